@@ -1,0 +1,63 @@
+# `make` prints what can be made. Works with the GNU make 3.81 of macOS.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := .venv/bin
+RUNTIME := .venv/.runtime
+DEV := .venv/.dev
+CODE := bot lifecycle sentinel_rules
+ARGS :=
+JOBS := 2
+COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
+	--quiet --custom-compile-command "make lock" $(UPGRADE)
+
+.PHONY: help setup run test check fmt lint type imports docs bench lock clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: $(DEV) ## build .venv with everything that developing needs
+
+run: $(RUNTIME) ## start the bot with config.yaml (ARGS="--config other.yaml" for another)
+	@exec $(BIN)/signoff $(ARGS) run
+
+test: $(DEV) ## run the whole test suite (ARGS="-k word" for a part, JOBS=1 for one process)
+	@$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+check: lint type imports docs ## what must hold before a commit, but for the tests
+
+fmt: $(DEV) ## write the code the way ruff format does, sort the imports
+	@$(BIN)/ruff check --quiet --select I --fix .
+	@$(BIN)/ruff format .
+
+lint: $(DEV) ## format and lint, changing nothing
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+
+type: $(DEV) ## mypy, strict
+	@$(BIN)/mypy
+
+imports: $(DEV) ## bot -> sentinel_rules -> lifecycle, and never back
+	@$(BIN)/lint-imports
+
+docs: $(DEV) ## layout, vocabulary, decisions, codes: do the pages tell the truth?
+	@$(BIN)/pytest -q tests/house
+
+bench: $(RUNTIME) ## measure this machine: how many proposals a second
+	@exec $(BIN)/signoff $(ARGS) bench
+
+lock: $(DEV) ## resolve versions anew (UPGRADE=--upgrade for the newest that pyproject allows)
+	@$(COMPILE) --output-file requirements.lock
+	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
+
+clean: ## remove what tools made; data/ stays
+	@rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(RUNTIME): pyproject.toml requirements.lock scripts/venv
+	@scripts/venv requirements.lock $@
+
+$(DEV): $(RUNTIME) requirements-dev.lock
+	@scripts/venv requirements-dev.lock $@
