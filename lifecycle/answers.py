@@ -1,0 +1,131 @@
+"""Who speaks, and what is answered: the values that cross the workflow's doors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from lifecycle.codes import retry_of
+from lifecycle.errors import Fault, GovernanceError, Refused
+from lifecycle.proposal import ActorKind, Identity
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Whoever speaks on a surface, by the surface's own proof of identity.
+
+    `kind` and `id` are those of the config; both None for an account that no entry claims. `account`
+    is what the surface knows (for the audit), `event_id` the platform's id of this event, `place`
+    where an answer belongs (channel, thread), opaque to the law.
+    """
+
+    surface: str
+    kind: ActorKind | None
+    id: str | None
+    account: str = ""
+    event_id: str | None = None
+    place: str | None = None
+
+    @property
+    def identity(self) -> Identity | None:
+        """The identity of the config, None for a stranger."""
+        return Identity(self.kind, self.id) if self.kind and self.id else None
+
+    def is_person(self, person_id: str) -> bool:
+        """Say whether this is the person of that id."""
+        return self.kind is ActorKind.PERSON and self.id == person_id
+
+
+@dataclass(frozen=True, slots=True)
+class CardPlace:
+    """On which message a signal was given, so that only the current card counts."""
+
+    surface: str
+    message_id: str
+
+
+class AuthorityOutcome(StrEnum):
+    """The three outcomes of seed 004."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a proposer is told: the answer object of design section 8."""
+
+    proposal_id: str | None
+    state: str | None
+    tier: str | None
+    outcome: AuthorityOutcome
+    reason: str | None = None
+    explanation: str = ""
+    digest: str | None = None
+    deduplicated: bool = False
+    differs: Sequence[str] = ()
+    errors: Sequence[Fault] = ()
+    retry_after_s: int | None = None
+    result: Any = None
+    execution: Mapping[str, Any] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object, every key present."""
+        return {
+            "proposal_id": self.proposal_id,
+            "state": self.state,
+            "tier": self.tier,
+            "outcome": self.outcome.value,
+            "reason": self.reason,
+            "explanation": self.explanation,
+            "digest": self.digest,
+            "deduplicated": self.deduplicated,
+            "differs": list(self.differs),
+            "errors": [fault.as_json() for fault in self.errors],
+            "retry": retry_of(self.reason).value if self.reason else None,
+            "retry_after_s": self.retry_after_s,
+            "result": self.result,
+            "execution": dict(self.execution) if self.execution is not None else None,
+        }
+
+    @property
+    def refused(self) -> bool:
+        """True where no proposal stands behind this answer, or a rejected one."""
+        return self.state in (None, "rejected")
+
+
+def refusal(error: Refused, outcome: AuthorityOutcome = AuthorityOutcome.DENY) -> Answer:
+    """Return the answer to a document that was refused before a proposal arose."""
+    return Answer(
+        proposal_id=None,
+        state=None,
+        tier=None,
+        outcome=outcome,
+        reason=error.code,
+        explanation=str(error),
+        errors=error.faults,
+        retry_after_s=error.retry_after_s,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a person is told after a command or a signal; `code` is None where it was done."""
+
+    words: str
+    code: str | None = None
+    proposal_id: str | None = None
+    state: str | None = None
+
+    @property
+    def done(self) -> bool:
+        """True where the act had its effect."""
+        return self.code is None
+
+    @classmethod
+    def of_error(cls, error: GovernanceError, proposal_id: str | None = None) -> Reply:
+        """Return the polite form of an error."""
+        return cls(words=str(error), code=error.code, proposal_id=proposal_id)

@@ -1,0 +1,106 @@
+"""The audit trail: one entry a move, each chained to the one before (design section 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from lifecycle.canonical import canonical_bytes, sha256_hex
+from lifecycle.proposal import Identity
+
+GENESIS: Final = "0" * 64
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEvent:
+    """What is to be told, before it has a place in the chain; `at` is RFC 3339 UTC."""
+
+    at: str
+    kind: str
+    actor: Identity | None = None
+    proposal_id: str | None = None
+    source: str | None = None
+    target: str | None = None
+    surface: str | None = None
+    event_id: str | None = None
+    digest: str | None = None
+    policy_digest: str | None = None
+    reason: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """An event with its place: `seq` from 1, `entry_hash` over `prev_hash` and the content."""
+
+    seq: int
+    event: AuditEvent
+    prev_hash: str
+    entry_hash: str = ""
+
+    def content(self) -> dict[str, Any]:
+        """Return the hashed fields; absent values are null."""
+        event = self.event
+        return {
+            "seq": self.seq,
+            "at": event.at,
+            "proposal_id": event.proposal_id,
+            "kind": event.kind,
+            "from": event.source,
+            "to": event.target,
+            "actor": event.actor.as_json() if event.actor else None,
+            "surface": event.surface,
+            "event_id": event.event_id,
+            "digest": event.digest,
+            "policy_digest": event.policy_digest,
+            "reason": event.reason,
+            "details": dict(event.details),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the exported form: the content and both hashes."""
+        return self.content() | {"prev_hash": self.prev_hash, "entry_hash": self.entry_hash}
+
+    def computed_hash(self) -> str:
+        """Return what `entry_hash` must be."""
+        return sha256_hex(self.prev_hash.encode() + b":" + canonical_bytes(self.content()))
+
+
+def chained(event: AuditEvent, seq: int, prev_hash: str) -> AuditEntry:
+    """Give `event` its place behind the entry whose hash is `prev_hash`."""
+    entry = AuditEntry(seq, event, prev_hash)
+    return replace(entry, entry_hash=entry.computed_hash())
+
+
+def broken_links(exported: Iterable[Mapping[str, Any]], head: str | None = None) -> list[str]:
+    """Return a sentence for every broken link of exported entries; empty means that all holds.
+
+    `head` is an anchor: a hash that must occur as an entry's hash, so that a cut tail is seen.
+    """
+    problems: list[str] = []
+    expected_prev, expected_seq, seen_head = GENESIS, 1, head in (None, GENESIS)
+    for entry in exported:
+        seq = entry.get("seq")
+        if seq != expected_seq:
+            problems.append(f"entry {seq}: expected entry {expected_seq} here")
+        if entry.get("prev_hash") != expected_prev:
+            problems.append(f"entry {seq}: prev_hash does not name the entry before it")
+        if entry.get("entry_hash") != hash_of_exported(entry):
+            problems.append(f"entry {seq}: its content does not fit its entry_hash")
+        seen_head = seen_head or entry.get("entry_hash") == head
+        expected_prev = str(entry.get("entry_hash"))
+        expected_seq = seq + 1 if isinstance(seq, int) else expected_seq + 1
+    if not seen_head:
+        problems.append(f"no entry has the anchored hash {head}: the tail was cut or rewritten")
+    return problems
+
+
+def hash_of_exported(entry: Mapping[str, Any]) -> str:
+    """Return the hash that an exported entry must carry."""
+    content = {k: v for k, v in entry.items() if k not in ("prev_hash", "entry_hash")}
+    try:
+        data = canonical_bytes(content)
+    except ValueError:
+        return "(has no canonical form)"
+    return sha256_hex(str(entry.get("prev_hash")).encode() + b":" + data)

@@ -1,0 +1,116 @@
+"""Canonical bytes and the digests over them (design section 4, "Canonical bytes")."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+import rfc8785
+
+_PLAIN: Final = frozenset({dict, list, tuple, str, int, bool, type(None)})
+_CONTAINERS: Final = frozenset({dict, list, tuple})
+#: orjson gives up at 254 levels anyway; the bound also ends the walk of a list that holds itself.
+_MOST_LEVELS: Final = 254
+#: STRICT_INTEGER refuses what lies beyond ±(2^53−1).
+_SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+
+
+def canonical_bytes(value: Any) -> bytes:
+    """Return the RFC 8785 form of a JSON value as UTF-8.
+
+    Numbers follow the RFC: `1`, `1.0` and `1e0` are all `1`, `-0.0` is `0`. Text is never
+    normalised. Raises ValueError for what has no canonical form: NaN, infinities, integers beyond
+    ±(2^53−1), lone surrogates, keys that are no strings, any type that is not JSON's, nesting too
+    deep to walk.
+    """
+    if _both_agree(value):
+        try:
+            return orjson.dumps(value, option=_SORTED)
+        except TypeError:
+            pass  # rfc8785 is the judge of everything orjson will not write
+    return _by_the_rfc(value)
+
+
+def _by_the_rfc(value: Any) -> bytes:
+    try:
+        return rfc8785.dumps(value)
+    except RecursionError:
+        raise ValueError("the value is nested too deeply for a canonical form") from None
+
+
+def _both_agree(value: Any) -> bool:
+    """Say whether orjson with sorted keys writes exactly what RFC 8785 demands.
+
+    They part ways over floats (spelling, −0, NaN), over types that orjson knows and JSON does not,
+    and over the order of keys beyond the basic plane (UTF-8 against UTF-16), so that one key
+    outside ASCII is enough for the slow road. Integers are orjson's own strict check.
+    """
+    level = [value]
+    for _ in range(_MOST_LEVELS):
+        inner: list[Any] = []
+        for item in level:
+            children = _children(item)
+            if children is None or not _PLAIN.issuperset(map(type, children)):
+                return False
+            inner += [child for child in children if type(child) in _CONTAINERS and child]
+        if not inner:
+            return True
+        level = inner
+    return False
+
+
+def _children(item: Any) -> Any:
+    """Return what stands directly in a container, the item itself for a scalar, None for neither.
+
+    An object with a key that is not ASCII counts as neither.
+    """
+    if type(item) is dict:
+        return item.values() if all(type(key) is str and key.isascii() for key in item) else None
+    return item if type(item) in (list, tuple) else (item,)
+
+
+def sha256_hex(data: bytes) -> str:
+    """Return the SHA-256 of `data` as 64 lower-case hex digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest_of(data: bytes) -> str:
+    """Return the digest of stored bytes: `sha256:` and 64 hex digits."""
+    return "sha256:" + sha256_hex(data)
+
+
+def s256(data: bytes) -> str:
+    """Return the SHA-256 of `data` as 43 characters of base64url without padding (seed 003)."""
+    return urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode("ascii")
+
+
+def policy_digest(value: Any) -> str:
+    """Return `pol1_` and the hex SHA-256 of the policy's canonical form (design section 5).
+
+    Raises ValueError as `canonical_bytes` does.
+    """
+    return "pol1_" + sha256_hex(canonical_bytes(value))
+
+
+def r3_document(
+    vocabulary: str,
+    operation: Mapping[str, Any],
+    display: Mapping[str, Any] | None,
+    parameters: Mapping[str, Any],
+) -> bytes:
+    """Serialise the R3 document of one call, once: these bytes are stored and served (seed 003).
+
+    It holds exactly one operation and always `parameters`, empty ones too. `display` is the
+    caller's and is left out when None. Raises ValueError as `canonical_bytes` does.
+    """
+    document: dict[str, Any] = {
+        "vocabulary": vocabulary,
+        "operations": [dict(operation)],
+        "parameters": dict(parameters),
+    }
+    if display is not None:
+        document["display"] = dict(display)
+    return canonical_bytes(document)

@@ -1,0 +1,193 @@
+"""A proposal with its whole life: the record that the store keeps. Frozen; a change is a new value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from lifecycle.document import ProposalDocument
+from lifecycle.state import State
+from lifecycle.tier import Puller, Tier
+from lifecycle.verdict import Verdict
+
+
+class ActorKind(StrEnum):
+    """Who can cause something (design section 2, `decided_by.kind`)."""
+
+    PERSON = "person"
+    SENTINEL = "sentinel"
+    CLOCK = "clock"
+    AGENT = "agent"
+    TOOL = "tool"
+    SOURCE = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Somebody or something, by kind and id; never by name."""
+
+    kind: ActorKind
+    id: str
+
+    def as_json(self) -> dict[str, str]:
+        """Return `{kind, id}`."""
+        return {"kind": self.kind.value, "id": self.id}
+
+    def __str__(self) -> str:
+        """Return `kind id`, as people read it."""
+        return f"{self.kind} {self.id}"
+
+
+SENTINEL = Identity(ActorKind.SENTINEL, "sentinel")
+CLOCK = Identity(ActorKind.CLOCK, "clock")
+
+
+class Verb(StrEnum):
+    """What a tool can be called for."""
+
+    EXECUTE = "execute"
+    COMMIT = "commit"
+    ROLL_BACK = "roll_back"
+
+
+class Outcome(StrEnum):
+    """How the last call of a tool stands."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+class Attention(StrEnum):
+    """Why a person must look."""
+
+    OUTCOME_UNKNOWN = "outcome_unknown"
+    ROLLBACK_INCOMPLETE = "rollback_incomplete"
+    COMMIT_FAILED = "commit_failed"
+    CARD_UNDELIVERED = "card_undelivered"
+    ENVELOPE_EXCEEDED = "envelope_exceeded"
+    OVERDUE = "overdue"
+
+
+#: While one of these stands the closing job leaves the proposal alone (design section 7).
+STOPS_CLOSING = frozenset(
+    {
+        Attention.OUTCOME_UNKNOWN,
+        Attention.ROLLBACK_INCOMPLETE,
+        Attention.COMMIT_FAILED,
+        Attention.ENVELOPE_EXCEEDED,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptStop:
+    """A ❌ that came while a tool was running: carried out as soon as it can be."""
+
+    person: str
+    reason: str
+    at_ms: int
+    surface: str
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Exists only once execution began. Times in ms UTC; no window: both window times are None.
+
+    `receipt` is what execute returned; `tries` counts calls under the same idempotency key.
+    `early` says that the orchestrator opened the window, so that a person's ✅ may close it.
+    """
+
+    verb: Verb
+    attempt: int
+    outcome: Outcome
+    receipt: Mapping[str, Any] | None = None
+    window_opens_at_ms: int | None = None
+    window_closes_at_ms: int | None = None
+    tries: int = 1
+    began_at_ms: int = 0
+    early: bool = False
+    still_stands: tuple[Any, ...] = ()
+    explanation: str = ""
+
+    @property
+    def windowed(self) -> bool:
+        """True where a rollback window belongs to this execution."""
+        return self.window_closes_at_ms is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One row: what was proposed (bytes and digests), how it stands, and who decided.
+
+    `actor` is the proposer; `document` the canonical bytes that were accepted; `deadline_ms` the
+    moment from which it counts as expired while it is not executing; `opener` who opened the gate,
+    set while the proposal is approved but has not begun (frozen, too early, card undelivered…).
+    """
+
+    proposal_id: str
+    version: int
+    state: State
+    tier: Tier
+    tool_tier: Tier
+    tool: str
+    actor: Identity
+    digest: str
+    content_digest: str
+    likeness_digest: str
+    policy_digest: str
+    document: bytes
+    r3_document: bytes
+    r3_s256: str
+    surface: str
+    created_at_ms: int
+    deadline_ms: int
+    quorum: int
+    quorum_needs_people: bool = False
+    valid_from_ms: int | None = None
+    task_id: str | None = None
+    place: str | None = None
+    verdict: Verdict | None = None
+    reason: str | None = None
+    explanation: str = ""
+    decided_by: Identity | None = None
+    decided_at_ms: int | None = None
+    opener: Identity | None = None
+    opener_puller: Puller | None = None
+    waiting_for: str | None = None
+    execution: Execution | None = None
+    attention: Attention | None = None
+    attention_why: str = ""
+    kept_stop: KeptStop | None = None
+    reminded_at_ms: int | None = None
+    reason_due_ms: int | None = None
+    failures: int = 0
+    retry_at_ms: int | None = None
+    checked_policy_digest: str | None = None
+    resembles_refused: bool = False
+    frame: Mapping[str, Any] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def terminal(self) -> bool:
+        """True where nothing can follow."""
+        return self.state.terminal
+
+    def read(self) -> ProposalDocument:
+        """Read the document from the stored bytes, anew each time."""
+        return ProposalDocument.of_bytes(self.document)
+
+    def expired(self, now_ms: int) -> bool:
+        """Say whether the deadline has passed before execution began."""
+        waiting = self.state in (State.PENDING, State.SENTINEL_APPROVED)
+        return waiting and now_ms >= self.deadline_ms
+
+    @property
+    def idempotency_key(self) -> str:
+        """`<proposal_id>:<verb>:<attempt>` of the call that stands in `execution`."""
+        if self.execution is None:
+            raise ValueError("execution has not begun")
+        return f"{self.proposal_id}:{self.execution.verb}:{self.execution.attempt}"

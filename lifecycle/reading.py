@@ -1,0 +1,294 @@
+"""Reading the bytes of a document strictly: step 2 of design section 4. Nothing is repaired."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from enum import Enum
+from itertools import accumulate, islice
+from math import isinf
+from typing import Any, Final, cast
+
+from lifecycle.canonical import canonical_bytes
+from lifecycle.errors import Fault, Refused
+from lifecycle.paths import Parts, RepeatedKeys, containers, dotted, entries
+from lifecycle.single_lines import control_character_faults
+
+__all__ = [
+    "announced_size_refused",
+    "control_character_faults",
+    "parameters_within_limit",
+    "read_object",
+]
+
+#: A document on the wire.
+DOCUMENT_LIMIT_BYTES: Final = 256 * 1024
+#: The canonical form of `parameters`.
+PARAMETERS_LIMIT_BYTES: Final = 64 * 1024
+#: Objects and lists inside each other; the document itself is the first.
+MAX_DEPTH: Final = 32
+#: More faults than this help nobody.
+MOST_FAULTS: Final = 32
+
+_LARGEST: Final = 2**53 - 1
+_LONGEST_INTEGER: Final = len(str(-_LARGEST))
+#: A decimal of up to 15 digits survives a double; these and a point or an exponent need 16.
+_SURELY_EXACT: Final = 16
+#: Below it a double holds fewer digits.
+_SMALLEST_EXACT: Final = 1e-300
+
+#: A string literal, to the end of the text where its closing quote is missing. Possessive, so that
+#: every byte is looked at once.
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_OPENING: Final = b"[{"
+_CLOSING: Final = b"]}"
+_NO_BRACKETS: Final = bytes(set(range(256)) - set(_OPENING + _CLOSING))
+#: An opening bracket becomes +1 and a closing one −1 when the bytes are read as signed.
+_STEPS: Final = bytes.maketrans(_OPENING + _CLOSING, b"\x01\x01\xff\xff")
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_CURLY_QUOTES: Final = frozenset("“”„‟‘’‚‛«»＂")
+_KINDS: Final = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+
+
+class _Flaw(Enum):
+    """Stands in the parsed document where a number was that cannot be taken."""
+
+    NON_FINITE = (
+        "non_finite_number",
+        "a finite number",
+        "NaN, an infinity or an overflow",
+        "Write a finite number, or leave the field out.",
+    )
+    TOO_LARGE = (
+        "out_of_range",
+        "a number within ±9007199254740991",
+        "a larger number",
+        "Send a number within ±9007199254740991, or write the value as a string.",
+    )
+    TOO_PRECISE = (
+        "out_of_range",
+        "a number that a 64-bit float holds without rounding",
+        "a number with more digits, or closer to zero",
+        "Send fewer digits, or write the value as a string: nothing is rounded here.",
+    )
+
+
+class _Hooks:
+    """What the parser calls for numbers and objects; `flawed` says whether anything was wrong."""
+
+    def __init__(self) -> None:
+        self.flawed = False
+
+    def integer(self, literal: str) -> int | _Flaw:
+        if len(literal) <= _LONGEST_INTEGER and -_LARGEST <= (value := int(literal)) <= _LARGEST:
+            return value
+        return self._flaw(_Flaw.TOO_LARGE)
+
+    def real(self, literal: str) -> float | _Flaw:
+        value = float(literal)
+        if -_LARGEST <= value <= _LARGEST:
+            return value if _is_exact(literal, value) else self._flaw(_Flaw.TOO_PRECISE)
+        return self._flaw(_Flaw.NON_FINITE if isinf(value) else _Flaw.TOO_LARGE)
+
+    def constant(self, _literal: str) -> _Flaw:
+        return self._flaw(_Flaw.NON_FINITE)
+
+    def object_of(self, pairs: list[tuple[str, Any]]) -> dict[str, Any] | RepeatedKeys:
+        fields = dict(pairs)
+        if len(fields) == len(pairs):
+            return fields
+        self.flawed = True
+        return RepeatedKeys(pairs)
+
+    def _flaw(self, flaw: _Flaw) -> _Flaw:
+        self.flawed = True
+        return flaw
+
+
+def read_object(
+    raw: bytes, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES, max_depth: int = MAX_DEPTH
+) -> dict[str, Any]:
+    """Read exactly one JSON object and return it as it stands (design section 4, step 2).
+
+    Raises Refused with all faults that one look can find, at most 32: `too_large` before anything
+    else; `too_deep` and `invalid_unicode`; `malformed_json`; then, together, `duplicate_key`,
+    `non_finite_number`, `out_of_range` and escaped lone surrogates. No fault repeats a value of
+    the document.
+
+    A number is taken only if reading it changes nothing: whatever its spelling, within ±(2^53−1)
+    (so `1e20` is out of range like its integer twin, which its canonical form would be), and a
+    decimal that a double gives back (`0.1`, not `0.10000000000000000001`, not `1e-400`). `1.0`,
+    `1e0` and `-0.0` are read as floats; their canonical forms `1` and `0` follow RFC 8785.
+    """
+    announced_size_refused(len(raw), limit_bytes=limit_bytes)
+    text = _text_of(raw, max_depth)
+    hooks = _Hooks()
+    document = _parsed(text, hooks)
+    if hooks.flawed or _SURROGATE_ESCAPE.search(text):
+        faults = tuple(islice(_faults_in(document), MOST_FAULTS))
+        if faults:
+            raise Refused(faults)
+    # Repeated keys always have faults: what is left is a plain object.
+    return cast("dict[str, Any]", document)
+
+
+def announced_size_refused(size_bytes: int, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> None:
+    """Raise Refused (`too_large`) if a document of this size may not even be downloaded."""
+    if size_bytes > limit_bytes:
+        raise Refused([_too_large("", "document", size_bytes, limit_bytes)])
+
+
+def parameters_within_limit(
+    parameters: Mapping[str, Any], *, limit_bytes: int = PARAMETERS_LIMIT_BYTES
+) -> None:
+    """Raise Refused (`too_large`) if the canonical form of `parameters` is above the limit.
+
+    Raises ValueError as `canonical_bytes` does; what `read_object` returned never does.
+    """
+    size_bytes = len(canonical_bytes(dict(parameters)))
+    if size_bytes > limit_bytes:
+        raise Refused([_too_large("parameters", "parameters", size_bytes, limit_bytes)])
+
+
+def _too_large(path: str, noun: str, size_bytes: int, limit_bytes: int) -> Fault:
+    return Fault(
+        "too_large",
+        path,
+        required=f"at most {limit_bytes} bytes",
+        actual=f"{size_bytes} bytes",
+        suggestion=f"Make the {noun} smaller: at most {limit_bytes} bytes are read.",
+    )
+
+
+def _text_of(raw: bytes, max_depth: int) -> str:
+    """Return the text; the depth is judged here too, because no parser may see what is too deep."""
+    faults = []
+    text = ""
+    if (depth := _depth_of(raw)) > max_depth:
+        faults.append(_too_deep(depth, max_depth))
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        faults.append(_no_utf8(error.start))
+    if faults:
+        raise Refused(faults)
+    return text
+
+
+def _depth_of(raw: bytes) -> int:
+    brackets = _STRING.sub(b"", raw).translate(_STEPS, _NO_BRACKETS)
+    return max(accumulate(memoryview(brackets).cast("b")), default=0)
+
+
+def _too_deep(depth: int, max_depth: int) -> Fault:
+    return Fault(
+        "too_deep",
+        required=f"at most {max_depth} levels of objects and lists",
+        actual=f"{depth} levels",
+        suggestion=f"Flatten the document to {max_depth} levels of objects and lists.",
+    )
+
+
+def _no_utf8(position: int) -> Fault:
+    return Fault(
+        "invalid_unicode",
+        required="UTF-8",
+        actual=f"byte {position + 1} is not UTF-8",
+        suggestion="Encode the document as UTF-8.",
+    )
+
+
+def _parsed(text: str, hooks: _Hooks) -> dict[str, Any] | RepeatedKeys:
+    decoder = json.JSONDecoder(
+        parse_int=hooks.integer,
+        parse_float=hooks.real,
+        parse_constant=hooks.constant,
+        object_pairs_hook=hooks.object_of,
+    )
+    try:
+        document = decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise Refused([_malformed(error)]) from None
+    if isinstance(document, (dict, RepeatedKeys)):
+        return document
+    raise Refused([_no_object(document, text)])
+
+
+def _no_object(document: Any, text: str) -> Fault:
+    start = json.JSONDecodeError("no object", text, len(text) - len(text.lstrip()))
+    kind = _KINDS.get(type(document), "a number")
+    return _at(start, f"The document is {kind}: send one JSON object in braces.")
+
+
+def _malformed(error: json.JSONDecodeError) -> Fault:
+    bad = error.doc[error.pos : error.pos + 1]
+    where = f"line {error.lineno}, column {error.colno}"
+    if bad == "\ufeff":
+        return _at(error, f"Remove the byte order mark at {where}.")
+    if bad in _CURLY_QUOTES:
+        return _at(error, f"Write a straight quotation mark or none at {where}, not a curly one.")
+    if not error.doc.strip():
+        return _at(error, "There is no JSON here: send one JSON object.")
+    if error.msg.startswith("Extra data"):
+        return _at(error, f"Send one JSON object and nothing after it; more begins at {where}.")
+    complaint = error.msg.partition(":")[0].removesuffix(" at").lower()
+    return _at(error, f"Correct the JSON at {where} ({complaint}).")
+
+
+def _at(error: json.JSONDecodeError, suggestion: str) -> Fault:
+    return Fault(
+        "malformed_json",
+        required="exactly one JSON object",
+        actual=f"line {error.lineno}, column {error.colno}",
+        suggestion=suggestion,
+    )
+
+
+def _is_exact(literal: str, value: float) -> bool:
+    """Say whether the literal and the double are the same decimal number."""
+    if len(literal) <= _SURELY_EXACT and abs(value) > _SMALLEST_EXACT:
+        return True
+    if value == 0:
+        return not literal.lower().partition("e")[0].strip("-0.")
+    return Decimal(literal) == Decimal(repr(value))
+
+
+def _faults_in(document: Any) -> Iterator[Fault]:
+    for parts, container in containers(document):
+        if not isinstance(container, list) or isinstance(container, RepeatedKeys):
+            yield from _faults_of_keys(parts, container)
+        for key, value in entries(container):
+            if isinstance(value, _Flaw):
+                yield Fault(value.value[0], dotted((*parts, key)), *value.value[1:])
+            if isinstance(value, str) and _SURROGATE.search(value):
+                yield _surrogate((*parts, key), "a string")
+
+
+def _faults_of_keys(parts: Parts, container: Any) -> Iterator[Fault]:
+    seen = Counter(key for key, _ in entries(container))
+    for key, times in seen.items():
+        if times > 1:
+            yield Fault(
+                "duplicate_key",
+                dotted((*parts, key)),
+                required="every key once",
+                actual=f"{times} times",
+                suggestion="Keep one of the fields of this name: readers disagree on which counts.",
+            )
+        if _SURROGATE.search(key):
+            yield _surrogate((*parts, key), "a key")
+
+
+def _surrogate(parts: Parts, noun: str) -> Fault:
+    return Fault(
+        "invalid_unicode",
+        dotted(parts),
+        required="whole characters",
+        actual=f"{noun} with half of a surrogate pair",
+        suggestion="Send both halves of the surrogate pair, or the character itself.",
+    )

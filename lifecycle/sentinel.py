@@ -1,0 +1,86 @@
+"""Sentinel's side of a rule: what a rule is, what it is given, how its own cases look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, ClassVar, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from lifecycle.document import ProposalDocument
+from lifecycle.policy import ToolPolicy
+from lifecycle.records import EvidencePacket
+from lifecycle.tier import Tier
+from lifecycle.verdict import Finding
+
+
+def _same_path(path: str) -> str:
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a rule may know beside the proposal. Times in ms UTC.
+
+    `spent` is what the proposer's open and completed proposals of the last 24 h hold by currency,
+    this one left out; `evidence` the recorded packets that the proposal names; `real_path` follows
+    links (identity where nothing can be looked at); `executing` is true for the check right before
+    execution.
+    """
+
+    now_ms: int
+    tool: ToolPolicy
+    tier: Tier
+    proposer: str
+    spent: Mapping[str, Decimal] = field(default_factory=dict)
+    evidence: Mapping[str, EvidencePacket] = field(default_factory=dict)
+    real_path: Callable[[str], str] = _same_path
+    executing: bool = False
+
+
+class RuleOptions(BaseModel):
+    """The typed settings of a rule; subclasses name the keys, unknown keys stop the start."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCase:
+    """A case of a rule's own: changes to a valid proposal, settings and facts, and what is found.
+
+    `proposal` is merged (top level keys replace) into a valid document; `tool` replaces fields of
+    the tool's policy; `facts` replaces fields of the facts. `code` is the finding's code for a case
+    that fails, None for one that passes.
+    """
+
+    name: str
+    proposal: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    tool: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    code: str | None = None
+
+
+class Rule(Protocol):
+    """One business law. Built once from its settings; pure."""
+
+    id: ClassVar[str]
+    version: ClassVar[int]
+    summary: ClassVar[str]
+    Options: ClassVar[type[RuleOptions]]
+    passes: ClassVar[tuple[RuleCase, ...]]
+    fails: ClassVar[tuple[RuleCase, ...]]
+
+    def __init__(self, options: Any) -> None:
+        """Take the settings, already read."""
+
+    def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
+        """Say whether the law concerns this proposal at all."""
+
+    def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
+        """Return PASSED, a Finding, or a tuple of all findings; anything else is rule_error."""
+
+
+FindingOrMany = Finding | tuple[Finding, ...]

@@ -1,0 +1,135 @@
+"""What Sentinel's rules say: findings, one result a rule, and the verdict over all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from lifecycle.codes import RULES
+from lifecycle.errors import Fault
+from lifecycle.policy import Level
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One objection of one rule: a stable code, where, and in words.
+
+    `level` is set only where a finding is softer or harder than its rule.
+    """
+
+    code: str
+    path: str
+    words: str
+    level: Level | None = None
+
+
+class _Passed(StrEnum):
+    PASSED = "passed"
+
+
+#: What a rule returns when its law holds.
+PASSED = _Passed.PASSED
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """What one rule said; no finding means that its law holds."""
+
+    rule: str
+    level: Level
+    findings: tuple[Finding, ...] = ()
+
+    def level_of(self, finding: Finding) -> Level:
+        """Return how hard `finding` counts."""
+        return finding.level or self.level
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The results of all rules at one moment, under one policy."""
+
+    results: tuple[RuleResult, ...]
+    at_ms: int
+    policy_digest: str
+
+    def findings_at(self, level: Level) -> tuple[tuple[str, Finding], ...]:
+        """Return (rule, finding) pairs of this level, in the order of the rules."""
+        return tuple(
+            (result.rule, finding)
+            for result in sorted(self.results, key=_rank)
+            for finding in result.findings
+            if result.level_of(finding) is level
+        )
+
+    @property
+    def passed(self) -> bool:
+        """True where no hard finding stands."""
+        return not self.findings_at(Level.HARD)
+
+    @property
+    def needs_reason(self) -> bool:
+        """True where a soft finding asks every review for a reason."""
+        return bool(self.findings_at(Level.SOFT))
+
+    @property
+    def reason(self) -> str | None:
+        """The id of the first rule with a hard finding, in the order of the table."""
+        hard = self.findings_at(Level.HARD)
+        return hard[0][0] if hard else None
+
+    def faults(self) -> tuple[Fault, ...]:
+        """Return every finding as an item of `errors[]`, the hard ones first."""
+        return tuple(
+            Fault(finding.code, finding.path, suggestion=finding.words, rule=rule, level=level.value)
+            for level in Level
+            for rule, finding in self.findings_at(level)
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the wire form, every rule named."""
+        return {
+            "passed": self.passed,
+            "at_ms": self.at_ms,
+            "policy_digest": self.policy_digest,
+            "results": [
+                {
+                    "rule": result.rule,
+                    "level": result.level.value,
+                    "findings": [
+                        {
+                            "code": finding.code,
+                            "path": finding.path,
+                            "words": finding.words,
+                            "level": result.level_of(finding).value,
+                        }
+                        for finding in result.findings
+                    ],
+                }
+                for result in sorted(self.results, key=_rank)
+            ],
+        }
+
+    @classmethod
+    def of_json(cls, value: dict[str, Any]) -> Verdict:
+        """Read back what `as_json` wrote."""
+        return cls(
+            results=tuple(
+                RuleResult(
+                    rule=item["rule"],
+                    level=Level(item["level"]),
+                    findings=tuple(
+                        Finding(f["code"], f["path"], f["words"], Level(f["level"]))
+                        for f in item["findings"]
+                    ),
+                )
+                for item in value["results"]
+            ),
+            at_ms=value["at_ms"],
+            policy_digest=value["policy_digest"],
+        )
+
+
+def _rank(result: RuleResult) -> tuple[int, str]:
+    known = RULES.index(result.rule) if result.rule in RULES else len(RULES)
+    return known, result.rule
