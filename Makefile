@@ -40,7 +40,7 @@ type: $(DEV) ## mypy, strict
 	@$(BIN)/mypy
 
 imports: $(DEV) ## bot -> sentinel_rules -> lifecycle, and never back
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 docs: $(DEV) ## layout, vocabulary, decisions, codes: do the pages tell the truth?
 	@$(BIN)/pytest -q tests/house
