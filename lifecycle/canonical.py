@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
+from io import BytesIO
 from typing import Any, Final
 
 import orjson
@@ -14,8 +15,9 @@ _PLAIN: Final = frozenset({dict, list, tuple, str, int, bool, type(None)})
 _CONTAINERS: Final = frozenset({dict, list, tuple})
 #: orjson gives up at 254 levels anyway; the bound also ends the walk of a list that holds itself.
 _MOST_LEVELS: Final = 254
-#: STRICT_INTEGER refuses what lies beyond ±(2^53−1).
+#: STRICT_INTEGER refuses what lies beyond ±(2^53-1).
 _SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+_TOO_DEEP: Final = "the value is nested too deeply for a canonical form"
 
 
 def canonical_bytes(value: Any) -> bytes:
@@ -23,7 +25,7 @@ def canonical_bytes(value: Any) -> bytes:
 
     Numbers follow the RFC: `1`, `1.0` and `1e0` are all `1`, `-0.0` is `0`. Text is never
     normalised. Raises ValueError for what has no canonical form: NaN, infinities, integers beyond
-    ±(2^53−1), lone surrogates, keys that are no strings, any type that is not JSON's, nesting too
+    ±(2^53-1), lone surrogates, keys that are no strings, any type that is not JSON's, nesting too
     deep to walk.
     """
     if _both_agree(value):
@@ -34,17 +36,51 @@ def canonical_bytes(value: Any) -> bytes:
     return _by_the_rfc(value)
 
 
+def canonical_fits(value: Any, limit_bytes: int) -> bool:
+    """Say whether the canonical form has at most `limit_bytes`; no more than that is written.
+
+    Raises ValueError as `canonical_bytes` does, for faults before the limit.
+    """
+    if _both_agree(value):
+        return len(canonical_bytes(value)) <= limit_bytes
+    try:
+        rfc8785.dump(value, _Measure(limit_bytes))
+    except _FullError:
+        return False
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    return True
+
+
+class _FullError(Exception):
+    """The limit is reached."""
+
+
+class _Measure(BytesIO):
+    """A sink that counts what is written and stops at a limit."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__()
+        self._left_bytes = limit_bytes
+
+    def write(self, data: Any) -> int:
+        self._left_bytes -= len(data)
+        if self._left_bytes < 0:
+            raise _FullError
+        return len(data)
+
+
 def _by_the_rfc(value: Any) -> bytes:
     try:
         return rfc8785.dumps(value)
     except RecursionError:
-        raise ValueError("the value is nested too deeply for a canonical form") from None
+        raise ValueError(_TOO_DEEP) from None
 
 
 def _both_agree(value: Any) -> bool:
     """Say whether orjson with sorted keys writes exactly what RFC 8785 demands.
 
-    They part ways over floats (spelling, −0, NaN), over types that orjson knows and JSON does not,
+    They part ways over floats (spelling, -0, NaN), over types that orjson knows and JSON does not,
     and over the order of keys beyond the basic plane (UTF-8 against UTF-16), so that one key
     outside ASCII is enough for the slow road. Integers are orjson's own strict check.
     """

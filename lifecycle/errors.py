@@ -61,7 +61,11 @@ class Refused(GovernanceError):
     """The document was refused."""
 
     def __init__(
-        self, faults: Iterable[Fault], message: str | None = None, *, retry_after_s: int | None = None
+        self,
+        faults: Iterable[Fault],
+        message: str | None = None,
+        *,
+        retry_after_s: int | None = None,
     ) -> None:
         """Collect all faults of one step; the first is the primary one."""
         self.faults = tuple(faults)

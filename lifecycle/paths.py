@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Final
 
 #: The keys and list indices that lead to a place, outermost first.
@@ -18,6 +19,9 @@ class RepeatedKeys(list[tuple[str, Any]]):
     """A JSON object that names a key more than once: all its pairs, in their order."""
 
 
+_CONTAINERS: Final = frozenset({dict, list, RepeatedKeys})
+
+
 def entries(container: Any) -> Iterable[tuple[Any, Any]]:
     """Return the (key or index, value) pairs of an object or a list, in the document's order."""
     if isinstance(container, RepeatedKeys):
@@ -27,22 +31,37 @@ def entries(container: Any) -> Iterable[tuple[Any, Any]]:
     return enumerate(container)
 
 
-def containers(document: Any) -> Iterator[tuple[Parts, Any]]:
-    """Yield every object and list that is not empty with its place, the outer before the inner.
+def values(container: Any) -> Iterable[Any]:
+    """Return the values that stand directly in an object or a list."""
+    if isinstance(container, RepeatedKeys):
+        return [value for _, value in container]
+    if isinstance(container, dict):
+        return container.values()
+    return container  # type: ignore[no-any-return]
 
-    Needs no call stack, so the depth of the document does not matter.
+
+def containers(document: Any, *, at_most: int | None = None) -> Iterator[tuple[Parts, Any]]:
+    """Yield the objects and lists that are not empty with their places, the outer before the inner.
+
+    Needs no call stack, so the depth of the document does not matter. `at_most` bounds how many
+    are looked at inside any one container, and in all.
     """
     waiting: list[tuple[Parts, Any]] = [((), document)]
-    while waiting:
+    seen = 0
+    while waiting and seen != at_most:
         parts, container = waiting.pop()
         yield parts, container
-        inner = [
-            ((*parts, key), value)
-            for key, value in entries(container)
-            if value and isinstance(value, (dict, list))
-        ]
-        inner.reverse()
-        waiting.extend(inner)
+        seen += 1
+        if not _CONTAINERS.isdisjoint(map(type, values(container))):
+            inner = list(islice(_inner(parts, container), at_most))
+            inner.reverse()
+            waiting += inner
+
+
+def _inner(parts: Parts, container: Any) -> Iterator[tuple[Parts, Any]]:
+    for key, value in entries(container):
+        if value and type(value) in _CONTAINERS:
+            yield (*parts, key), value
 
 
 def dotted(parts: Parts) -> str:
@@ -55,5 +74,5 @@ def _step(part: str | int) -> str:
         return f"[{part}]"
     if _BARE_KEY.fullmatch(part):
         return f".{part}"
-    shown = part if len(part) <= _LONGEST_KEY else part[:_LONGEST_KEY] + "…"
+    shown = part if len(part) <= _LONGEST_KEY else part[:_LONGEST_KEY] + "..."
     return f"[{json.dumps(shown)}]"

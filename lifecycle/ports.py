@@ -95,6 +95,12 @@ class Proposals(Protocol):
     def to_remind(self, now_ms: int, limit: int) -> Sequence[Proposal]:
         """Return waiting ones that need people, are past three quarters of their time, unreminded."""
 
+    def bind_evidence(self, proposal_id: str, evidence_ids: Iterable[str]) -> None:
+        """Note which evidence a new proposal names."""
+
+    def bound_to(self, evidence_id: str, limit: int) -> Sequence[Proposal]:
+        """Return open proposals that name this evidence."""
+
     def with_attention(self, limit: int) -> Sequence[Proposal]:
         """Return the proposals that a person must look at, terminal ones included."""
 

@@ -94,6 +94,16 @@ class KeptStop:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a commit or roll back was claimed: told when the tool has answered."""
+
+    by: Identity
+    puller: Puller
+    reason: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Execution:
     """Exists only once execution began. Times in ms UTC; no window: both window times are None.
 
@@ -112,6 +122,7 @@ class Execution:
     early: bool = False
     still_stands: tuple[Any, ...] = ()
     explanation: str = ""
+    cause: Cause | None = None
 
     @property
     def windowed(self) -> bool:
@@ -164,6 +175,7 @@ class Proposal:
     kept_stop: KeptStop | None = None
     reminded_at_ms: int | None = None
     reason_due_ms: int | None = None
+    window_s: int = 0
     failures: int = 0
     retry_at_ms: int | None = None
     checked_policy_digest: str | None = None

@@ -6,15 +6,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
-from enum import Enum
 from itertools import accumulate, islice
-from math import isinf
 from typing import Any, Final, cast
 
-from lifecycle.canonical import canonical_bytes
+from lifecycle.canonical import canonical_fits
 from lifecycle.errors import Fault, Refused
-from lifecycle.paths import Parts, RepeatedKeys, containers, dotted, entries
+from lifecycle.literals import Flaw, Literals
+from lifecycle.paths import Parts, RepeatedKeys, containers, dotted, entries, values
 from lifecycle.single_lines import control_character_faults
 
 __all__ = [
@@ -33,12 +31,9 @@ MAX_DEPTH: Final = 32
 #: More faults than this help nobody.
 MOST_FAULTS: Final = 32
 
-_LARGEST: Final = 2**53 - 1
-_LONGEST_INTEGER: Final = len(str(-_LARGEST))
-#: A decimal of up to 15 digits survives a double; these and a point or an exponent need 16.
-_SURELY_EXACT: Final = 16
-#: Below it a double holds fewer digits.
-_SMALLEST_EXACT: Final = 1e-300
+#: Places are named for faults in so many objects and lists; in a document with more of them a
+#: fault further on is still refused, at worst without its place.
+_MOST_SEARCHED: Final = 4096
 
 #: A string literal, to the end of the text where its closing quote is missing. Possessive, so that
 #: every byte is looked at once.
@@ -46,68 +41,16 @@ _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL
 _OPENING: Final = b"[{"
 _CLOSING: Final = b"]}"
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(_OPENING + _CLOSING))
-#: An opening bracket becomes +1 and a closing one −1 when the bytes are read as signed.
+#: An opening bracket becomes +1 and a closing one -1 when the bytes are read as signed.
 _STEPS: Final = bytes.maketrans(_OPENING + _CLOSING, b"\x01\x01\xff\xff")
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-_CURLY_QUOTES: Final = frozenset("“”„‟‘’‚‛«»＂")
+_CURLY_QUOTES: Final = frozenset(
+    "\u201c\u201d\u201e\u201f\u2018\u2019\u201a\u201b\u00ab\u00bb\uff02"
+)
+_WORTH_A_LOOK: Final = frozenset({str, Flaw})
 _KINDS: Final = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
-
-
-class _Flaw(Enum):
-    """Stands in the parsed document where a number was that cannot be taken."""
-
-    NON_FINITE = (
-        "non_finite_number",
-        "a finite number",
-        "NaN, an infinity or an overflow",
-        "Write a finite number, or leave the field out.",
-    )
-    TOO_LARGE = (
-        "out_of_range",
-        "a number within ±9007199254740991",
-        "a larger number",
-        "Send a number within ±9007199254740991, or write the value as a string.",
-    )
-    TOO_PRECISE = (
-        "out_of_range",
-        "a number that a 64-bit float holds without rounding",
-        "a number with more digits, or closer to zero",
-        "Send fewer digits, or write the value as a string: nothing is rounded here.",
-    )
-
-
-class _Hooks:
-    """What the parser calls for numbers and objects; `flawed` says whether anything was wrong."""
-
-    def __init__(self) -> None:
-        self.flawed = False
-
-    def integer(self, literal: str) -> int | _Flaw:
-        if len(literal) <= _LONGEST_INTEGER and -_LARGEST <= (value := int(literal)) <= _LARGEST:
-            return value
-        return self._flaw(_Flaw.TOO_LARGE)
-
-    def real(self, literal: str) -> float | _Flaw:
-        value = float(literal)
-        if -_LARGEST <= value <= _LARGEST:
-            return value if _is_exact(literal, value) else self._flaw(_Flaw.TOO_PRECISE)
-        return self._flaw(_Flaw.NON_FINITE if isinf(value) else _Flaw.TOO_LARGE)
-
-    def constant(self, _literal: str) -> _Flaw:
-        return self._flaw(_Flaw.NON_FINITE)
-
-    def object_of(self, pairs: list[tuple[str, Any]]) -> dict[str, Any] | RepeatedKeys:
-        fields = dict(pairs)
-        if len(fields) == len(pairs):
-            return fields
-        self.flawed = True
-        return RepeatedKeys(pairs)
-
-    def _flaw(self, flaw: _Flaw) -> _Flaw:
-        self.flawed = True
-        return flaw
 
 
 def read_object(
@@ -120,27 +63,27 @@ def read_object(
     `non_finite_number`, `out_of_range` and escaped lone surrogates. No fault repeats a value of
     the document.
 
-    A number is taken only if reading it changes nothing: whatever its spelling, within ±(2^53−1)
+    A number is taken only if reading it changes nothing: whatever its spelling, within ±(2^53-1)
     (so `1e20` is out of range like its integer twin, which its canonical form would be), and a
     decimal that a double gives back (`0.1`, not `0.10000000000000000001`, not `1e-400`). `1.0`,
     `1e0` and `-0.0` are read as floats; their canonical forms `1` and `0` follow RFC 8785.
     """
     announced_size_refused(len(raw), limit_bytes=limit_bytes)
     text = _text_of(raw, max_depth)
-    hooks = _Hooks()
-    document = _parsed(text, hooks)
-    if hooks.flawed or _SURROGATE_ESCAPE.search(text):
-        faults = tuple(islice(_faults_in(document), MOST_FAULTS))
-        if faults:
-            raise Refused(faults)
-    # Repeated keys always have faults: what is left is a plain object.
+    literals = Literals()
+    document = _parsed(text, literals)
+    first = literals.first or _half_character(text, document)
+    if first:
+        found = tuple(islice(_faults_in(document), MOST_FAULTS))
+        raise Refused(found or [first.fault("")])
+    # Repeated keys are a flaw: what is left is a plain object.
     return cast("dict[str, Any]", document)
 
 
 def announced_size_refused(size_bytes: int, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> None:
     """Raise Refused (`too_large`) if a document of this size may not even be downloaded."""
     if size_bytes > limit_bytes:
-        raise Refused([_too_large("", "document", size_bytes, limit_bytes)])
+        raise Refused([_too_large("", "document", f"{size_bytes} bytes", limit_bytes)])
 
 
 def parameters_within_limit(
@@ -150,17 +93,16 @@ def parameters_within_limit(
 
     Raises ValueError as `canonical_bytes` does; what `read_object` returned never does.
     """
-    size_bytes = len(canonical_bytes(dict(parameters)))
-    if size_bytes > limit_bytes:
-        raise Refused([_too_large("parameters", "parameters", size_bytes, limit_bytes)])
+    if not canonical_fits(dict(parameters), limit_bytes):
+        raise Refused([_too_large("parameters", "parameters", "more", limit_bytes)])
 
 
-def _too_large(path: str, noun: str, size_bytes: int, limit_bytes: int) -> Fault:
+def _too_large(path: str, noun: str, actual: str, limit_bytes: int) -> Fault:
     return Fault(
         "too_large",
         path,
         required=f"at most {limit_bytes} bytes",
-        actual=f"{size_bytes} bytes",
+        actual=actual,
         suggestion=f"Make the {noun} smaller: at most {limit_bytes} bytes are read.",
     )
 
@@ -203,12 +145,12 @@ def _no_utf8(position: int) -> Fault:
     )
 
 
-def _parsed(text: str, hooks: _Hooks) -> dict[str, Any] | RepeatedKeys:
+def _parsed(text: str, literals: Literals) -> dict[str, Any] | RepeatedKeys:
     decoder = json.JSONDecoder(
-        parse_int=hooks.integer,
-        parse_float=hooks.real,
-        parse_constant=hooks.constant,
-        object_pairs_hook=hooks.object_of,
+        parse_int=literals.integer,
+        parse_float=literals.decimal,
+        parse_constant=literals.constant,
+        object_pairs_hook=literals.fields,
     )
     try:
         document = decoder.decode(text)
@@ -217,6 +159,14 @@ def _parsed(text: str, hooks: _Hooks) -> dict[str, Any] | RepeatedKeys:
     if isinstance(document, (dict, RepeatedKeys)):
         return document
     raise Refused([_no_object(document, text)])
+
+
+def _half_character(text: str, document: Any) -> Flaw | None:
+    """Find a lone surrogate, which only an escape can bring into text that was UTF-8."""
+    if not _SURROGATE_ESCAPE.search(text):
+        return None
+    halves = _SURROGATE.search(json.dumps(document, ensure_ascii=False, default=str))
+    return Flaw.HALF_CHARACTER if halves else None
 
 
 def _no_object(document: Any, text: str) -> Fault:
@@ -249,46 +199,27 @@ def _at(error: json.JSONDecodeError, suggestion: str) -> Fault:
     )
 
 
-def _is_exact(literal: str, value: float) -> bool:
-    """Say whether the literal and the double are the same decimal number."""
-    if len(literal) <= _SURELY_EXACT and abs(value) > _SMALLEST_EXACT:
-        return True
-    if value == 0:
-        return not literal.lower().partition("e")[0].strip("-0.")
-    return Decimal(literal) == Decimal(repr(value))
-
-
 def _faults_in(document: Any) -> Iterator[Fault]:
-    for parts, container in containers(document):
+    for parts, container in containers(document, at_most=_MOST_SEARCHED):
         if not isinstance(container, list) or isinstance(container, RepeatedKeys):
             yield from _faults_of_keys(parts, container)
-        for key, value in entries(container):
-            if isinstance(value, _Flaw):
-                yield Fault(value.value[0], dotted((*parts, key)), *value.value[1:])
-            if isinstance(value, str) and _SURROGATE.search(value):
-                yield _surrogate((*parts, key), "a string")
+        if not _WORTH_A_LOOK.isdisjoint(map(type, values(container))):
+            yield from _faults_of_values(parts, container)
 
 
 def _faults_of_keys(parts: Parts, container: Any) -> Iterator[Fault]:
-    seen = Counter(key for key, _ in entries(container))
-    for key, times in seen.items():
-        if times > 1:
-            yield Fault(
-                "duplicate_key",
-                dotted((*parts, key)),
-                required="every key once",
-                actual=f"{times} times",
-                suggestion="Keep one of the fields of this name: readers disagree on which counts.",
-            )
+    keys = [key for key, _ in entries(container)]
+    repeated = Counter(keys) if isinstance(container, RepeatedKeys) else {}
+    for key in dict.fromkeys(keys):
+        if repeated.get(key, 1) > 1:
+            yield Flaw.REPEATED.fault(dotted((*parts, key)))
         if _SURROGATE.search(key):
-            yield _surrogate((*parts, key), "a key")
+            yield Flaw.HALF_CHARACTER.fault(dotted((*parts, key)))
 
 
-def _surrogate(parts: Parts, noun: str) -> Fault:
-    return Fault(
-        "invalid_unicode",
-        dotted(parts),
-        required="whole characters",
-        actual=f"{noun} with half of a surrogate pair",
-        suggestion="Send both halves of the surrogate pair, or the character itself.",
-    )
+def _faults_of_values(parts: Parts, container: Any) -> Iterator[Fault]:
+    for key, value in entries(container):
+        if isinstance(value, Flaw):
+            yield value.fault(dotted((*parts, key)))
+        if type(value) is str and _SURROGATE.search(value):
+            yield Flaw.HALF_CHARACTER.fault(dotted((*parts, key)))

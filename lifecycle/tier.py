@@ -70,9 +70,9 @@ _BLOCKED: Final = {
 }
 
 
-def _row(opener: frozenset[Puller], stoppers: frozenset[Puller]) -> dict[
-    tuple[State, Trigger], frozenset[Puller]
-]:
+def _row(
+    opener: frozenset[Puller], stoppers: frozenset[Puller]
+) -> dict[tuple[State, Trigger], frozenset[Puller]]:
     return {
         (State.PENDING, Trigger.SENTINEL_APPROVE): frozenset({Puller.SENTINEL}),
         (State.PENDING, Trigger.REJECT): stoppers,

@@ -81,7 +81,9 @@ class Verdict:
     def faults(self) -> tuple[Fault, ...]:
         """Return every finding as an item of `errors[]`, the hard ones first."""
         return tuple(
-            Fault(finding.code, finding.path, suggestion=finding.words, rule=rule, level=level.value)
+            Fault(
+                finding.code, finding.path, suggestion=finding.words, rule=rule, level=level.value
+            )
             for level in Level
             for rule, finding in self.findings_at(level)
         )
