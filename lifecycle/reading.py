@@ -46,6 +46,9 @@ _STEPS: Final = bytes.maketrans(_OPENING + _CLOSING, b"\x01\x01\xff\xff")
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+#: Where no number is this long, integers need no look of their own: worth a search in a long text.
+_LONG_NUMBER: Final = re.compile(r"[0-9]{16}")
+_LONG_TEXT: Final = 16 * 1024
 _CURLY_QUOTES: Final = frozenset(
     "\u201c\u201d\u201e\u201f\u2018\u2019\u201a\u201b\u00ab\u00bb\uff02"
 )
@@ -146,8 +149,9 @@ def _no_utf8(position: int) -> Fault:
 
 
 def _parsed(text: str, literals: Literals) -> dict[str, Any] | RepeatedKeys:
+    all_short = len(text) > _LONG_TEXT and not _LONG_NUMBER.search(text)
     decoder = json.JSONDecoder(
-        parse_int=literals.integer,
+        parse_int=int if all_short else literals.integer,
         parse_float=literals.decimal,
         parse_constant=literals.constant,
         object_pairs_hook=literals.fields,

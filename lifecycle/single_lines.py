@@ -15,26 +15,22 @@ _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _MOST_FAULTS: Final = 32
 
 
-def _last_word(*words: str) -> re.Pattern[str]:
-    """Match a field's name that is one of the words, or ends in one: `reply_to`, `replyTo`, `to`.
-
-    A space in `words` stands for any one separator or none.
-    """
-    any_word = "|".join(words).replace(" ", r"[\W_]?")
-    start = r"(?:\A|[^A-Za-z]|(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z]))"
-    return re.compile(rf"{start}(?i:{any_word})[^A-Za-z]*\Z")
-
-
-#: Everything below such a field is one line, whatever stands between.
-_BELOW: Final = _last_word(
-    *("headers?", "targets?", "to", "reply to", "cc", "bcc", "recipients?", "from", "sender"),
-    *("amounts?", "currency"),
+#: Names of fields; the last word of a name counts, or the last two: `reply_to`, `replyTo`, `to`.
+#: Everything below one of these is one line, whatever stands between.
+_BELOW: Final = frozenset(
+    (
+        *("header", "headers", "target", "targets", "amount", "amounts", "currency"),
+        *("to", "cc", "bcc", "recipient", "recipients", "from", "sender"),
+    )
 )
-_ONE_LINE: Final = _last_word(
-    *("subject", "file names?", "attachment names?", "files?", "paths?", "dir", "directory"),
-    *("folder", "amount minor", "hosts?", "host name", "urls?", "domains?"),
-    *("ids?", "evidence ref", "actor", "tool", "tool name"),
+_ONE_LINE: Final = _BELOW | frozenset(
+    (
+        *("subject", "file", "files", "filename", "filenames", "attachmentname", "path", "paths"),
+        *("dir", "directory", "folder", "host", "hostname", "url", "domain", "amountminor"),
+        *("id", "ids", "evidenceref", "actor", "tool", "toolname"),
+    )
 )
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 #: Below these a plain string or a `name` names something.
 _NAMED: Final = frozenset({"attachment", "attachments", "tool_call"})
 #: Only the end of a name is compared, and a name may be as long as the document.
@@ -74,17 +70,22 @@ def _faults_of_values(
     parts: Parts, found: list[tuple[str | int, re.Match[str]]]
 ) -> Iterator[Fault]:
     names = [part for part in parts if isinstance(part, str)]
-    below = any(_BELOW.search(name[-_END:]) for name in names)
+    below = any(_is_named(name, _BELOW) for name in names)
     for key, match in found:
         if below or _is_one_line([*names, key] if isinstance(key, str) else names):
             yield _fault((*parts, key), match, "This field")
 
 
 def _is_one_line(names: list[str]) -> bool:
-    end = names[-1][-_END:]
-    if _BELOW.search(end) or _ONE_LINE.search(end):
+    own = names[-1]
+    if own in _NAMED or (own == "name" and len(names) > 1 and names[-2] in _NAMED):
         return True
-    return end in _NAMED or (end == "name" and len(names) > 1 and names[-2] in _NAMED)
+    return _is_named(own, _ONE_LINE)
+
+
+def _is_named(name: str, words: frozenset[str]) -> bool:
+    found = _WORD.findall(name[-_END:])[-2:]
+    return "".join(found[-1:]).lower() in words or "".join(found).lower() in words
 
 
 def _fault(parts: Parts, found: re.Match[str], noun: str) -> Fault:

@@ -1,0 +1,464 @@
+"""The bytes of a document are read strictly and nothing is repaired (design section 4, step 2)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lifecycle.canonical import canonical_bytes
+from lifecycle.codes import INTAKE
+from lifecycle.errors import Fault, Refused
+from lifecycle.reading import (
+    announced_size_refused,
+    control_character_faults,
+    parameters_within_limit,
+    read_object,
+)
+
+KIB = 1024
+
+
+def faults_of(raw: bytes | str) -> list[tuple[str, str]]:
+    """Return (code, path) of every fault."""
+    data = raw.encode() if isinstance(raw, str) else raw
+    with pytest.raises(Refused) as caught:
+        read_object(data)
+    return [(fault.code, fault.path) for fault in caught.value.faults]
+
+
+def refusal_of(raw: bytes | str) -> Refused:
+    data = raw.encode() if isinstance(raw, str) else raw
+    with pytest.raises(Refused) as caught:
+        read_object(data)
+    return caught.value
+
+
+def test_one_object_is_read_as_it_stands() -> None:
+    raw = b' {"a": [1, -2.5, true, null, "\\u00e9\\ud83d\\ude00"], "b": {"c": {}}}\r\n'
+    assert read_object(raw) == {"a": [1, -2.5, True, None, "é😀"], "b": {"c": {}}}
+
+
+# ------------------------------------------------------------------------------------------ size
+
+
+def test_a_document_of_256_kib_is_read_and_one_byte_more_is_not() -> None:
+    exact = b'{"a":"' + b"x" * (256 * KIB - 8) + b'"}'
+    assert len(exact) == 256 * KIB
+    assert read_object(exact)
+    assert faults_of(exact + b" ") == [("too_large", "")]
+
+
+def test_size_is_judged_before_anything_else() -> None:
+    assert faults_of(b"\xff[" * 256 * KIB) == [("too_large", "")]
+
+
+def test_an_announced_size_is_refused_before_download() -> None:
+    announced_size_refused(256 * KIB)
+    with pytest.raises(Refused) as caught:
+        announced_size_refused(256 * KIB + 1)
+    assert caught.value.code == "too_large"
+    assert caught.value.faults[0].actual == "262145 bytes"
+
+
+@pytest.mark.parametrize("filler", ["x", "é", 1.5], ids=["ascii", "unicode", "decimals"])
+def test_parameters_may_fill_64_kib_of_canonical_form(filler: Any) -> None:
+    def of_size(size: int) -> dict[str, Any]:
+        items = [filler] * 1000
+        rest = size - len(canonical_bytes({"a": items, "b": ""}))
+        return {"a": items, "b": "y" * rest}
+
+    parameters_within_limit(of_size(64 * KIB))
+    with pytest.raises(Refused) as caught:
+        parameters_within_limit(of_size(64 * KIB + 1))
+    assert [(fault.code, fault.path) for fault in caught.value.faults] == [
+        ("too_large", "parameters")
+    ]
+
+
+# ----------------------------------------------------------------------------------------- depth
+
+
+def nested(levels: int, opening: str, closing: str) -> str:
+    """A document of so many levels, the document itself being the first."""
+    return '{"a":' + opening * (levels - 1) + "1" + closing * (levels - 1) + "}"
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"k":', "}")])
+def test_32_levels_are_read_and_33_are_not(opening: str, closing: str) -> None:
+    assert read_object(nested(32, opening, closing).encode())
+    assert faults_of(nested(33, opening, closing)) == [("too_deep", "")]
+
+
+def test_brackets_inside_strings_are_no_levels() -> None:
+    text = "[{" * 100 + '\\"' + "[" * 100
+    assert read_object(f'{{"a":"{text}"}}'.encode())
+
+
+def test_many_lists_beside_each_other_are_not_deep() -> None:
+    assert len(read_object(b'{"a":[' + b"[]," * 80_000 + b"0]}")["a"]) == 80_001
+
+
+def test_a_deep_text_that_is_not_even_json_is_too_deep() -> None:
+    assert faults_of(b"[" * 100_000) == [("too_deep", "")]
+
+
+# --------------------------------------------------------------------------------------- unicode
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b'{"a":"\xff"}', b'{"a":"\xed\xa0\x80"}', b'{"a":"\xc0\xaf"}', '{"a":1}'.encode("utf-16")],
+    ids=["stray byte", "encoded surrogate", "overlong", "utf-16"],
+)
+def test_what_is_not_utf_8_is_refused(raw: bytes) -> None:
+    assert faults_of(raw) == [("invalid_unicode", "")]
+
+
+@pytest.mark.parametrize(
+    ("raw", "path"),
+    [
+        (r'{"a":["x","\ud800"]}', "a[1]"),
+        (r'{"a":"\udc00\ud800"}', "a"),
+        (r'{"a":{"b":"\\\uDFFFx"}}', "a.b"),
+        (r'{"a":{"\ud83d":1}}', 'a["\\ud83d"]'),
+    ],
+)
+def test_an_escaped_lone_surrogate_is_refused_with_its_path(raw: str, path: str) -> None:
+    assert faults_of(raw) == [("invalid_unicode", path)]
+
+
+def test_an_escaped_backslash_before_a_u_is_no_surrogate() -> None:
+    assert read_object(rb'{"a":"\\ud800"}') == {"a": r"\ud800"}
+
+
+# ------------------------------------------------------------------------------------- malformed
+
+
+@pytest.mark.parametrize(
+    ("raw", "line", "column"),
+    [
+        (b"", 1, 1),
+        (b" \n ", 2, 2),
+        (b"\xef\xbb\xbf{}", 1, 1),
+        (b"[1]", 1, 1),
+        (b'  "text"', 1, 3),
+        (b"1", 1, 1),
+        (b"null", 1, 1),
+        (b"NaN", 1, 1),
+        (b"{} {}", 1, 4),
+        (b'{"a":1}\ntrailing', 2, 1),
+        (b'{"a":1,}', 1, 8),
+        (b'{"a":01}', 1, 7),
+        (b'{"a":+1}', 1, 6),
+        (b'{"a":.5}', 1, 6),
+        (b'{"a":nan}', 1, 6),
+        (b"{'a':1}", 1, 2),
+        (b'{"a":1 // note\n}', 1, 8),
+        (b'{"a":"one\ntwo"}', 1, 10),
+        (b'{"a":"\\x41"}', 1, 7),
+        (b'{\n  "a": tru\n}', 2, 8),
+        ("{\u00a0}".encode(), 1, 2),
+    ],
+)
+def test_anything_but_one_json_object_is_refused_where_it_goes_wrong(
+    raw: bytes, line: int, column: int
+) -> None:
+    (fault,) = refusal_of(raw).faults
+    assert fault.code == "malformed_json"
+    assert fault.actual == f"line {line}, column {column}"
+
+
+# ------------------------------------------------------------------------------------ duplicates
+
+
+@pytest.mark.parametrize(
+    ("raw", "paths"),
+    [
+        ('{"a":1,"a":1}', ["a"]),
+        (r'{"a":1,"\u0061":2}', ["a"]),
+        ('{"x":[0,{"y":{"a":1,"b":2,"a":3}}]}', ["x[1].y.a"]),
+        ('{"a":1,"b":{"c":1,"c":2},"a":3,"d":1,"d":2}', ["a", "d", "b.c"]),
+        ('{"a":{"b":1,"b":2},"a":{"c":1,"c":2}}', ["a", "a.b", "a.c"]),
+        ('{"":1,"":2}', ['[""]']),
+        ('{"a.b":1,"a.b":2}', ['["a.b"]']),
+    ],
+)
+def test_every_repeated_key_is_named(raw: str, paths: list[str]) -> None:
+    assert faults_of(raw) == [("duplicate_key", path) for path in paths]
+
+
+def test_keys_that_only_look_alike_are_different() -> None:
+    assert len(read_object('{"é":1,"e\u0301":2,"A":3,"a":4}'.encode())) == 4
+
+
+# --------------------------------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize("literal", ["NaN", "Infinity", "-Infinity", "1e999", "-1e400", "9E9999"])
+def test_a_number_that_is_not_finite_is_refused(literal: str) -> None:
+    assert faults_of(f'{{"a":[{{"b":{literal}}}]}}') == [("non_finite_number", "a[0].b")]
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [
+        "9007199254740992",
+        "-9007199254740992",
+        "9223372036854775808",
+        "1" + "0" * 30,
+        "7" * 5000,
+        "9007199254740992.0",
+        "1e16",
+        "1e30",
+        "-1e300",
+    ],
+    ids=lambda literal: literal[:20],
+)
+@pytest.mark.parametrize("padding", [0, 20 * KIB])
+def test_a_number_beyond_2_to_the_53_is_refused_in_any_spelling(literal: str, padding: int) -> None:
+    raw = f'{{"a":{{"b":[0,{literal}]}}}}' + " " * padding
+    assert faults_of(raw) == [("out_of_range", "a.b[1]")]
+
+
+@pytest.mark.parametrize(
+    "literal",
+    ["0.10000000000000001", "9007199254740990.6", "0." + "3" * 5000, "1e-400", "-1e-310"],
+    ids=lambda literal: literal[:20],
+)
+def test_a_decimal_that_would_be_rounded_is_refused(literal: str) -> None:
+    assert faults_of(f'{{"a":{literal}}}') == [("out_of_range", "a")]
+
+
+@pytest.mark.parametrize(
+    ("literal", "value"),
+    [
+        ("9007199254740991", 2**53 - 1),
+        ("-9007199254740991", -(2**53) + 1),
+        ("9007199254740991.0", 2**53 - 1),
+        ("1e15", 10**15),
+        ("0.1", 0.1),
+        ("0.30000000000000004", 0.30000000000000004),
+        ("1.50000000000000000000", 1.5),
+        ("2.5e-300", 2.5e-300),
+        ("-0.0", 0),
+        ("0.000E-999", 0),
+        ("-0", 0),
+        ("1E0", 1),
+    ],
+)
+def test_a_number_that_reading_does_not_change_is_taken(literal: str, value: float) -> None:
+    assert read_object(f'{{"a":{literal}}}'.encode()) == {"a": value}
+
+
+# ------------------------------------------------------------------------------- many, and words
+
+
+def test_all_faults_of_the_document_are_collected() -> None:
+    raw = r'{"a":NaN,"b":{"c":1,"c":1e999},"d":["\ud800",9007199254740993]}'
+    assert faults_of(raw) == [
+        ("non_finite_number", "a"),
+        ("duplicate_key", "b.c"),
+        ("non_finite_number", "b.c"),
+        ("invalid_unicode", "d[0]"),
+        ("out_of_range", "d[1]"),
+    ]
+
+
+def test_depth_and_encoding_are_reported_together() -> None:
+    assert faults_of(b"[" * 40 + b"\xff") == [("too_deep", ""), ("invalid_unicode", "")]
+
+
+def test_no_more_than_32_faults_are_listed() -> None:
+    assert len(faults_of('{"a":[' + "NaN," * 1000 + "0]}")) == 32
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        ('{"x":1,"x":2}', "duplicate_key"),
+        ("NaN", "non_finite_number"),
+        ("9007199254740993", "out_of_range"),
+        (r'"\ud800"', "invalid_unicode"),
+    ],
+)
+def test_a_fault_behind_very_many_lists_is_refused_all_the_same(bad: str, code: str) -> None:
+    raw = '{"a":[' + "[0]," * 30_000 + f"[{bad}]]}}"
+    assert [found for found, _ in faults_of(raw)] == [code]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"a":"hunter2","a":"hunter2"}',
+        '{"a":"hunter2\\ud800"}',
+        '{"a":"hunter2}',
+        '{"a":"hunter2"} hunter2',
+        '"hunter2"',
+        '{"a":"hunter2" x',
+    ],
+)
+def test_a_fault_never_repeats_a_value(raw: str) -> None:
+    refusal = refusal_of(raw)
+    told = json.dumps([fault.as_json() for fault in refusal.faults]) + str(refusal)
+    assert "hunter2" not in told
+    assert refusal.__cause__ is None
+    assert refusal.__suppress_context__ or refusal.__context__ is None
+
+
+def test_a_very_long_key_is_cut_short_in_the_path() -> None:
+    key = "k" * 100_000
+    ((_, path),) = faults_of(f'{{"{key}":1,"{key}":2}}')
+    assert len(path) < 100
+
+
+# ------------------------------------------------------------------------------------ properties
+
+NUMBERS = st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(-1e15, 1e15, allow_subnormal=False)
+DOCUMENTS = st.dictionaries(
+    st.text(),
+    st.recursive(
+        st.none() | st.booleans() | NUMBERS | st.text(),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+        max_leaves=20,
+    ),
+    max_size=5,
+)
+PIECES = st.lists(
+    st.sampled_from(
+        (
+            *("{", "}", "[", "]", ",", ":", '"', '"a"', '"\\u0061"', "\\", "\\ud800", "\\u", "1"),
+            *("-0.0", "1e999", "NaN", "-Infinity", "null", "tru", " ", "\n", "\ufeff", "é", "0.1"),
+            "9" * 20,
+        )
+    ),
+    max_size=30,
+).map(lambda pieces: "".join(pieces).encode())
+
+
+@given(DOCUMENTS, st.booleans())
+def test_reading_takes_what_a_serialiser_writes_and_comes_back_to_it(
+    document: dict[str, Any], ascii_only: bool
+) -> None:
+    read = read_object(json.dumps(document, ensure_ascii=ascii_only).encode())
+    assert read == document
+    canonical = canonical_bytes(read)
+    assert read_object(canonical) == read
+    assert canonical_bytes(read_object(canonical)) == canonical
+
+
+def read_or_faults(raw: bytes) -> tuple[dict[str, Any], tuple[Fault, ...]]:
+    try:
+        return read_object(raw), ()
+    except Refused as refused:
+        return {}, refused.faults
+
+
+@given(st.binary(max_size=200) | PIECES | st.text().map(lambda text: f'{{"a":{text}}}'.encode()))
+@example(b'{"a":"\\')
+@example(b'{"a":"\\ud800\\')
+@example(b'{"a":-}')
+@example(b"{\x00}")
+def test_any_bytes_are_a_canonical_document_or_a_refusal(raw: bytes) -> None:
+    document, faults = read_or_faults(raw)
+    assert {fault.code for fault in faults} <= INTAKE
+    assert all(fault.suggestion for fault in faults)
+    if not faults:
+        assert read_object(canonical_bytes(document)) == document
+        control_character_faults(document)
+
+
+# ---------------------------------------------------------------------------- control characters
+
+BREAKS = ["\n", "\r", "\r\n", "\t", "\x00", "\x1b", "\x7f", "\x85", "\x9f", "\u2028", "\u2029"]
+
+
+def control_paths(document: dict[str, Any]) -> list[str]:
+    faults = control_character_faults(document)
+    assert {fault.code for fault in faults} <= {"control_character"}
+    return [fault.path for fault in faults]
+
+
+@pytest.mark.parametrize("character", BREAKS, ids=ascii)
+def test_D01_a_subject_of_two_lines_is_refused(character: str) -> None:
+    document = {"parameters": {"subject": f"Hi{character}Bcc: eve@evil.test"}}
+    assert control_paths(document) == ["parameters.subject"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "path"),
+    [
+        ({"to": "a@x.example\n"}, "to"),
+        ({"cc": ["a@x.example", "b@x.example\r"]}, "cc[1]"),
+        ({"bcc": [{"email": "a\nb"}]}, "bcc[0].email"),
+        ({"reply_to": "\n"}, "reply_to"),
+        ({"replyTo": "\n"}, "replyTo"),
+        ({"billing-recipients": ["\n"]}, "billing-recipients[0]"),
+        ({"FROM": "\n"}, "FROM"),
+        ({"sender": "\n"}, "sender"),
+        ({"headers": {"X-Note": "a\r\nBcc: b"}}, "headers.X-Note"),
+        ({"headers": [{"name": "X", "value": ["\n"]}]}, "headers[0].value[0]"),
+        ({"filename": "a\n.pdf"}, "filename"),
+        ({"fileName": "a\n.pdf"}, "fileName"),
+        ({"attachments": [{"name": "a\n.pdf", "content": "1\n2"}]}, "attachments[0].name"),
+        ({"attachments": ["a\n.pdf"]}, "attachments[0]"),
+        ({"path": "/srv/work/a\x00b"}, "path"),
+        ({"output_dir": "\x1b"}, "output_dir"),
+        ({"items": [{"amount": "1\n"}]}, "items[0].amount"),
+        ({"amount": {"value": "1\n"}}, "amount.value"),
+        ({"target": "staging\n"}, "target"),
+        ({"message_id": "1\n"}, "message_id"),
+    ],
+)
+def test_a_value_of_one_line_holds_no_control_character(
+    parameters: dict[str, Any], path: str
+) -> None:
+    assert control_paths({"parameters": parameters}) == [f"parameters.{path}"]
+
+
+@pytest.mark.parametrize(
+    ("document", "path"),
+    [
+        ({"proposal_id": "p1\n"}, "proposal_id"),
+        ({"request_id": "p1\n"}, "request_id"),
+        ({"task_id": "p1\n"}, "task_id"),
+        ({"actor": "leila\n"}, "actor"),
+        ({"tool": "send-email\n"}, "tool"),
+        ({"tool_call": {"name": "send-email\n"}}, "tool_call.name"),
+        ({"target": {"domain": "staging\n"}}, "target.domain"),
+        ({"target": {"constraints": {"a": ["\n"]}}}, "target.constraints.a[0]"),
+        ({"parameters": {"currency": "USD\n"}}, "parameters.currency"),
+        ({"evidence_bindings": [{"evidence_id": "e\n"}]}, "evidence_bindings[0].evidence_id"),
+        ({"preconditions": [{"evidence_ref": "e\n"}]}, "preconditions[0].evidence_ref"),
+    ],
+)
+def test_D07_an_identifier_or_target_with_a_line_break_is_refused(
+    document: dict[str, Any], path: str
+) -> None:
+    assert control_paths(document) == [path]
+
+
+def test_a_key_holds_no_control_character_at_any_depth() -> None:
+    document = {"parameters": {"a": [{"x\u2028y": 1}], "b\n": {}}}
+    assert control_paths(document) == ['parameters["b\\n"]', 'parameters.a[0]["x\\u2028y"]']
+
+
+@pytest.mark.parametrize(
+    "field", ["body", "text", "content", "justification", "evidence", "photo", "validity"]
+)
+def test_other_text_may_run_over_several_lines(field: str) -> None:
+    text = "Dear Pat,\r\n\n\tthank you.\n"
+    assert control_paths({"parameters": {field: text, "more": [text]}, field: text}) == []
+
+
+def test_no_more_than_32_control_characters_are_listed() -> None:
+    assert len(control_paths({"to": ["\n"] * 100})) == 32
+
+
+def test_a_control_character_is_named_by_its_number_alone() -> None:
+    (fault,) = control_character_faults({"subject": "secret\x85word"})
+    assert fault.actual == "U+0085 at character 7"
+    assert "secret" not in json.dumps(fault.as_json())
