@@ -1,0 +1,58 @@
+"""What people and logs see in place of a credential (design section 8, case M08)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lifecycle.secrets_found import find_secrets, secret_named, stand_in
+
+_MASK: Final = re.compile(r"‹[a-zA-Z ]{1,40}, \d{1,9} characters›")
+
+
+def mask(value: str, kind: str = "secret") -> str:
+    """Return `‹secret, N characters›`; what is a mask already stays one."""
+    return value if _MASK.fullmatch(value) else f"‹{kind}, {len(value)} characters›"
+
+
+def mask_text(text: str) -> str:
+    """Return the text with every credential masked; it need not be JSON, nor well formed."""
+    parts, place = [], 0
+    for found in find_secrets(text):
+        parts += [text[place : found.start], mask(text[found.start : found.end])]
+        place = found.end
+    return "".join(parts) + text[place:]
+
+
+def mask_secrets(value: Any) -> Any:
+    """Return a JSON value with each credential masked: by its shape or by the name of its field."""
+    if isinstance(value, str):
+        return mask_text(value)
+    if isinstance(value, Mapping):
+        return _masked_object(value)
+    if isinstance(value, (list, tuple)):
+        return [mask_secrets(item) for item in value]
+    return value
+
+
+def _masked_object(value: Mapping[str, Any]) -> dict[str, Any]:
+    masked: dict[str, Any] = {}
+    for key, item in value.items():
+        shown = mask_text(str(key))
+        while shown in masked:  # two keys that are masked alike must both be seen
+            shown += "′"
+        masked[shown] = _all_masked(item) if secret_named(str(key)) else mask_secrets(item)
+    return masked
+
+
+def _all_masked(value: Any) -> Any:
+    """Mask whatever stands below a name that says secret; numbers too, but no flag and no null."""
+    if isinstance(value, Mapping):
+        return {mask_text(str(key)): _all_masked(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_all_masked(item) for item in value]
+    if value is None or isinstance(value, bool):
+        return value
+    text = str(value)
+    return text if isinstance(value, str) and stand_in(text) else mask(text)

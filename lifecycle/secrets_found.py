@@ -1,0 +1,181 @@
+"""Where a text holds a credential, and which names hold one. Shared by the rule, cards and logs."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+
+class Secret(NamedTuple):
+    """A credential in a text: `text[start:end]`, and what kind of credential it is."""
+
+    start: int
+    end: int
+    kind: str
+
+
+_BASIC_KIND: Final = "basic credentials"
+_BASIC: Final = r"(?i)\bbasic\s{1,8}(?P<secret>[a-z\d+/]{8,}+={0,2})"
+
+#: Shapes that mean a credential wherever they stand. A group named `secret` narrows the span.
+#: Every pattern starts at a literal or at the edge of a word, so that none is quadratic.
+_SHAPES: Final = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        (
+            "private key",
+            r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+            r"(?:(?!-----END )[\s\S])*+(?:-----END [A-Z0-9 ]{0,40}-----)?",
+        ),
+        ("JSON web token", r"\beyJ[\w-]{5,}+\.[\w-]{4,}+\.[\w-]*+"),
+        (
+            "bearer token",
+            r"(?i)\bbearer\s{1,8}(?P<secret>(?=[\w~+/=-]*[\d.~+/=_-]\w)[\w.~+/=-]{6,}+)",
+        ),
+        ("bearer token", r"(?i)\bbearer\s{1,8}(?P<secret>(?=[a-z.~+/_-]*[\d=])[\w.~+/=-]{6,}+)"),
+        (_BASIC_KIND, _BASIC),
+        (
+            "password in an address",
+            r"(?i)(?<![a-z\d+.-])[a-z][a-z\d+.-]*+://[^\s/:@\"'<>]*+:(?P<secret>[^\s/@\"'<>]++)@",
+        ),
+        ("AWS key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z\d]{16}\b"),
+        ("GitHub token", r"\b(?:gh[pousr]_[A-Za-z\d]{30,}+|github_pat_\w{22,}+)"),
+        ("GitLab token", r"\bgl(?:pat|ptt|dt|rt|cbt|soat)-[\w-]{20,}+"),
+        ("Slack token", r"\bxox[a-z](?:-[A-Za-z\d]+)?-[\w-]{10,}+|\bxapp-\d-[\w-]{10,}+"),
+        ("Slack webhook", r"\bhooks\.slack\.com/(?:services|workflows)/(?P<secret>[\w/-]{12,}+)"),
+        ("Discord token", r"\b[MNO][\w-]{23,27}\.[\w-]{6,7}\.[\w-]{27,}+"),
+        ("Discord webhook", r"\bdiscord(?:app)?\.com/api/webhooks/\d+/(?P<secret>[\w-]{20,}+)"),
+        ("API key", r"\bsk-(?:ant-|proj-|or-|svcacct-)?[\w-]{20,}+"),
+        ("payment key", r"\b[rsp]k_(?:live|test)_\w{8,}+|\bwhsec_[A-Za-z\d+/=]{16,}+"),
+        ("Google key", r"\bAIza[\w-]{35}|\bya29\.[\w-]{20,}+|\bGOCSPX-[\w-]{20,}+"),
+        ("registry token", r"\bnpm_[A-Za-z\d]{36}|\bpypi-[\w-]{32,}+|\bhf_[A-Za-z\d]{30,}+"),
+        ("mail key", r"\bSG\.[\w-]{16,}+\.[\w-]{16,}+|\bkey-[a-f\d]{32}\b"),
+        ("telephony key", r"\bSK[a-f\d]{32}\b"),
+        ("Telegram token", r"\b\d{8,10}:AA[\w-]{32,}+"),
+        ("age key", r"\bAGE-SECRET-KEY-1[A-Z\d]{50,}+"),
+    )
+)
+
+#: `name = value`, `"name": "value"`, `name: value`, in prose, in a shell line, in broken JSON.
+_NAME: Final = re.compile(
+    r"(?:\\?\"(?P<quoted>[^\"\\\n]{1,200}+)\\?\"|(?<![\w.-])(?P<bare>[A-Za-z_][\w.-]*+)'?)"
+    r"[^\S\n]{0,8}+(?P<sign>:=|=>|[:=])\s{0,8}+"
+)
+_VALUE: Final = re.compile(
+    r"\\?\"(?P<double>(?:[^\"\\]|\\.)*+)|'(?P<single>[^'\n]*+)|(?P<plain>[^\s\"',;&<>(){}\[\]]++)",
+    re.DOTALL,
+)
+_FLAG: Final = re.compile(
+    r"(?<![\w-])--?(?P<bare>[a-z][\w-]*+)\s{1,8}(?P<plain>[^\s\"'-][^\s\"']*+)"
+)
+_TELLING: Final = re.compile(r"\d|[A-Za-z\d][^\sA-Za-z\d.,:;!?-]|[^\sA-Za-z\d.,:;!?'-][A-Za-z\d]")
+_STAND_IN: Final = re.compile(
+    r"[‹<{\[(%$*].*|[*•.x_-]+|(?:env|vault|secret|secretref|op|ssm|aws-sm|keyring)://?.*"
+    r"|(?:none|null|true|false|redacted|masked|hidden|changed|rotated|required|optional)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_SHORTEST: Final = 4
+
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_SECRET_WORDS: Final = frozenset(
+    """
+    password passwords passwd passphrase passcode pwd pw secret secrets token tokens apikey apikeys
+    credential credentials authorization cookie cookies jwt otp totp pin cvv cvc cvv2 mnemonic
+    privatekey secretkey accesskey authkey bearer
+    """.split()
+)
+_KEY_WORDS: Final = frozenset(
+    """
+    api access private secret account signing encryption auth master service client session shared
+    storage license ssh webhook deploy
+    """.split()
+)
+#: `next_token` pages through a list; `max_tokens` counts.
+_HARMLESS_TOKENS: Final = frozenset(
+    "page next previous prev continuation cursor sync max min total count prompt input output "
+    "completion used".split()
+)
+
+
+@lru_cache(maxsize=4096)
+def secret_named(key: str) -> bool:
+    """Say whether a field of this name holds a credential: `api_key`, `clientSecret`, `PGPASSWORD`.
+
+    The end of the name decides: `password` and `db.password` do, `password_policy`, `secret_env`
+    and `next_page_token` do not.
+    """
+    words = [word.lower() for word in _WORD.findall(key[-200:])]
+    while len(words) > 1 and words[-1].isdecimal():
+        words.pop()
+    if not words:
+        return False
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last in ("token", "tokens"):
+        return before not in _HARMLESS_TOKENS
+    if last in ("key", "keys"):
+        return before in _KEY_WORDS
+    return last in _SECRET_WORDS or last.endswith(("password", "passwd", "apikey", "secret"))
+
+
+def stand_in(value: str) -> bool:
+    """Say whether a value only stands for a credential: empty, masked, a template, a reference."""
+    bare = value.strip()
+    return not bare or _STAND_IN.fullmatch(bare) is not None
+
+
+def find_secrets(text: str) -> tuple[Secret, ...]:
+    """Find the credentials in a text, JSON or not; the spans are in order and never overlap.
+
+    Where spans meet they are joined, so that what is left after masking holds no part of either.
+    """
+    joined: list[Secret] = []
+    for found in sorted(_found(text)):
+        if joined and found.start < joined[-1].end:
+            last = joined.pop()
+            found = Secret(last.start, max(last.end, found.end), last.kind)
+        joined.append(found)
+    return tuple(joined)
+
+
+def _found(text: str) -> Iterator[Secret]:
+    for kind, shape in _SHAPES:
+        group = "secret" if "secret" in shape.groupindex else 0
+        for match in shape.finditer(text):
+            if not stand_in(match[group]) and (kind != _BASIC_KIND or _pair(match[group])):
+                yield Secret(*match.span(group), kind)
+    yield from _assigned(text)
+
+
+def _assigned(text: str) -> Iterator[Secret]:
+    place = 0
+    while match := _NAME.search(text, place):
+        name, place = match["quoted"] or match["bare"], match.end()
+        value = _VALUE.match(text, place) if secret_named(name) else None
+        if value is None:
+            continue
+        place, group = value.end(), str(value.lastgroup)
+        if _counts(value[group], group, match["sign"]):
+            yield Secret(*value.span(group), "value of " + name)
+    for match in _FLAG.finditer(text):
+        if secret_named(match["bare"]) and _counts(match["plain"], "plain", "="):
+            yield Secret(*match.span("plain"), "value of " + match["bare"])
+
+
+def _counts(value: str, group: str, sign: str) -> bool:
+    """Tell `password: hunter2` from `password: please choose one`."""
+    if stand_in(value) or (group == "plain" and value.startswith(("http://", "https://"))):
+        return False
+    if group != "plain":
+        return True
+    return len(value) >= _SHORTEST and (sign == "=" or _TELLING.search(value) is not None)
+
+
+def _pair(encoded: str) -> bool:
+    """Tell `Basic dXNlcjpwYXNz` from `basic training`: what is encoded is `user:password`."""
+    try:
+        return b":" in b64decode(encoded, validate=True)
+    except ValueError:
+        return False
