@@ -1,0 +1,8 @@
+"""config.yaml: read, checked whole, turned into the law's Policy and the bot's settings."""
+
+from __future__ import annotations
+
+from bot.config.load import Config, load_config
+from bot.config.problems import ConfigInvalid, Problem
+
+__all__ = ["Config", "ConfigInvalid", "Problem", "load_config"]

@@ -1,0 +1,188 @@
+"""`load_config`: from a file to a Config, or to everything that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from bot.config.digest import digest_of_policy
+from bot.config.identities import Identities, read_identities
+from bot.config.models import (
+    AutoApprovalEntry,
+    ChatEntry,
+    GroupEntry,
+    IntakeEntry,
+    LimitsEntry,
+)
+from bot.config.problems import Problems, nearest
+from bot.config.quorum import check_quorums
+from bot.config.reading import read_file
+from bot.config.rule_options import checked_versions
+from bot.config.rules import check_tool_names, read_rules
+from bot.config.structure import M, read_as
+from bot.config.tools import read_tools
+from bot.config.values import EnvName
+from lifecycle.policy import Limits, Policy, RuleSettings, Safety, ToolPolicy
+from lifecycle.tier import Tier
+
+_KEYS: Final = (
+    *("database", "permit_secret_env", "people", "groups", "agents", "sources", "solo_operator"),
+    *("auto_approval", "limits", "tools", "sentinel", "chat", "intake"),
+)
+_NEEDED: Final = ("people", "agents", "tools", "sentinel")
+_DATABASE: Final = "sqlite:///data/signoff.db"
+_SQLITE: Final = "sqlite:///"
+
+
+class _EnvNameOnly(BaseModel):
+    permit_secret_env: EnvName | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What an operator decided. `database` is the file of the store, None for `memory:`."""
+
+    path: Path
+    policy: Policy
+    database: Path | None
+    permit_secret_env: str | None
+    chat: ChatEntry
+    intake: IntakeEntry
+    groups: Mapping[str, GroupEntry]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the file, from which relative paths are counted."""
+        return self.path.parent
+
+    @property
+    def data(self) -> Path:
+        """Where the bot keeps keys, drafts and the spool."""
+        return self.folder / "data"
+
+
+def load_config(path: Path) -> Config:
+    """Read and check `path`; raises ConfigInvalid with every problem that was found."""
+    path = path.absolute()
+    written = read_file(path)
+    file, problems = written.value, written.problems
+    _check_keys(file, problems)
+    who = read_identities(file, problems)
+    tools = read_tools(file, path.parent, problems)
+    rules = read_rules(file, problems)
+    check_tool_names(rules, file, problems)
+    versions = checked_versions(rules, problems)
+    config = Config(
+        path=path,
+        policy=_policy(file, who, tools, rules, versions, problems),
+        database=_database(file, path.parent, problems),
+        permit_secret_env=_permit_secret_env(file, problems),
+        chat=_section(file, "chat", ChatEntry, problems),
+        intake=_section(file, "intake", IntakeEntry, problems),
+        groups=who.groups,
+    )
+    problems.raise_if_any()
+    return config
+
+
+def _check_keys(file: Mapping[str, Any], problems: Problems) -> None:
+    for key in file:
+        if key not in _KEYS:
+            problems.add((key,), "there is no such key" + nearest(key, _KEYS))
+    for key in _NEEDED:
+        if key not in file:
+            problems.add((), f"the key {key} is missing; write it, empty where nobody is meant")
+
+
+def _section(file: Mapping[str, Any], name: str, model: type[M], problems: Problems) -> M:
+    return read_as(model, file.get(name, {}), (name,), problems) or model()
+
+
+def _policy(
+    file: Mapping[str, Any],
+    who: Identities,
+    tools: Mapping[str, ToolPolicy],
+    rules: Mapping[str, RuleSettings],
+    versions: Mapping[str, int],
+    problems: Problems,
+) -> Policy:
+    solo = file.get("solo_operator", False)
+    if not isinstance(solo, bool):
+        problems.add(("solo_operator",), "this must be true or false")
+    if not problems.within(("people",)):
+        check_quorums(tools, who, solo_operator=solo is True, problems=problems)
+    limits = _limits(_section(file, "limits", LimitsEntry, problems))
+    orchestrator, tiers = _auto_approval(file, who, problems)
+    digest = (
+        ""
+        if problems.found
+        else digest_of_policy(tools, rules, who.people, limits, (orchestrator, tiers), versions)
+    )
+    return Policy(
+        digest=digest,
+        tools=tools,
+        people=who.people,
+        agents=who.agents,
+        sources=who.sources,
+        rules=rules,
+        limits=limits,
+        orchestrator=orchestrator,
+        auto_approval_tiers=tiers,
+        solo_operator=solo is True,
+    )
+
+
+def _auto_approval(
+    file: Mapping[str, Any], who: Identities, problems: Problems
+) -> tuple[str | None, frozenset[Tier]]:
+    written = file.get("auto_approval")
+    if written is None:
+        return None, frozenset()
+    entry = read_as(AutoApprovalEntry, written, ("auto_approval",), problems)
+    if entry is None:
+        return None, frozenset()
+    if entry.by in who.people:
+        words = f'"{entry.by}" is a person; auto-approval is an agent\'s, people use the emoji'
+        problems.add(("auto_approval", "by"), words)
+    elif entry.by not in who.agents:
+        words = f'"{entry.by}" is no agent under agents' + nearest(entry.by, who.agents)
+        problems.add(("auto_approval", "by"), words)
+    for index, tier in enumerate(entry.tiers):
+        if tier is not Tier.PROPOSE:
+            words = f"auto-approval is for PROPOSE alone; {tier} cannot be opened by {entry.by}"
+            problems.add(("auto_approval", "tiers", index), words)
+    return entry.by, frozenset(entry.tiers)
+
+
+def _limits(entry: LimitsEntry) -> Limits:
+    return Limits(
+        proposal_ttl_s=entry.proposal_ttl_s,
+        refusal_binds_s=entry.refusal_binds_s,
+        clock_skew_s=entry.clock_skew_s,
+        longest_window_s=entry.longest_window_s,
+        rate={safety: getattr(entry.rate, safety.value) for safety in Safety},
+    )
+
+
+def _permit_secret_env(file: Mapping[str, Any], problems: Problems) -> str | None:
+    wanted = {"permit_secret_env": file.get("permit_secret_env")}
+    entry = read_as(_EnvNameOnly, wanted, (), problems)
+    return entry.permit_secret_env if entry else None
+
+
+def _database(file: Mapping[str, Any], folder: Path, problems: Problems) -> Path | None:
+    url = file.get("database", _DATABASE)
+    if url == "memory:":
+        return None
+    if isinstance(url, str) and url.startswith(_SQLITE) and url.removeprefix(_SQLITE).strip("/"):
+        return folder / url.removeprefix(_SQLITE)
+    if isinstance(url, str) and url.startswith(("postgres:", "postgresql:", "postgresql+")):
+        words = "PostgreSQL is not there yet; write sqlite:///data/signoff.db (one bot, one file)"
+    else:
+        words = "write sqlite:///data/signoff.db (relative to this file) or memory: for trying out"
+    problems.add(("database",), words)
+    return None

@@ -1,0 +1,85 @@
+"""What is wrong with a config file: every problem with its place, all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final
+
+from lifecycle.paths import Parts, dotted
+
+_SHOWN_AT_MOST: Final = 60
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One mistake: where it stands (`line` from 1, 0 for the whole file), which key, in words."""
+
+    file: str
+    line: int
+    key: str
+    words: str
+
+    def __str__(self) -> str:
+        """Return `file:line: key: sentence`, without the parts that are not known."""
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.key}: {self.words}" if self.key else f"{place}: {self.words}"
+
+
+class ConfigInvalid(Exception):
+    """The config does not say what the bot may do, so the bot does not start."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        """Keep all problems in the order of the file; the message has one on each line."""
+        self.problems = tuple(sorted(set(problems)))
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+@dataclass(slots=True)
+class Problems:
+    """Collects the problems of one file; `lines` says where each key stands."""
+
+    file: Path
+    lines: Mapping[Parts, int]
+    found: list[Problem] = field(default_factory=list)
+
+    def add(self, parts: Parts, words: str, *, line: int | None = None) -> None:
+        """Note that what stands at `parts` is wrong, in a sentence with its remedy."""
+        where = self._line(parts) if line is None else line
+        self.found.append(Problem(str(self.file), where, dotted(parts), words))
+
+    def within(self, parts: Parts) -> bool:
+        """Say whether a problem was found at `parts` or below."""
+        place = dotted(parts)
+        return any(
+            p.key == place or p.key.startswith((f"{place}.", f"{place}[")) for p in self.found
+        )
+
+    def raise_if_any(self) -> None:
+        """Raise ConfigInvalid where something was found."""
+        if self.found:
+            raise ConfigInvalid(self.found)
+
+    def _line(self, parts: Parts) -> int:
+        """Return the line of `parts`, or of the nearest thing around it that stands in the file."""
+        for end in range(len(parts), -1, -1):
+            if parts[:end] in self.lines:
+                return self.lines[parts[:end]]
+        return 0
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return `; did you mean "…"?` with the known word most like `word`, else the known words."""
+    words = sorted(known)
+    close = get_close_matches(word, words, n=1, cutoff=0.6)
+    if close:
+        return f'; did you mean "{close[0]}"?'
+    return f" (known: {', '.join(words)})" if words else " (none is configured)"
+
+
+def quoted(value: object) -> str:
+    """Return a value of the file for a sentence, cut short; never used for what may be secret."""
+    text = ascii(value)[1:-1] if isinstance(value, str) else ascii(value)
+    return f'"{text}"' if len(text) <= _SHOWN_AT_MOST else f'"{text[:_SHOWN_AT_MOST]}…"'

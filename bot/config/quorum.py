@@ -1,0 +1,73 @@
+"""Whether enough people could ever say yes: an empty group is nobody, not everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from bot.config.identities import Identities
+from bot.config.problems import Problems
+from lifecycle.policy import Agent, Person, Safety, Sensitivity, ToolPolicy
+from lifecycle.tier import TIER_POLICIES, Tier
+
+_CLASS_ROLES: Final[Mapping[Safety, frozenset[str] | None]] = {
+    Safety.READ: None,
+    Safety.WRITE: frozenset({"writer", "admin"}),
+    Safety.DESTRUCTIVE: frozenset({"admin"}),
+}
+_SECRETS_ROLES: Final = frozenset({"admin", "secrets_reader"})
+
+
+def check_quorums(
+    tools: Mapping[str, ToolPolicy], who: Identities, *, solo_operator: bool, problems: Problems
+) -> None:
+    """Note every tool whose quorum is out of reach for some agent that could propose it."""
+    for tool in tools.values():
+        needed = max(TIER_POLICIES[tool.tier].quorum, tool.quorum_required)
+        if tool.tier is not Tier.BLOCK and needed:
+            _check_tool(tool, needed, who, solo_operator, problems)
+
+
+def _check_tool(
+    tool: ToolPolicy, needed: int, who: Identities, solo_operator: bool, problems: Problems
+) -> None:
+    group = {name for name, person in who.people.items() if tool.reviewers in person.groups}
+    if not group:
+        problems.add(
+            ("tools", tool.name, "reviewers"),
+            f'nobody may review {tool.name}: no person has the group "{tool.reviewers}"',
+        )
+        return
+    if len(group) < needed:
+        problems.add(
+            ("tools", tool.name, "quorum"),
+            f'{tool.name} needs {needed} approvals, and the group "{tool.reviewers}" has '
+            f"{len(group)} ({', '.join(sorted(group))})",
+        )
+        return
+    for agent in who.agents.values():
+        if may_propose(agent, tool) and not solo_operator:
+            _check_agent(tool, needed, agent, group, problems)
+
+
+def _check_agent(
+    tool: ToolPolicy, needed: int, agent: Agent, group: set[str], problems: Problems
+) -> None:
+    eligible = group - {agent.owner}
+    if len(eligible) < needed:
+        problems.add(
+            ("agents", agent.id, "owner"),
+            f"{agent.owner} owns {agent.id} and may not approve its proposals, so that "
+            f"{tool.name}, which needs {needed}, has {len(eligible)} reviewers; add a reviewer to "
+            f'"{tool.reviewers}", change the owner or the quorum, or set solo_operator: true',
+        )
+
+
+def may_propose(proposer: Agent | Person, tool: ToolPolicy) -> bool:
+    """Say whether the roles of `proposer` let it propose `tool` at all."""
+    if tool.roles is not None:
+        return bool(tool.roles & proposer.roles)
+    wanted = _CLASS_ROLES[tool.safety]
+    if tool.sensitivity is Sensitivity.SECRETS and not _SECRETS_ROLES & proposer.roles:
+        return False
+    return wanted is None or bool(wanted & proposer.roles)

@@ -1,0 +1,190 @@
+"""From the bytes of a YAML file to plain values, and the line of every one of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from bot.config.problems import ConfigInvalid, Problem, Problems
+from lifecycle.paths import Parts
+
+#: A config is written by people; what is larger is a mistake or an attack.
+LARGEST_FILE: Final = 256 * 1024
+_MOST_VALUES: Final = 20_000
+_DEEPEST: Final = 24
+_TAG: Final = "tag:yaml.org,2002:"
+
+
+@dataclass(slots=True)
+class Written:
+    """What the file says: plain dicts, lists, strings, numbers, booleans and None."""
+
+    value: Any
+    problems: Problems
+    lines: dict[Parts, int]
+
+
+@dataclass(slots=True)
+class _Reader:
+    problems: Problems
+    lines: dict[Parts, int]
+    left: int = _MOST_VALUES
+    stopped: bool = field(default=False)
+
+    def read(self, node: Node, parts: Parts) -> Any:
+        """Return the plain value of `node`, which stands at `parts`."""
+        self.lines.setdefault(parts, node.start_mark.line + 1)
+        self.left -= 1
+        if self.left < 0 or len(parts) > _DEEPEST:
+            self._stop()
+            return None
+        if not isinstance(node, ScalarNode) and node.tag not in (_TAG + "map", _TAG + "seq"):
+            self._unread_tag(node, parts)
+        if isinstance(node, MappingNode):
+            return self._mapping(node, parts)
+        if isinstance(node, SequenceNode):
+            return [
+                self.read(item, (*parts, index))
+                for index, item in enumerate(node.value)
+                if not self.stopped
+            ]
+        return self._scalar(node, parts)
+
+    def _stop(self) -> None:
+        if not self.stopped:
+            self.stopped = True
+            self.problems.add(
+                (),
+                f"the file unfolds to more than {_MOST_VALUES} values or {_DEEPEST} levels; write "
+                "it without aliases that repeat each other",
+            )
+
+    def _unread_tag(self, node: Node, parts: Parts) -> None:
+        self.problems.add(parts, f"the tag {node.tag} is not read here; write a plain value")
+
+    def _mapping(self, node: MappingNode, parts: Parts) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if self.stopped:
+                break
+            key = self._key(key_node, parts)
+            if key is None:
+                continue
+            here = (*parts, key)
+            line = key_node.start_mark.line + 1
+            if key in result:
+                words = f"this key stands in line {self.lines[here]} already; keep one of them"
+                self.problems.add(here, words, line=line)
+                continue
+            self.lines[here] = line
+            result[key] = self.read(value_node, here)
+        return result
+
+    def _key(self, node: Node, parts: Parts) -> str | None:
+        if isinstance(node, ScalarNode) and node.tag == _TAG + "str":
+            return str(node.value)
+        line = node.start_mark.line + 1
+        shown = node.value if isinstance(node, ScalarNode) else "a mapping or a list"
+        if isinstance(node, ScalarNode) and node.tag == _TAG + "merge":
+            words = "merge keys (<<) are not read here; write the keys out"
+        else:
+            words = f"the key {shown} is no text; write it in quotes"
+        self.problems.add(parts, words, line=line)
+        return None
+
+    def _scalar(self, node: Node, parts: Parts) -> Any:
+        kind = str(node.tag).removeprefix(_TAG)
+        read = _SCALARS.get(kind)
+        if read is None:
+            return self._unread_tag(node, parts)
+        try:
+            return read(str(node.value))
+        except ValueError:
+            self.problems.add(parts, f"this is no {kind} that can be read; write it in quotes")
+            return None
+
+
+def _whole(text: str) -> int:
+    return int(text, 10)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+_SCALARS: Final[dict[str, Callable[[str], Any]]] = {
+    "str": str,
+    "int": _whole,
+    "float": _finite,
+    "bool": lambda text: text.lower() == "true",
+    "null": lambda _: None,
+    "timestamp": str,  # dates stay what was written; who needs one reads it strictly
+}
+
+
+def read_file(path: Path) -> Written:
+    """Read `path` as YAML 1.2; raises ConfigInvalid where there is nothing to read.
+
+    Keys that stand twice and values that are no plain YAML are noted in `problems`.
+    """
+    text = _text_of(path)
+    lines: dict[Parts, int] = {}
+    problems = Problems(path, lines)
+    node = _composed(path, text)
+    if node is None or (isinstance(node, ScalarNode) and not node.value):
+        raise _invalid(path, 0, "the file is empty; an empty policy is a fault, not a permission")
+    value = _Reader(problems, lines).read(node, ())
+    if not isinstance(value, dict):
+        problems.add(
+            (), "the file must be a mapping with keys like people, agents, tools, sentinel"
+        )
+    problems.lines = lines
+    return Written(value if isinstance(value, dict) else {}, problems, lines)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise _invalid(
+            path, 0, "there is no such file; name one with --config FILE or SIGNOFF_CONFIG"
+        ) from None
+    except OSError as error:
+        raise _invalid(path, 0, f"the file cannot be read ({error.strerror})") from None
+    if len(data) > LARGEST_FILE:
+        raise _invalid(path, 0, f"the file is larger than {LARGEST_FILE // 1024} KiB")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _invalid(path, line, "the file is not UTF-8 from here on") from None
+
+
+def _composed(path: Path, text: str) -> Node | None:
+    yaml = YAML(typ="safe", pure=True)
+    try:
+        return yaml.compose(text)  # type: ignore[no-any-return]
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 0
+        raise _invalid(path, line, f"this is not YAML: {error.problem or error.context}") from None
+    except YAMLError as error:
+        words = str(error).splitlines()[0] if str(error) else "unreadable"
+        raise _invalid(path, 0, f"this is not YAML: {words}") from None
+    except RecursionError:
+        raise _invalid(path, 0, "the file is nested too deeply to be read") from None
+
+
+def _invalid(path: Path, line: int, words: str) -> ConfigInvalid:
+    return ConfigInvalid([Problem(str(path), line, "", words)])

@@ -1,0 +1,129 @@
+"""The keys of one tool, by its kind: what a kind does not read it refuses (design section 7)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from bot.config.models import Entry
+from bot.config.values import (
+    Argv,
+    Count,
+    EnvName,
+    EnvNames,
+    HttpUrl,
+    Identifier,
+    Names,
+    Port,
+    Seconds,
+)
+from lifecycle.policy import ActionType, ApprovalClass, Safety, Sensitivity, ToolKind
+from lifecycle.tier import Tier
+
+
+class MatchEntry(Entry):
+    """What a proposal's target must be for this tool."""
+
+    action_type: Annotated[ActionType | None, Field(strict=False)] = None
+    resource_type: str | None = None
+    domain: str | None = None
+
+
+class QuorumEntry(Entry):
+    """How many people must approve; `required` belongs to the class threshold alone."""
+
+    class_: Annotated[ApprovalClass, Field(strict=False, alias="class")]
+    required: Count | None = None
+
+
+class RateEntry(Entry):
+    """At most `count` calls within `per_s` seconds, for an agent and this tool."""
+
+    count: Count
+    per_s: Seconds
+
+
+class ToolEntry(Entry):
+    """What every tool may say."""
+
+    tier: Annotated[Tier, Field(strict=False)]
+    action_type: Annotated[ActionType, Field(strict=False)]
+    kind: Annotated[ToolKind | None, Field(strict=False)] = None
+    match: MatchEntry | None = None
+    roles: Names | None = None
+    reviewers: Identifier | None = None
+    window_s: Annotated[int | None, Field(ge=1, le=604_800)] = None
+    idempotent: bool | None = None
+    timeout_s: Annotated[int, Field(ge=1, le=3_600)] = 30
+    effects: Names = Field(default_factory=list)
+    safety: Annotated[Safety | None, Field(strict=False)] = None
+    sensitivity: Annotated[Sensitivity, Field(strict=False)] = Sensitivity.NONE
+    quorum: QuorumEntry | None = None
+    rate: RateEntry | None = None
+    parameters: dict[str, Any] | None = None
+    constraints: Names = Field(default_factory=list)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the tool's kind alone reads, as written; absent keys are left out."""
+        common = set(ToolEntry.model_fields)
+        return self.model_dump(mode="json", by_alias=True, exclude=common, exclude_none=True)
+
+
+class SmtpEntry(Entry):
+    """Where mail is handed over."""
+
+    host: str
+    port: Port = 25
+    from_: Annotated[str, Field(alias="from")]
+    username_env: EnvName | None = None
+    password_env: EnvName | None = None
+    tls: bool | None = None
+    start_tls: bool | None = None
+
+
+class EmailEntry(ToolEntry):
+    """A draft during the window, sent at commit."""
+
+    smtp: SmtpEntry | None = None
+    from_: Annotated[str | None, Field(alias="from")] = None
+
+
+class WebhookEntry(ToolEntry):
+    """A signed POST."""
+
+    url: HttpUrl
+    secret_env: EnvName | None = None
+    roll_back: bool = False
+
+
+class CommandEntry(ToolEntry):
+    """A program of its own, no shell."""
+
+    execute: Argv
+    roll_back: Argv | None = None
+    commit: Argv | None = None
+    env: EnvNames = Field(default_factory=list)
+
+
+class PythonEntry(ToolEntry):
+    """A class, `module:Class`."""
+
+    class_: Annotated[str, Field(alias="class", pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
+    options: dict[str, Any] = Field(default_factory=dict)
+    env: EnvNames = Field(default_factory=list)
+
+
+class AgentKindEntry(ToolEntry):
+    """The agent acts itself, with a permit."""
+
+
+#: Which keys a kind reads. A BLOCK tool may have no kind: nothing ever calls it.
+ENTRY_OF_KIND: Final[dict[ToolKind | None, type[ToolEntry]]] = {
+    ToolKind.EMAIL: EmailEntry,
+    ToolKind.WEBHOOK: WebhookEntry,
+    ToolKind.COMMAND: CommandEntry,
+    ToolKind.PYTHON: PythonEntry,
+    ToolKind.AGENT: AgentKindEntry,
+    None: ToolEntry,
+}

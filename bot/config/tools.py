@@ -1,0 +1,187 @@
+"""Tools: their tiers, and what a tier asks of a tool before the start (design section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from bot.config.identities import section_of
+from bot.config.kinds import Capabilities, capabilities
+from bot.config.problems import Problems, nearest, quoted
+from bot.config.structure import keys_of, read_as
+from bot.config.tool_models import ENTRY_OF_KIND, CommandEntry, ToolEntry
+from bot.config.values import identifier
+from lifecycle.paths import Parts
+from lifecycle.policy import ActionType, ApprovalClass, Rate, Safety, ToolKind, ToolPolicy
+from lifecycle.tier import ALWAYS_BLOCKED, Tier
+
+_SAFETY: Final = {
+    ActionType.NAVIGATE: Safety.READ,
+    ActionType.READ: Safety.READ,
+    ActionType.DELETE: Safety.DESTRUCTIVE,
+}
+#: What the hard-coded BLOCK tools would do, where the config does not say.
+_BLOCKED_ACTION: Final = {
+    "financial-transfer": ActionType.TRANSACT,
+    "legal-action": ActionType.EXECUTE,
+    "credential-rotation": ActionType.EXECUTE,
+}
+_FIXED_QUORUM: Final = {ApprovalClass.NONE: 0, ApprovalClass.SINGLE: 1, ApprovalClass.DUAL: 2}
+
+
+def read_tools(file: Mapping[str, Any], folder: Path, problems: Problems) -> dict[str, ToolPolicy]:
+    """Return the tools that can be read, the hard-coded BLOCK ones always among them."""
+    tools: dict[str, ToolPolicy] = {}
+    for name, value in section_of(file, "tools", problems).items():
+        tool = _read_tool(name, value, folder, problems)
+        if tool is not None:
+            tools[name] = tool
+    for name in sorted(ALWAYS_BLOCKED - tools.keys()):
+        tools[name] = ToolPolicy(name, Tier.BLOCK, _BLOCKED_ACTION[name])
+    return tools
+
+
+def _read_tool(name: str, value: Any, folder: Path, problems: Problems) -> ToolPolicy | None:
+    parts = ("tools", name)
+    try:
+        identifier(name)
+    except ValueError as error:
+        problems.add(parts, str(error))
+    model = _model_of(value, parts, problems)
+    entry = read_as(model, value, parts, problems) if model else None
+    if name in ALWAYS_BLOCKED and isinstance(value, dict) and value.get("tier") != Tier.BLOCK:
+        problems.add(
+            (*parts, "tier"), f"{name} is always BLOCK; no config may open it. Write tier: BLOCK"
+        )
+    if entry is None:
+        return None
+    can = _capabilities(entry, folder, parts, problems)
+    _check_tier(name, entry, can, problems)
+    _check_details(name, entry, problems)
+    return _policy(name, entry, can)
+
+
+def _model_of(value: Any, parts: Parts, problems: Problems) -> type[ToolEntry] | None:
+    if not isinstance(value, dict):
+        return ToolEntry
+    kind = value.get("kind")
+    if kind is None:
+        return ToolEntry
+    if kind not in list(ToolKind):
+        words = f"{quoted(kind)} is no kind of tool" + nearest(str(kind), list(ToolKind))
+        problems.add((*parts, "kind"), words)
+        known = {key for model in ENTRY_OF_KIND.values() for key in keys_of(model)}
+        for key in value.keys() - known:
+            problems.add((*parts, key), "there is no such key" + nearest(key, known))
+        return None
+    return ENTRY_OF_KIND[ToolKind(kind)]
+
+
+def _capabilities(entry: ToolEntry, folder: Path, parts: Parts, problems: Problems) -> Capabilities:
+    try:
+        return capabilities(entry, folder)
+    except ValueError as error:
+        problems.add((*parts, "class"), str(error))
+        return Capabilities(reversible=True, deferred=False)
+
+
+def _check_tier(name: str, entry: ToolEntry, can: Capabilities, problems: Problems) -> None:
+    parts = ("tools", name)
+    if entry.kind is None and entry.tier is not Tier.BLOCK:
+        kinds = ", ".join(ToolKind)
+        problems.add(parts, f"{name} needs a kind ({kinds}); only a BLOCK tool has none")
+    elif entry.tier is Tier.PROPOSE and not can.reversible:
+        problems.add(
+            (*parts, "tier"),
+            f"{name} is PROPOSE but cannot roll back{_remedy(entry)}, or make it CONFIRM",
+        )
+    elif entry.window_s is not None and not can.reversible and entry.tier is not Tier.BLOCK:
+        problems.add(
+            (*parts, "window_s"),
+            f"{name} has a rollback window but cannot roll back{_remedy(entry)}, or leave window_s "
+            "out",
+        )
+
+
+def _remedy(entry: ToolEntry) -> str:
+    match entry.kind:
+        case ToolKind.AGENT:
+            return " (kind agent never can): choose another kind"
+        case ToolKind.COMMAND:
+            return ": give it a roll_back command"
+        case ToolKind.WEBHOOK:
+            return ": set roll_back: true where its receiver can"
+        case _:
+            return ": give it a way back"
+
+
+def _check_details(name: str, entry: ToolEntry, problems: Problems) -> None:
+    parts = ("tools", name)
+    quorum = entry.quorum
+    if quorum and (quorum.class_ is ApprovalClass.THRESHOLD) != (quorum.required is not None):
+        problems.add(
+            (*parts, "quorum"), f"the quorum of {name}: required belongs to class threshold alone"
+        )
+    if isinstance(entry, CommandEntry) and entry.commit and not entry.roll_back:
+        problems.add(
+            (*parts, "commit"), f"{name} stages (commit) but cannot discard: add roll_back"
+        )
+    if entry.match and entry.match.action_type not in (None, entry.action_type):
+        problems.add(
+            (*parts, "match", "action_type"),
+            f"this is not the action_type of {name}, so never fits",
+        )
+    if entry.parameters:
+        _check_schema(entry.parameters, (*parts, "parameters"), problems)
+
+
+def _check_schema(schema: dict[str, Any], parts: Parts, problems: Problems) -> None:
+    from jsonschema import Draft202012Validator  # slow to import, rarely needed
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        where = (*parts, *error.absolute_path)
+        problems.add(where, f"this is no JSON Schema (2020-12): {error.message[:200]}")
+    if _refers_away(schema):
+        problems.add(parts, "$ref may only point within the schema (#…); nothing is fetched")
+
+
+def _refers_away(value: Any) -> bool:
+    if isinstance(value, dict):
+        ref = value.get("$ref", value.get("$dynamicRef"))
+        if isinstance(ref, str) and not ref.startswith("#"):
+            return True
+        return any(map(_refers_away, value.values()))
+    return isinstance(value, list) and any(map(_refers_away, value))
+
+
+def _policy(name: str, entry: ToolEntry, can: Capabilities) -> ToolPolicy:
+    reads = entry.action_type is ActionType.READ
+    quorum = entry.quorum.class_ if entry.quorum else ApprovalClass.NONE
+    required = entry.quorum.required if entry.quorum else None
+    return ToolPolicy(
+        name=name,
+        tier=entry.tier,
+        action_type=entry.action_type,
+        kind=entry.kind,
+        match=entry.match.model_dump(mode="json", exclude_none=True) if entry.match else {},
+        roles=frozenset(entry.roles) if entry.roles is not None else None,
+        reviewers=entry.reviewers or "approvers",
+        window_s=entry.window_s,
+        reversible=can.reversible,
+        deferred=can.deferred,
+        idempotent=reads if entry.idempotent is None else entry.idempotent,
+        timeout_s=entry.timeout_s,
+        effects=tuple(entry.effects),
+        safety=entry.safety or _SAFETY.get(entry.action_type, Safety.WRITE),
+        sensitivity=entry.sensitivity,
+        quorum_class=quorum,
+        quorum_required=_FIXED_QUORUM.get(quorum, required or 1),
+        rate=Rate(entry.rate.count, entry.rate.per_s) if entry.rate else None,
+        parameters=entry.parameters,
+        constraints=tuple(entry.constraints),
+        settings=entry.settings(),
+    )

@@ -1,0 +1,212 @@
+"""A config that holds becomes the law's Policy, with safe defaults and a digest of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.config import Config, load_config
+from lifecycle.policy import ActionType, ApprovalClass, Level, Rate, Safety
+from lifecycle.tier import ALWAYS_BLOCKED, Tier
+
+
+@pytest.fixture
+def config(write_config) -> Config:
+    return load_config(write_config())
+
+
+def test_people_keep_every_account_group_and_role(config: Config) -> None:
+    ana = config.policy.people["ana"]
+
+    assert ana.accounts == {"discord": "1001", "slack": "T1/UANA"}
+    assert ana.groups == {"approvers", "operators"}
+    assert ana.roles == {"reader", "writer"}
+    assert ana.terminal
+
+
+def test_groups_are_read_from_the_people_in_them(config: Config) -> None:
+    assert config.policy.group("approvers") == {"ana", "ben"}
+    assert config.policy.group("nobody") == set()
+
+
+def test_an_agent_has_the_owner_that_is_named(config: Config) -> None:
+    assert config.policy.owner_of("leila") == "olga"
+    assert config.policy.owner_of("nour") is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "safety"),
+    [
+        ("search", Safety.READ),
+        ("send-email", Safety.WRITE),
+        ("issue-refund", Safety.WRITE),
+        ("production-deploy", Safety.DESTRUCTIVE),
+    ],
+)
+def test_safety_follows_from_what_a_tool_does_unless_it_is_given(
+    config: Config, tool: str, safety: Safety
+) -> None:
+    assert config.policy.tools[tool].safety is safety
+
+
+@pytest.mark.parametrize(
+    ("action", "safety"),
+    [("navigate", Safety.READ), ("delete", Safety.DESTRUCTIVE), ("create", Safety.WRITE)],
+)
+def test_the_default_of_safety_is_that_of_the_action(
+    write_config, action: str, safety: Safety
+) -> None:
+    path = write_config(("action_type: read", f"action_type: {action}"))
+
+    assert load_config(path).policy.tools["search"].safety is safety
+
+
+@pytest.mark.parametrize(
+    ("tool", "reversible", "deferred"),
+    [
+        ("send-email", True, True),
+        ("staging-deploy", True, False),
+        ("production-deploy", False, False),
+        ("issue-refund", False, False),
+        ("search", False, False),
+    ],
+)
+def test_what_can_be_taken_back_follows_from_the_kind(
+    config: Config, tool: str, reversible: bool, deferred: bool
+) -> None:
+    found = config.policy.tools[tool]
+
+    assert (found.reversible, found.deferred) == (reversible, deferred)
+
+
+def test_a_command_that_commits_is_deferred(write_config) -> None:
+    path = write_config(('roll_back: ["true"]', 'roll_back: ["true"]\n    commit: ["true"]'))
+
+    assert load_config(path).policy.tools["staging-deploy"].deferred
+
+
+def test_a_python_tool_says_itself_what_it_can_take_back(write_config) -> None:
+    path = write_config(("    kind: email\n", '    kind: python\n    class: "undo_me:Undo"\n'))
+    path.with_name("undo_me.py").write_text("class Undo:\n    reversible = True\n")
+
+    tool = load_config(path).policy.tools["send-email"]
+
+    assert (tool.reversible, tool.deferred) == (True, False)
+
+
+def test_reading_may_be_repeated_after_a_crash_and_nothing_else_may(config: Config) -> None:
+    assert config.policy.tools["search"].idempotent
+    assert not config.policy.tools["staging-deploy"].idempotent
+
+
+def test_a_quorum_says_how_many(write_config) -> None:
+    dual = load_config(write_config(("{class: single}", "{class: dual}"))).policy
+
+    tool = dual.tools["production-deploy"]
+    assert (tool.quorum_class, tool.quorum_required) == (ApprovalClass.DUAL, 2)
+
+
+def test_a_rate_of_a_tool_is_its_own(write_config) -> None:
+    path = write_config(("quorum: {class: single}", "rate: {count: 2, per_s: 60}"))
+
+    assert load_config(path).policy.tools["production-deploy"].rate == Rate(2, 60)
+
+
+def test_the_hard_coded_blocks_are_there_though_the_config_is_silent(config: Config) -> None:
+    tools = config.policy.tools
+
+    assert all(tools[name].tier is Tier.BLOCK for name in ALWAYS_BLOCKED)
+
+
+def test_config_may_add_to_what_is_blocked(write_config) -> None:
+    path = write_config(("search: {tier: AUTO, action", "search: {tier: BLOCK, action"))
+
+    assert load_config(path).policy.tools["search"].tier is Tier.BLOCK
+
+
+def test_rules_keep_their_level_and_settings(config: Config) -> None:
+    rule = config.policy.rules["prohibited_content"]
+
+    assert rule.level is Level.HARD
+    assert rule.settings == {"phrases": ["final warning"], "patterns": []}
+
+
+def test_the_database_stands_beside_the_config(config: Config) -> None:
+    assert config.database == config.folder / "data" / "signoff.db"
+    assert config.data == config.folder / "data"
+
+
+def test_the_database_may_be_memory_or_an_absolute_path(write_config) -> None:
+    line = "sqlite:///data/signoff.db"
+
+    assert load_config(write_config((line, '"memory:"'))).database is None
+    assert load_config(write_config((line, "sqlite:////var/x.db"))).database == Path("/var/x.db")
+
+
+def test_little_is_needed_and_the_rest_is_safe(write_config) -> None:
+    path = write_config(
+        ("solo_operator: false\n", ""), ("auto_approval: {by: nour, tiers: [PROPOSE]}\n", "")
+    )
+
+    policy = load_config(path).policy
+
+    assert not policy.solo_operator
+    assert policy.orchestrator is None
+    assert policy.auto_approval_tiers == set()
+
+
+def test_naming_the_orchestrator_opens_no_tier(write_config) -> None:
+    policy = load_config(write_config((", tiers: [PROPOSE]", ""))).policy
+
+    assert (policy.orchestrator, policy.auto_approval_tiers) == ("nour", frozenset())
+
+
+SAME = {
+    "keys in another order": (
+        "limits:\n  proposal_ttl_s: 86400\n  rate: {read: 60, write: 10, destructive: 2}",
+        "limits:\n  rate: {destructive: 2, read: 60, write: 10}\n  proposal_ttl_s: 86400",
+    ),
+    "another style": ("timeout_s: 10}", '"timeout_s": 1_0}'),
+    "a default written out": ("    kind: email\n", "    kind: email\n    timeout_s: 30\n"),
+    "groups in another order": ("[approvers, operators]", "[operators, approvers]"),
+    "where the bot speaks": ('channel: "701"', 'channel: "702"'),
+    "the name of a secret": ("SIGNOFF_PERMIT_SECRET", "ANOTHER_NAME"),
+}
+OTHER = {
+    "a tool's limit": ("timeout_s: 10}", "timeout_s: 11}"),
+    "a tool's tier": ("search: {tier: AUTO, action", "search: {tier: AUTO+, action"),
+    "a tool's command": ('kind: command, execute: ["true"]', 'kind: command, execute: ["false"]'),
+    "a rule's level": ("secrets_absent: {level: hard}", "secrets_absent: {level: soft}"),
+    "a rule's settings": ("[shop.example]", "[shop.example, other.example]"),
+    "a limit": ("proposal_ttl_s: 86400", "proposal_ttl_s: 86401"),
+    "auto-approval": (
+        "auto_approval: {by: nour, tiers: [PROPOSE]}",
+        "auto_approval: {by: leila, tiers: [PROPOSE]}",
+    ),
+    "somebody's groups": (
+        'cal: {discord: "1003", groups: []}',
+        'cal: {discord: "1003", groups: [approvers]}',
+    ),
+    "somebody new": ('  olga: {discord: "1005"}', '  olga: {discord: "1005"}\n  dee: {}'),
+}
+
+
+@pytest.mark.parametrize("change", SAME.values(), ids=SAME.keys())
+def test_the_digest_is_that_of_the_policy_not_of_the_file(
+    config: Config, write_config, change: tuple[str, str]
+) -> None:
+    assert load_config(write_config(change)).policy.digest == config.policy.digest
+
+
+@pytest.mark.parametrize("change", OTHER.values(), ids=OTHER.keys())
+def test_every_decision_of_the_operator_changes_the_digest(
+    config: Config, write_config, change: tuple[str, str]
+) -> None:
+    assert load_config(write_config(change)).policy.digest != config.policy.digest
+
+
+def test_the_digest_names_its_form(config: Config) -> None:
+    assert config.policy.digest.startswith("pol1_")
+    assert len(config.policy.digest) == len("pol1_") + 64
+    assert config.policy.tools["search"].action_type is ActionType.READ
