@@ -1,0 +1,203 @@
+"""Step 3 of reading: which kind of document this is, never guessed (design section 4, seed 000)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+from lifecycle.errors import Fault, Refused
+from lifecycle.nearest import meant
+from lifecycle.paths import dotted
+from lifecycle.policy import Policy, ToolPolicy
+
+_ENVELOPE_KEYS: Final = frozenset({"proposal", "llmProposal"})
+_REQUEST_KEY: Final = "request_id"
+_PROPOSAL_KEY: Final = "proposal_id"
+_PROPOSAL_SIGNS: Final = frozenset({"action_type", "target"})
+
+#: The fields of seed 000's KernelRequest, and of its tool call.
+_REQUEST_FIELDS: Final = frozenset(
+    {"request_id", "ts_ms", "actor", "intent", "tool_call", "params", "evidence"}
+)
+_CALL_FIELDS: Final = frozenset({"name", "params"})
+#: What stands in the same place under another name.
+_RENAMED: Final = {
+    "request_id": "proposal_id",
+    "ts_ms": "ts_ms",
+    "actor": "actor",
+    "intent": "intent",
+}
+
+
+class Kind(StrEnum):
+    """The three kinds of document that an agent may send."""
+
+    ENVELOPE = "envelope"
+    KERNEL_REQUEST = "kernel_request"
+    PROPOSAL = "proposal"
+
+
+def kind_of(obj: Mapping[str, Any]) -> Kind:
+    """Return the kind of document that `obj` is.
+
+    Raises Refused (`unknown_kind`) where the signs of none or of several kinds are there. A
+    document with `action_type` or `target` but no id is a Proposal: its fault is V-PROP-001.
+    """
+    kinds = _signs(obj)
+    if not kinds and not _PROPOSAL_SIGNS.isdisjoint(obj):
+        return Kind.PROPOSAL
+    if len(kinds) == 1:
+        return kinds[0]
+    actual = " and ".join(kinds) if kinds else "none of these"
+    raise Refused(
+        [
+            Fault(
+                "unknown_kind",
+                required="exactly one of proposal_id, request_id, or proposal/llmProposal",
+                actual=actual,
+                suggestion="Send one Proposal with proposal_id, one KernelRequest with request_id, "
+                "or one instruction envelope with proposal; a document is never guessed at.",
+            )
+        ]
+    )
+
+
+def _signs(obj: Mapping[str, Any]) -> list[Kind]:
+    signs = (
+        (Kind.ENVELOPE, not _ENVELOPE_KEYS.isdisjoint(obj)),
+        (Kind.KERNEL_REQUEST, _REQUEST_KEY in obj),
+        (Kind.PROPOSAL, _PROPOSAL_KEY in obj),
+    )
+    return [kind for kind, there in signs if there]
+
+
+def of_envelope(obj: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
+    """Return the one proposal that an instruction envelope of seed 001 carries.
+
+    Raises Refused (`unknown_kind`): envelopes are read once the door for LLM proposals is built.
+    """
+    raise Refused(
+        [
+            Fault(
+                "unknown_kind",
+                required="a Proposal or a KernelRequest",
+                actual="an instruction envelope",
+                suggestion="This bot reads instruction envelopes only where the door for LLM "
+                "proposals is configured: send the Proposal itself.",
+            )
+        ]
+    )
+
+
+def of_kernel_request(obj: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
+    """Return the Proposal that a KernelRequest means, by the table of seed 000.
+
+    What cannot be filled is left out and becomes V-PROP-005 when the structure is judged. Raises
+    Refused for fields of neither, for a call that names no tool, an unknown tool, and for two
+    different sets of parameters.
+    """
+    faults = _stray_fields(obj)
+    tool, fault = _tool_called(obj.get("tool_call"), policy)
+    parameters, differ = _parameters(obj)
+    faults += [each for each in (fault, differ) if each]
+    if faults or tool is None:
+        raise Refused(faults)
+    mapped = {new: obj[old] for old, new in _RENAMED.items() if old in obj}
+    mapped |= {
+        "tool": tool.name,
+        "action_type": tool.action_type.value,
+        "target": _target(tool, parameters),
+        "parameters": parameters,
+    }
+    if obj.get("evidence") is not None:
+        mapped["evidence_bindings"] = _bindings(obj["evidence"])
+    return mapped
+
+
+def _stray_fields(obj: Mapping[str, Any]) -> list[Fault]:
+    faults = [_stray((key,), _REQUEST_FIELDS) for key in obj if key not in _REQUEST_FIELDS]
+    call = obj.get("tool_call")
+    if isinstance(call, Mapping):
+        faults += [
+            _stray(("tool_call", key), _CALL_FIELDS) for key in call if key not in _CALL_FIELDS
+        ]
+    return faults[:32]
+
+
+def _stray(parts: tuple[str, ...], known: frozenset[str]) -> Fault:
+    return Fault(
+        "unknown_field",
+        dotted(parts),
+        required="one of " + ", ".join(sorted(known)),
+        suggestion=f"Remove this field, or send a Proposal.{meant(parts[-1], known)}",
+    )
+
+
+def _tool_called(call: Any, policy: Policy) -> tuple[ToolPolicy | None, Fault | None]:
+    if not isinstance(call, Mapping) or "name" not in call:
+        return None, Fault(
+            "V-PROP-005",
+            "tool_call",
+            required="an object with the name of the tool",
+            actual="absent" if call is None else "no object with a name",
+            suggestion="Name the tool in tool_call.name: without it there is no target.",
+        )
+    name = call["name"]
+    if isinstance(name, str) and name in policy.tools:
+        return policy.tools[name], None
+    return None, unknown_tool(name, policy, "tool_call.name")
+
+
+def unknown_tool(name: Any, policy: Policy, path: str) -> Fault:
+    """Return the fault for a name that no configured tool has; names match exactly."""
+    if not isinstance(name, str):
+        return Fault(
+            "wrong_type", path, required="a string", suggestion="Write the tool's name as a string."
+        )
+    return Fault(
+        "unknown_tool",
+        path,
+        required="the exact name of a configured tool",
+        actual="a name that no tool has" if name else "an empty name",
+        suggestion=f"Ask for one of the configured tools.{meant(name, policy.tools)}",
+    )
+
+
+def _parameters(obj: Mapping[str, Any]) -> tuple[Any, Fault | None]:
+    """Return the parameters; the older form repeats them inside the tool call."""
+    call = obj.get("tool_call")
+    inner = call.get("params") if isinstance(call, Mapping) else None
+    outer = obj.get("params")
+    if not inner or inner == outer:
+        return (outer if "params" in obj else inner), None
+    if not outer:
+        return inner, None
+    return outer, Fault(
+        "V-PROP-006",
+        "params",
+        required="the same parameters as in tool_call.params, or in one place alone",
+        actual="two different sets of parameters",
+        suggestion="Send the parameters once, under params.",
+    )
+
+
+def _target(tool: ToolPolicy, parameters: Any) -> dict[str, Any]:
+    target: dict[str, Any] = {
+        key: value for key, value in tool.match.items() if key in ("resource_type", "domain")
+    }
+    target["constraints"] = {}
+    if isinstance(parameters, Mapping) and "resource_id" in parameters:
+        target["resource_id"] = parameters["resource_id"]
+    return target
+
+
+def _bindings(evidence: Any) -> Any:
+    """Name every piece of evidence as one that must be on record: what is cited must exist."""
+    cited = evidence if isinstance(evidence, list) else [evidence]
+    return [
+        {"evidence_id": each, "binding_type": "context", "required": True}
+        if isinstance(each, str)
+        else each
+        for each in cited
+    ]

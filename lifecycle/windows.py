@@ -1,0 +1,71 @@
+"""How long what was done can be taken back, and what a proposal may say about it (section 3)."""
+
+from __future__ import annotations
+
+from typing import Any, Final, assert_never
+
+from lifecycle.document import RollbackSemantics
+from lifecycle.errors import Fault
+from lifecycle.policy import ToolPolicy
+from lifecycle.tier import TIER_POLICIES, Tier
+
+#: What `rollback_semantics.kind` may say.
+DEFERRED: Final = "deferred"
+COMPENSATED: Final = "compensated"
+NONE: Final = "none"
+
+
+def window_of(tool: ToolPolicy, tier: Tier) -> int:
+    """Return the rollback window in seconds that `tool` has at `tier`; 0 means none.
+
+    A raised tier never shortens it: a PROPOSE tool that became CONFIRM keeps its window.
+    """
+    match tier:
+        case Tier.AUTO | Tier.AUTO_PLUS | Tier.BLOCK:
+            return 0
+        case Tier.PROPOSE:
+            return tool.window_s or TIER_POLICIES[Tier.PROPOSE].window_s
+        case Tier.CONFIRM:
+            kept = TIER_POLICIES[tool.tier].window_s
+            return tool.window_s or kept
+        case _:
+            assert_never(tier)
+
+
+def window_asked(tool: ToolPolicy, tier: Tier, asked: RollbackSemantics | None) -> int:
+    """Return the window in seconds that counts for a proposal: it may lengthen one that exists."""
+    window_s = window_of(tool, tier)
+    if not window_s or asked is None or asked.kind == NONE:
+        return window_s
+    return max(window_s, asked.window_s or 0)
+
+
+def rollback_fault(tool: ToolPolicy, asked: Any) -> Fault | None:
+    """Return `rollback_not_available` where a proposal expects what its tool cannot do.
+
+    `asked` is the raw `rollback_semantics`; a wrong type in it is not this rule's concern.
+    """
+    kind = asked.get("kind") if isinstance(asked, dict) else None
+    if not isinstance(kind, str) or kind in _kinds(tool):
+        return None
+    return Fault(
+        "rollback_not_available",
+        "rollback_semantics.kind",
+        required="one of " + ", ".join(_kinds(tool)),
+        actual="a kind that this tool cannot do",
+        suggestion=f"{tool.name} can do {', '.join(_kinds(tool))}: name that, or leave "
+        "rollback_semantics out.",
+    )
+
+
+def _kinds(tool: ToolPolicy) -> tuple[str, ...]:
+    if tool.deferred:
+        return (DEFERRED, NONE)
+    return (COMPENSATED, NONE) if tool.reversible else (NONE,)
+
+
+def window_warning(tool: ToolPolicy, tier: Tier, asked: RollbackSemantics | None) -> str | None:
+    """Return a sentence where a proposal asks for a longer window and there is none to lengthen."""
+    if asked is None or asked.window_s is None or window_of(tool, tier):
+        return None
+    return f"rollback_semantics.window_s changes nothing: {tool.name} has no rollback window here."
