@@ -1,0 +1,86 @@
+"""Tools that are programs: the call as JSON on standard input, the receipt on standard output."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from bot.tools import program
+from lifecycle.masking import mask_text
+from lifecycle.ports import Call, ToolFailed
+
+_DONE: Final = 0
+_FAILED: Final = 10
+_LARGEST_RECEIPT: Final = 1_048_576
+_ALWAYS_HANDED_ON: Final = ("PATH", "HOME", "LANG")
+
+log = logging.getLogger(__name__)
+
+
+class CommandTool:
+    """A program a verb: argv without a shell, in a process group of its own (design section 7).
+
+    Exit 0 is done and a JSON object on standard output is the receipt; exit 10 is failed with
+    nothing left behind (ToolFailed); all else is unknown.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, Any], folder: Path, environment: Mapping[str, str]
+    ) -> None:
+        """Take the argv of each verb; relative paths start at `folder`, the config file's."""
+        verbs = ("execute", "commit", "roll_back")
+        self._argv: dict[str, Sequence[str]] = {v: settings[v] for v in verbs if settings.get(v)}
+        self._folder = folder
+        names = (*_ALWAYS_HANDED_ON, *settings.get("env", ()))
+        self._environment = {name: environment[name] for name in names if name in environment}
+        self._environment.setdefault("PATH", os.defpath)
+
+    async def execute(self, call: Call) -> Mapping[str, Any]:
+        """Run the program of execute."""
+        return await self._run("execute", call)
+
+    async def commit(self, call: Call) -> Mapping[str, Any]:
+        """Run the program of commit; without one, execute has done all there is to do."""
+        return await self._run("commit", call) if "commit" in self._argv else {}
+
+    async def roll_back(self, call: Call) -> Mapping[str, Any]:
+        """Run the program of roll_back; ToolFailed where there is none."""
+        if "roll_back" not in self._argv:
+            raise ToolFailed(f"{call.tool} has no way to take anything back")
+        return await self._run("roll_back", call)
+
+    async def _run(self, verb: str, call: Call) -> Mapping[str, Any]:
+        argv, told = self._argv[verb], json.dumps(call.as_json()).encode()
+        try:
+            ended = await program.run(
+                argv, told, self._folder, self._environment, _LARGEST_RECEIPT + 1
+            )
+        except (OSError, ValueError) as error:
+            raise ToolFailed(f"{argv[0]} could not be started ({type(error).__name__})") from error
+        said = mask_text(ended.errors.decode(errors="replace")).strip()
+        if said:
+            log.info("%s %s of %s wrote: %s", call.tool, verb, call.proposal_id, said)
+        if ended.code == _FAILED:
+            raise ToolFailed(said.splitlines()[-1][:200] if said else "it says it did nothing")
+        if ended.code != _DONE:
+            raise RuntimeError(f"exit code {ended.code}")
+        return _receipt(ended.output, call.tool)
+
+
+def _receipt(output: bytes, tool: str) -> Mapping[str, Any]:
+    """Exit 0 is done, whatever was printed; a receipt is only what can be read as one."""
+    if len(output) > _LARGEST_RECEIPT:
+        log.warning("%s printed more than 1 MiB; kept no receipt", tool)
+        return {}
+    try:
+        receipt = json.loads(output) if output.strip() else {}
+    except (ValueError, RecursionError):
+        receipt = None
+    if isinstance(receipt, dict):
+        return receipt
+    log.warning("%s printed something that is no JSON object; kept no receipt", tool)
+    return {}

@@ -1,0 +1,133 @@
+"""A program in a process group of its own, of which nothing survives the call."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+from asyncio import StreamReader
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Lock, Thread
+from typing import IO, Any, Final, NamedTuple
+
+_TAIL: Final = 4_096
+_CHUNK: Final = 65_536
+_GRACE_S: Final = 1.0
+
+
+class Ended(NamedTuple):
+    """How a program ended: exit code, the head of its output, the tail of its errors."""
+
+    code: int
+    output: bytes
+    errors: bytes
+
+
+async def run(
+    argv: Sequence[str], told: bytes, folder: Path, environment: Mapping[str, str], keep: int
+) -> Ended:
+    """Run a program, hand it `told` on standard input, keep the first `keep` bytes it prints.
+
+    When this returns, or is cancelled, every process of its group is dead. Raises OSError or
+    ValueError where the program could not be started. No shell is involved.
+    """
+    program = _Program(argv, told, folder, environment)
+    try:
+        return await program.listened_to(keep)
+    finally:
+        await program.end()
+
+
+class _Program:
+    """A started program. Starting does not await, so that no cancellation can slip in between."""
+
+    def __init__(
+        self, argv: Sequence[str], told: bytes, folder: Path, environment: Mapping[str, str]
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._ended: asyncio.Future[int] = self._loop.create_future()
+        self._lock = Lock()
+        self._reaped = False
+        watcher = Thread(target=self._watch, name="signoff-program", daemon=True)
+        with TemporaryFile() as standard_input:
+            standard_input.write(told)
+            standard_input.seek(0)
+            self._process = subprocess.Popen(  # noqa: S603 - argv of the operator, no shell
+                list(argv),
+                stdin=standard_input,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env=dict(environment),
+                start_new_session=True,
+            )
+        watcher.start()
+
+    async def listened_to(self, keep: int) -> Ended:
+        """Read what it prints until it ends; the pipes may be held open by nobody after that."""
+        output = asyncio.create_task(self._read(self._process.stdout, keep, first=True))
+        errors = asyncio.create_task(self._read(self._process.stderr, _TAIL, first=False))
+        try:
+            code = await asyncio.shield(self._ended)
+            done, _ = await asyncio.wait((output, errors), timeout=_GRACE_S)
+            return Ended(code, *(t.result() if t in done else b"" for t in (output, errors)))
+        finally:
+            output.cancel()
+            errors.cancel()
+            await asyncio.gather(output, errors, return_exceptions=True)
+
+    async def end(self) -> None:
+        """End the whole group: politely while the program runs, for good in any case."""
+        try:
+            if not self._ended.done():
+                self._kill(signal.SIGTERM)
+                await asyncio.wait((self._ended,), timeout=_GRACE_S)
+        finally:
+            self._kill(signal.SIGKILL)
+            await asyncio.shield(self._ended)
+
+    def _watch(self) -> None:
+        """Wait for the end, kill what the program left behind, and only then let go of its id."""
+        waitid = getattr(os, "waitid", None)
+        if waitid is not None:
+            waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        else:  # pragma: no cover - systems that cannot look without reaping
+            self._process.wait()
+        with self._lock:
+            self._signal(signal.SIGKILL)
+            self._reaped = True
+        code = self._process.wait()
+        with suppress(RuntimeError):  # the loop is gone
+            self._loop.call_soon_threadsafe(self._tell, code)
+
+    def _tell(self, code: int) -> None:
+        if not self._ended.done():
+            self._ended.set_result(code)
+
+    def _kill(self, number: signal.Signals) -> None:
+        """Signal the group while its id cannot belong to anybody else."""
+        with self._lock:
+            if not self._reaped:
+                self._signal(number)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    async def _read(self, pipe: IO[Any] | None, keep: int, *, first: bool) -> bytes:
+        """Read to the end and keep the first or the last bytes."""
+        reader = StreamReader()
+        transport, _ = await self._loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), pipe
+        )
+        kept = b""
+        try:
+            while chunk := await reader.read(_CHUNK):
+                kept = kept + chunk[: keep - len(kept)] if first else (kept + chunk)[-keep:]
+        finally:
+            transport.close()
+        return kept

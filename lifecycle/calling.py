@@ -1,0 +1,104 @@
+"""Calling a tool: every end is done, failed or unknown, and nothing escapes (design section 7)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, assert_never
+
+import orjson
+
+from lifecycle.canonical import canonical_bytes, digest_of
+from lifecycle.masking import mask_text
+from lifecycle.ports import Call, Tool, ToolFailed
+from lifecycle.proposal import Outcome, Verb
+
+LARGEST_RECEIPT: Final = 65_536
+_LONGEST_WORDS: Final = 300
+#: What the law reads in a receipt; kept even where the receipt is too large to be kept whole.
+_READ: Final = ("affected_records", "effects", "still_stands")
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """How a call ended: `done`, `failed` (nothing is left behind) or `unknown`.
+
+    `explanation` is for people and holds no secret and no inside of an exception; `still_stands`
+    is what roll_back could not take back.
+    """
+
+    outcome: Outcome
+    receipt: Mapping[str, Any] | None = None
+    explanation: str = ""
+    still_stands: tuple[Any, ...] = ()
+
+
+async def call_tool(tool: Tool, call: Call) -> CallResult:
+    """Call the verb of `call` within `call.limit_s`; only a cancellation of the caller is raised."""
+    try:
+        async with asyncio.timeout(call.limit_s) as limit:
+            receipt = await _called(tool, call)
+    except ToolFailed as failure:
+        return CallResult(Outcome.FAILED, explanation=_words(call.tool, failure))
+    except TimeoutError:
+        return _unknown(_overtime(call) if limit.expired() else f"{call.tool}: TimeoutError.")
+    except Exception as error:
+        return _unknown(f"{call.tool} ended with {type(error).__name__}; what it did is not known.")
+    return _result(call, receipt)
+
+
+async def _called(tool: Tool, call: Call) -> object:
+    """Dispatch on the verb; the answer is whatever the tool returned, which may be anything."""
+    verb = Verb(call.verb)
+    match verb:
+        case Verb.EXECUTE:
+            return await tool.execute(call)
+        case Verb.COMMIT:
+            return await tool.commit(call)
+        case Verb.ROLL_BACK:
+            return await tool.roll_back(call)
+        case _:
+            assert_never(verb)
+
+
+def _result(call: Call, receipt: object) -> CallResult:
+    if not isinstance(receipt, Mapping):
+        return _unknown(f"{call.tool} answered with something that is no receipt.")
+    try:
+        data = canonical_bytes(dict(receipt))
+    except (ValueError, TypeError):
+        return _unknown(f"{call.tool} answered with a receipt that is no JSON.")
+    kept: dict[str, Any] = orjson.loads(data)
+    standing = _standing(kept.get("still_stands")) if call.verb == Verb.ROLL_BACK else ()
+    if len(data) > LARGEST_RECEIPT:
+        kept = _summary(kept, data)
+    return CallResult(Outcome.DONE, kept, still_stands=standing)
+
+
+def _standing(stated: Any) -> tuple[Any, ...]:
+    """Read `still_stands`: nothing only where it is absent, null, false or an empty list."""
+    if isinstance(stated, list):
+        return tuple(stated)
+    return () if stated is None or stated is False else (stated,)
+
+
+def _summary(receipt: Mapping[str, Any], data: bytes) -> dict[str, Any]:
+    """Keep what the law reads, where it is not itself too large, and which receipt it was."""
+    kept = {key: receipt[key] for key in _READ if key in receipt}
+    if len(canonical_bytes(kept)) > LARGEST_RECEIPT // 2:
+        kept = {"affected_records": kept.get("affected_records")}
+    return kept | {"receipt_left_out": {"bytes": len(data), "digest": digest_of(data)}}
+
+
+def _overtime(call: Call) -> str:
+    return f"{call.tool} did not answer within {call.limit_s:g} s; what it did is not known."
+
+
+def _words(tool: str, failure: ToolFailed) -> str:
+    said = " ".join(mask_text(str(failure)).split())[:_LONGEST_WORDS]
+    return f"{tool} failed and left nothing behind" + (f": {said}" if said else ".")
+
+
+def _unknown(explanation: str) -> CallResult:
+    return CallResult(Outcome.UNKNOWN, explanation=explanation)

@@ -1,0 +1,139 @@
+"""At redemption the actual call must be the approved one, value by value (seed 003)."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from lifecycle.canonical import canonical_bytes, s256
+from lifecycle.errors import PermitRefused
+
+EXCERPT_LENGTH: Final = 120
+_CUT: Final = "…"
+_DIGEST_FIELDS: Final = frozenset({"s256", "excerpt", "media_type"})
+
+
+def is_digest_value(value: Any) -> bool:
+    """Say whether a value stands for bytes that are not shown: `{s256, excerpt?, media_type?}`."""
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("s256"), str)
+        and value.keys() <= _DIGEST_FIELDS
+    )
+
+
+def digest_value(
+    text: str, media_type: str | None = None, *, excerpt_length: int = EXCERPT_LENGTH
+) -> dict[str, str]:
+    """Return what stands in a proposal in place of a large or sensitive text."""
+    cut = text[:excerpt_length] + _CUT if len(text) > excerpt_length else text
+    value = {"s256": s256(text.encode()), "excerpt": cut}
+    return value | ({"media_type": media_type} if media_type is not None else {})
+
+
+def approved_parameters(r3_document: bytes, r3_s256: str) -> Mapping[str, Any]:
+    """Return the parameters of a stored R3 document, whose bytes must still fit their hash.
+
+    Raises PermitRefused: `proposal_not_referenced` without a hash, `digest_mismatch` where the
+    bytes are others, `invalid_proposal` where the document has no parameters.
+    """
+    if not r3_s256:
+        raise PermitRefused("proposal_not_referenced", "The call names no approved proposal.")
+    if not hmac.compare_digest(s256(r3_document), r3_s256):
+        raise PermitRefused("digest_mismatch", "The stored document is not what was approved.")
+    document = orjson.loads(r3_document)
+    parameters = document.get("parameters") if isinstance(document, dict) else None
+    if not isinstance(parameters, dict):
+        raise PermitRefused("invalid_proposal", "The stored document is about no single call.")
+    return parameters
+
+
+def verify_operation(operation: Any, approved: Any) -> None:
+    """Raise PermitRefused `proposal_operation_mismatch` unless both are the same operation."""
+    if not _same(operation, approved):
+        raise PermitRefused("proposal_operation_mismatch", "Another operation was approved.")
+
+
+def verify_parameters(actual: Any, approved: Mapping[str, Any]) -> None:
+    """Raise PermitRefused `proposal_parameter_mismatch` unless the call is the approved one.
+
+    The order of members means nothing, the order of a list does; types count: "100" is not 100 and
+    true is not 1. None may be missing and none be added. Where a digest was approved the text
+    itself must be presented, and fit the hash and the excerpt.
+    """
+    if not isinstance(actual, Mapping):
+        raise _mismatch("The parameters of the call must be an object.")
+    for name in approved.keys() - actual.keys():
+        raise _mismatch(f"The approved parameter {_quoted(name)} is missing from the call.")
+    for name in actual.keys() - approved.keys():
+        raise _mismatch(f"The parameter {_quoted(name)} was not approved.")
+    for name, value in approved.items():
+        _verify_value(name, actual[name], value)
+
+
+def _verify_value(name: str, actual: Any, approved: Any) -> None:
+    """Compare one parameter; digests stand at any depth."""
+    if is_digest_value(approved):
+        _verify_bytes(name, actual, approved)
+        return
+    inner = _inner(approved)
+    if inner is None:
+        if not _same(actual, approved):
+            raise _differs(name)
+        return
+    presented = _inner(actual)
+    if presented is None or type(actual) is not type(approved) or presented.keys() != inner.keys():
+        raise _differs(name)
+    for key, value in inner.items():
+        _verify_value(name, presented[key], value)
+
+
+def _inner(value: Any) -> dict[Any, Any] | None:
+    """Return what stands in a container by key or place, None for a scalar."""
+    if isinstance(value, dict):
+        return value
+    return dict(enumerate(value)) if isinstance(value, list) else None
+
+
+def _verify_bytes(name: str, actual: Any, approved: Mapping[str, Any]) -> None:
+    if not isinstance(actual, str):
+        raise _mismatch(f"The parameter {_quoted(name)} was approved by hash: present its text.")
+    data = actual.encode("utf-8", "surrogatepass")
+    if not hmac.compare_digest(s256(data).encode(), approved["s256"].encode()):
+        raise _mismatch(f"The text of {_quoted(name)} does not fit the approved hash.")
+    if not _fits_excerpt(actual, approved.get("excerpt")):
+        raise _mismatch(f"The text of {_quoted(name)} does not begin with the approved excerpt.")
+
+
+def _fits_excerpt(text: str, excerpt: Any) -> bool:
+    """People saw the excerpt: it must be the text, or its beginning where it ends with `…`."""
+    if excerpt is None:
+        return True
+    if not isinstance(excerpt, str):
+        return False
+    return text == excerpt or (
+        excerpt.endswith(_CUT) and text.startswith(excerpt.removesuffix(_CUT))
+    )
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Compare by canonical form: it knows types, and that 100.0 is 100."""
+    try:
+        return canonical_bytes(one) == canonical_bytes(other)
+    except ValueError:
+        return False
+
+
+def _quoted(name: str) -> str:
+    return f'"{name[:64]}"'
+
+
+def _differs(name: str) -> PermitRefused:
+    return _mismatch(f"The parameter {_quoted(name)} differs from the approved one.")
+
+
+def _mismatch(message: str) -> PermitRefused:
+    return PermitRefused("proposal_parameter_mismatch", message)
