@@ -1,0 +1,14 @@
+"""Wakes the surfaces, so that what could not be delivered is tried again when it is due."""
+
+from __future__ import annotations
+
+from bot.jobs.job import Duties, Job
+
+
+async def run_once(duties: Duties) -> int:
+    """Nudge the surfaces; they look themselves for what is due."""
+    duties.notifier.nudge()
+    return 0
+
+
+JOB = Job("deliver", every_s=1, run_once=run_once)

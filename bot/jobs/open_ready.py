@@ -1,0 +1,13 @@
+"""Begins what is approved and had to wait: for a thaw, an hour, evidence or its card."""
+
+from __future__ import annotations
+
+from bot.jobs.job import Duties, Job
+
+
+async def run_once(duties: Duties) -> int:
+    """Open what can begin now; return how many began."""
+    return await duties.open_ready()
+
+
+JOB = Job("open_ready", every_s=1, run_once=run_once)

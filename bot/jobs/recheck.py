@@ -1,0 +1,13 @@
+"""Judges again what is open after the policy changed."""
+
+from __future__ import annotations
+
+from bot.jobs.job import Duties, Job
+
+
+async def run_once(duties: Duties) -> int:
+    """Re-check what was judged under another policy; return how many were."""
+    return await duties.recheck()
+
+
+JOB = Job("recheck", every_s=1, run_once=run_once)

@@ -1,0 +1,13 @@
+"""Reminds people once of what waits for them, at a quarter of the remaining time."""
+
+from __future__ import annotations
+
+from bot.jobs.job import Duties, Job
+
+
+async def run_once(duties: Duties) -> int:
+    """Remind of what is due; return how many reminders were written."""
+    return await duties.remind()
+
+
+JOB = Job("remind", every_s=5, run_once=run_once)

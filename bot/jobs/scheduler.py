@@ -1,0 +1,142 @@
+"""Runs the jobs with APScheduler; nothing else imports it.
+
+No job store and no job a proposal: few interval jobs with fixed names ask the store what is due,
+so that starting twice, waking late and dying in between all end in the same rounds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from datetime import UTC
+from typing import Final
+
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from bot.jobs.job import Duties, Job
+from lifecycle.ports import Clock
+
+LONGEST_PAUSE_S: Final = 60
+_LATE_S: Final = 10
+
+log = logging.getLogger(__name__)
+
+
+class Round:
+    """One job's rounds: a round that fails is logged and the next ones wait, up to a minute."""
+
+    def __init__(self, job: Job, duties: Duties, clock: Clock) -> None:
+        """Bind the job to the running bot."""
+        self.job = job
+        self._duties = duties
+        self._clock = clock
+        self._failures = 0
+        self._not_before_ms = 0
+        self.running = False
+
+    async def run(self) -> None:
+        """Run one round unless an earlier failure still asks to wait; never raises."""
+        if self.running or self._clock.now_ms() < self._not_before_ms:
+            return
+        self.running = True
+        try:
+            await self.job.run_once(self._duties)
+            self._failures = 0
+        except Exception as error:
+            self._back_off(error)
+        finally:
+            self.running = False
+
+    def _back_off(self, error: Exception) -> None:
+        self._failures += 1
+        pause_s = min(LONGEST_PAUSE_S, 2 ** min(self._failures, 10))
+        self._not_before_ms = self._clock.now_ms() + pause_s * 1000
+        log.error(
+            "The job %s failed (%s), for the %d. time; it is tried again in %d s.",
+            self.job.name,
+            type(error).__name__,
+            self._failures,
+            pause_s,
+            exc_info=log.isEnabledFor(logging.DEBUG),
+        )
+
+
+class Scheduler:
+    """The interval jobs of one running bot."""
+
+    def __init__(self, jobs: Iterable[Job], duties: Duties, clock: Clock) -> None:
+        """Take the jobs; nothing runs before `start`."""
+        self._rounds = {job.name: Round(job, duties, clock) for job in jobs}
+        self._scheduler = AsyncIOScheduler(
+            timezone=UTC,
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
+        )
+        self._began_at_s: dict[str, float] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._watch: asyncio.TimerHandle | None = None
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)
+
+    def start(self) -> None:
+        """Add every job and begin; starting again changes nothing."""
+        for round_ in self._rounds.values():
+            self._add(round_)
+        if not self._scheduler.running:
+            self._scheduler.start()
+            self._look_after()
+
+    async def stop(self, grace_s: float) -> None:
+        """Begin no further round, and give those that run `grace_s` seconds to end."""
+        if self._watch is not None:
+            self._watch.cancel()
+        if not self._scheduler.running:
+            return
+        self._scheduler.pause()
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=grace_s)
+        self._scheduler.shutdown(wait=False)  # cancels what has not ended by now, in the next turn
+        await asyncio.sleep(0)
+
+    @property
+    def running(self) -> bool:
+        """True between start and stop."""
+        return bool(self._scheduler.running)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the jobs that are scheduled."""
+        return [job.id for job in self._scheduler.get_jobs()]
+
+    def _add(self, round_: Round) -> None:
+        self._scheduler.add_job(
+            self._begin,
+            "interval",
+            args=(round_.job.name,),
+            seconds=round_.job.every_s,
+            id=round_.job.name,
+            name=round_.job.name,
+            replace_existing=True,
+        )
+
+    async def _begin(self, name: str) -> None:
+        self._began_at_s[name] = asyncio.get_running_loop().time()
+        task = asyncio.create_task(self._rounds[name].run(), name=name)
+        self._tasks.add(task)
+        try:
+            await task
+        finally:
+            self._tasks.discard(task)
+
+    def _look_after(self) -> None:
+        """Schedule anew what has not begun for too long.
+
+        The scheduler counts by the wall clock: were that set back an hour, every job would sleep
+        for an hour. The loop's own clock only goes forward.
+        """
+        loop = asyncio.get_running_loop()
+        for name, round_ in self._rounds.items():
+            began_s = self._began_at_s.setdefault(name, loop.time())
+            if not round_.running and loop.time() - began_s > round_.job.every_s * 2 + _LATE_S:
+                log.warning("The job %s is late; the wall clock may have been set back.", name)
+                self._add(round_)
+        self._watch = loop.call_later(_LATE_S, self._look_after)

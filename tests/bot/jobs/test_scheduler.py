@@ -1,0 +1,191 @@
+"""The jobs run at their pace, survive their own failures, and end when the bot ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from itertools import pairwise
+
+import pytest
+
+from bot.jobs import JOBS, catch_up, deliver
+from bot.jobs.job import Job
+from bot.jobs.scheduler import LONGEST_PAUSE_S, Round, Scheduler
+
+
+class FakeClock:
+    """A clock that is told."""
+
+    def __init__(self) -> None:
+        self.ms = 1_772_452_800_000
+
+    def now_ms(self) -> int:
+        return self.ms
+
+    async def sleep(self, seconds: float) -> None:
+        self.ms += int(seconds * 1000)
+
+
+class FakeNotifier:
+    """Surfaces that count what they are asked."""
+
+    def __init__(self) -> None:
+        self.nudges = 0
+        self.found = 2
+
+    def nudge(self) -> None:
+        self.nudges += 1
+
+    async def catch_up(self) -> int:
+        return self.found
+
+
+class FakeDuties:
+    """A workflow that notes which of its duties were called."""
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+        self.notifier = FakeNotifier()
+
+    def __getattr__(self, name: str):
+        async def duty() -> int:
+            self.called.append(name)
+            return 7
+
+        return duty
+
+
+@pytest.mark.parametrize(
+    ("name", "duty"),
+    [
+        ("close_windows", "close_due"),
+        ("expire", "expire_due"),
+        ("open_ready", "open_ready"),
+        ("recover", "recover"),
+        ("remind", "remind"),
+        ("anchor", "anchor"),
+        ("recheck", "recheck"),
+    ],
+)
+async def test_a_round_is_one_duty_and_says_how_many(name: str, duty: str) -> None:
+    duties = FakeDuties()
+    job = next(job for job in JOBS if job.name == name)
+
+    assert await job.run_once(duties) == 7
+    assert duties.called == [duty]
+
+
+async def test_surfaces_are_woken_so_that_they_try_again() -> None:
+    duties = FakeDuties()
+
+    await deliver.run_once(duties)
+
+    assert duties.notifier.nudges == 1
+
+
+async def test_catching_up_reads_what_the_surfaces_kept() -> None:
+    duties = FakeDuties()
+    silent = FakeDuties()
+    silent.notifier = object()
+
+    assert await catch_up.run_once(duties) == 2
+    assert await catch_up.run_once(silent) == 0
+
+
+def test_windows_are_looked_at_every_second() -> None:
+    assert next(job for job in JOBS if job.name == "close_windows").every_s == 1
+
+
+async def test_a_scheduled_job_runs_again_and_again() -> None:
+    thrice = asyncio.Event()
+    rounds = 0
+
+    async def count(_duties: object) -> int:
+        nonlocal rounds
+        rounds += 1
+        if rounds == 3:
+            thrice.set()
+        return 0
+
+    scheduler = Scheduler([Job("count", 0.01, count)], FakeDuties(), FakeClock())
+    scheduler.start()
+    await asyncio.wait_for(thrice.wait(), 10)
+    await scheduler.stop(1)
+
+    assert not scheduler.running
+
+
+async def test_stopping_lets_a_round_end_that_has_begun() -> None:
+    begun, go_on, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def long_round(_duties: object) -> int:
+        begun.set()
+        await go_on.wait()
+        ended.set()
+        return 0
+
+    scheduler = Scheduler([Job("long", 0.01, long_round)], FakeDuties(), FakeClock())
+    scheduler.start()
+    await asyncio.wait_for(begun.wait(), 10)
+    stopping = asyncio.create_task(scheduler.stop(10))
+    go_on.set()
+    await stopping
+
+    assert ended.is_set()
+
+
+async def test_stopping_does_not_wait_for_ever() -> None:
+    begun = asyncio.Event()
+
+    async def endless(_duties: object) -> int:
+        begun.set()
+        await asyncio.Event().wait()
+        return 0
+
+    scheduler = Scheduler([Job("endless", 0.01, endless)], FakeDuties(), FakeClock())
+    scheduler.start()
+    await asyncio.wait_for(begun.wait(), 10)
+
+    await asyncio.wait_for(scheduler.stop(0.01), 10)
+
+    assert not scheduler.running
+
+
+async def test_failures_wait_longer_each_time_but_never_above_a_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock, began_ms = FakeClock(), []
+
+    async def fail(_duties: object) -> int:
+        began_ms.append(clock.ms)
+        raise RuntimeError("token=hunter2")
+
+    round_ = Round(Job("fail", 1, fail), FakeDuties(), clock)
+    with caplog.at_level(logging.INFO):
+        for _ in range(400):
+            await round_.run()
+            clock.ms += 1000
+
+    pauses = [(b - a) // 1000 for a, b in pairwise(began_ms)]
+    assert pauses[:6] == [2, 4, 8, 16, 32, LONGEST_PAUSE_S]
+    assert set(pauses[6:]) == {LONGEST_PAUSE_S}
+    assert "The job fail failed (RuntimeError)" in caplog.text
+    assert "hunter2" not in caplog.text
+
+
+async def test_one_success_ends_the_waiting() -> None:
+    clock, outcomes, rounds = FakeClock(), [RuntimeError("once"), None, None], []
+
+    async def once(_duties: object) -> int:
+        rounds.append(clock.ms)
+        outcome = outcomes[len(rounds) - 1]
+        if outcome:
+            raise outcome
+        return 0
+
+    round_ = Round(Job("once", 1, once), FakeDuties(), clock)
+    for _ in range(4):
+        await round_.run()
+        clock.ms += 1000
+
+    assert [(ms - rounds[0]) // 1000 for ms in rounds] == [0, 2, 3]
