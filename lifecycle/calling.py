@@ -35,7 +35,7 @@ class CallResult:
 
 
 async def call_tool(tool: Tool, call: Call) -> CallResult:
-    """Call the verb of `call` within `call.limit_s`; only a cancellation of the caller is raised."""
+    """Call the verb of `call` within `call.limit_s`; raises only the caller's cancellation."""
     try:
         async with asyncio.timeout(call.limit_s) as limit:
             receipt = await _called(tool, call)

@@ -93,6 +93,8 @@ def _bounded(value: Any, depth: int, spending: _Spending) -> Any:
     if isinstance(value, (Mapping, list, tuple)) and depth >= spending.budget.depth:
         spending.warn("What is nested deeper than the bound was left out, unread.")
         return TOO_DEEP
+    if isinstance(value, (Mapping, list, tuple)):
+        spending.left -= 2  # its brackets
     if isinstance(value, Mapping):
         return _fields(value, depth, spending)
     if isinstance(value, (list, tuple)):

@@ -1,0 +1,141 @@
+"""The mail tool: a draft while the window is open, sent when it closes (design section 7)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from bot.tools.durable import discard, move, write_whole
+from bot.tools.message import composed, enveloped, fingerprint
+from lifecycle.ports import Call, ToolFailed
+
+_DEFAULT_SENDER: Final = "signoff@localhost"
+
+
+class Carrier(Protocol):
+    """Hands a mail over. ToolFailed: surely not; any other error: perhaps."""
+
+    #: True where handing over the same mail twice delivers it once.
+    repeatable: bool
+
+    async def carry(self, draft: str, data: bytes, limit_s: float) -> str:
+        """Deliver and return where it went, in words."""
+
+    def describe(self) -> str:
+        """Say in words how mail leaves; no secrets."""
+
+
+class EmailTool:
+    """Deferred: execute writes a draft, commit sends it, roll_back discards it.
+
+    A draft lives in `data/drafts`; while it is being sent its name ends in `.sending`, and in
+    `data/sent` it stays as the proof that it was. Each step is on disk before the next begins.
+    """
+
+    def __init__(
+        self, sender: str | None, carrier: Carrier, folder: Path, now_ms: Callable[[], int]
+    ) -> None:
+        """Keep drafts below `folder`, the config file's."""
+        self._sender = sender or _DEFAULT_SENDER
+        self._carrier = carrier
+        self._drafts = folder / "data" / "drafts"
+        self._sent = folder / "data" / "sent"
+        self._now_ms = now_ms
+
+    def describe(self) -> Mapping[str, str]:
+        """Return the sender and the way that mail takes."""
+        return {"from": self._sender, "leaves by": self._carrier.describe()}
+
+    async def execute(self, call: Call) -> Mapping[str, Any]:
+        """Write the draft; the same call again finds the draft that is there."""
+        return await asyncio.to_thread(self._stage, call)
+
+    async def commit(self, call: Call) -> Mapping[str, Any]:
+        """Send the draft, whose bytes must still be those that the receipt names."""
+        name, data = await asyncio.to_thread(self._claimed, call)
+        if data is None:
+            return {"draft": name, "sent": True}
+        try:
+            went = await self._carrier.carry(name, data, call.limit_s)
+        except ToolFailed:
+            await asyncio.to_thread(self._unclaimed, name)
+            raise
+        await asyncio.to_thread(self._keep_as_sent, name)
+        return {"draft": name, "sent": True, "went": went}
+
+    async def roll_back(self, call: Call) -> Mapping[str, Any]:
+        """Discard the draft; what was sent stands."""
+        return await asyncio.to_thread(self._discard, call)
+
+    def _stage(self, call: Call) -> Mapping[str, Any]:
+        self._drafts.mkdir(parents=True, exist_ok=True, mode=0o700)
+        name = fingerprint(call.idempotency_key) + ".eml"
+        path = self._drafts / name
+        if not path.exists():
+            write_whole(path, composed(call, self._sender, self._now_ms()))
+        data = path.read_bytes()
+        recipients = enveloped(data).recipients
+        digest = "sha256:" + sha256(data).hexdigest()
+        return {"draft": name, "draft_digest": digest, "recipients": len(recipients)}
+
+    def _claimed(self, call: Call) -> tuple[str, bytes | None]:
+        """Take the draft for sending; no bytes where it was sent before.
+
+        A draft that was already taken under the same key may have been sent: that is unknown,
+        unless repeating does no harm. A person's retry comes with a key of its own.
+        """
+        name = _draft_of(call)
+        draft, sending = self._drafts / name, self._sending(name)
+        if (self._sent / name).exists():
+            return name, None
+        if sending.exists():
+            if _claim_of(sending) == call.idempotency_key and not self._carrier.repeatable:
+                raise RuntimeError("an earlier attempt did not tell how it ended")
+        elif draft.exists():
+            move(draft, sending)
+        else:
+            raise ToolFailed("the draft is gone")
+        write_whole(sending.with_suffix(".key"), call.idempotency_key.encode())
+        data = sending.read_bytes()
+        if "sha256:" + sha256(data).hexdigest() != (call.receipt or {}).get("draft_digest"):
+            self._unclaimed(name)
+            raise ToolFailed("the draft was changed after it was written")
+        return name, data
+
+    def _unclaimed(self, name: str) -> None:
+        move(self._sending(name), self._drafts / name)
+        discard(self._sending(name).with_suffix(".key"))
+
+    def _keep_as_sent(self, name: str) -> None:
+        self._sent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        move(self._sending(name), self._sent / name)
+        discard(self._sending(name).with_suffix(".key"))
+
+    def _discard(self, call: Call) -> Mapping[str, Any]:
+        name = _draft_of(call)
+        if (self._sent / name).exists():
+            return {"draft": name, "still_stands": ["the mail was sent"]}
+        gone = [discard(self._drafts / name), discard(self._sending(name))]
+        discard(self._sending(name).with_suffix(".key"))
+        return {"draft": name, "discarded": any(gone), "still_stands": []}
+
+    def _sending(self, name: str) -> Path:
+        return self._drafts / (name + ".sending")
+
+
+def _claim_of(sending: Path) -> str | None:
+    try:
+        return sending.with_suffix(".key").read_text()
+    except FileNotFoundError:
+        return None
+
+
+def _draft_of(call: Call) -> str:
+    """Return the name of the draft in the receipt; a name with a path in it is none of ours."""
+    name = (call.receipt or {}).get("draft")
+    if not isinstance(name, str) or not name.endswith(".eml") or Path(name).name != name:
+        raise ToolFailed("the receipt names no draft")
+    return name

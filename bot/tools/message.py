@@ -1,0 +1,107 @@
+"""A mail as bytes: seven bits, plain addresses, nothing but what the proposal names."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email import policy
+from email.errors import HeaderParseError
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.parser import BytesParser
+from email.utils import format_datetime
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+import idna
+
+from lifecycle.ports import Call, ToolFailed
+
+_POLICY: Final = policy.SMTP.clone(cte_type="7bit")
+_RECIPIENTS: Final = (("to", "To"), ("cc", "Cc"), ("bcc", "Bcc"))
+
+
+class Envelope(NamedTuple):
+    """What is said to a mail server: sender, recipients, and the bytes without Bcc."""
+
+    sender: str
+    recipients: tuple[str, ...]
+    data: bytes
+
+
+def composed(call: Call, sender: str, now_ms: int) -> bytes:
+    """Return the mail of a call: `to cc bcc reply_to subject body`, whatever else it names.
+
+    The Message-ID comes from the idempotency key, so that a repeat can be recognised by whoever
+    receives it. Raises ToolFailed for what is no address or no text.
+    """
+    mail = EmailMessage(policy=_POLICY)
+    try:
+        from_address = _address(sender)
+        mail["From"] = from_address
+        for name, header in (*_RECIPIENTS, ("reply_to", "Reply-To")):
+            if addresses := _addresses(call.parameters.get(name)):
+                mail[header] = addresses
+        mail["Subject"] = _text(call.parameters.get("subject"))
+        mail["Date"] = format_datetime(datetime.fromtimestamp(now_ms // 1000, UTC))
+        mail["Message-ID"] = message_id(call.idempotency_key, from_address.domain)
+        mail.set_content(_text(call.parameters.get("body")))
+        return mail.as_bytes()
+    except (ValueError, HeaderParseError, IndexError, LookupError) as error:
+        raise ToolFailed("a recipient or the subject cannot stand in a mail") from error
+
+
+def enveloped(data: bytes) -> Envelope:
+    """Read the envelope from a composed mail and take Bcc out of it."""
+    mail = BytesParser(policy=_POLICY).parsebytes(data)
+    recipients = [a.addr_spec for _, header in _RECIPIENTS for a in _listed(mail, header)]
+    sender = _listed(mail, "From")[0].addr_spec
+    del mail["Bcc"]
+    return Envelope(sender, tuple(dict.fromkeys(recipients)), mail.as_bytes())
+
+
+def message_id(idempotency_key: str, domain: str) -> str:
+    """Return the Message-ID that belongs to an idempotency key."""
+    return f"<{fingerprint(idempotency_key)}@{domain}>"
+
+
+def fingerprint(idempotency_key: str) -> str:
+    """Return 40 hex digits that stand for an idempotency key in file names and ids."""
+    return sha256(idempotency_key.encode()).hexdigest()[:40]
+
+
+def _listed(mail: Any, header: str) -> tuple[Address, ...]:
+    return tuple(mail[header].addresses) if mail[header] is not None else ()
+
+
+def _addresses(value: Any) -> tuple[Address, ...]:
+    if value is None:
+        return ()
+    items = value if isinstance(value, list) else [value]
+    return tuple(_address(item) for item in items)
+
+
+def _address(value: Any) -> Address:
+    """Read one plain address; a name beside it, a second address or a comment is refused."""
+    if not isinstance(value, str) or not value.isprintable():
+        raise ValueError("an address is one line of text")
+    local, at, domain = value.rpartition("@")
+    if not (at and local and local.isascii() and domain):
+        raise ValueError("an address is local@domain with an ASCII local part")
+    address = Address(username=local, domain=_ascii_domain(domain))
+    if Address(addr_spec=address.addr_spec) != address:
+        raise ValueError("an address is one plain address")
+    return address
+
+
+def _ascii_domain(domain: str) -> str:
+    if domain.isascii():
+        return domain
+    return idna.encode(domain, uts46=True).decode("ascii")
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ValueError("subject and body are text")
+    return value

@@ -1,0 +1,66 @@
+"""Tools that are classes of the operator's own (design section 7)."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lifecycle.ports import Call, ToolFailed
+
+
+class PythonTool:
+    """Wraps `module:Class`: `execute(call)`, and where it has them `commit` and `roll_back`.
+
+    Methods may be plain or async; plain ones run in a thread, which no time limit can end. They
+    return the receipt. ToolFailed means that nothing is left behind, any other error unknown.
+    `reversible = True` and `deferred = True` on the class say what it can take back.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], folder: Path) -> None:
+        """Load `class`, looking beside the config file too, and make one with its `options`.
+
+        Raises ValueError where it cannot be loaded.
+        """
+        self._tool = loaded_class(settings["class"], folder)(**settings.get("options", {}))
+
+    async def execute(self, call: Call) -> Mapping[str, Any]:
+        """Run execute."""
+        return await self._run("execute", call)
+
+    async def commit(self, call: Call) -> Mapping[str, Any]:
+        """Run commit; without one, execute has done all there is to do."""
+        return await self._run("commit", call) if hasattr(self._tool, "commit") else {}
+
+    async def roll_back(self, call: Call) -> Mapping[str, Any]:
+        """Run roll_back; ToolFailed where there is none."""
+        if not hasattr(self._tool, "roll_back"):
+            raise ToolFailed(f"{call.tool} has no way to take anything back")
+        return await self._run("roll_back", call)
+
+    async def _run(self, verb: str, call: Call) -> Any:
+        method = getattr(self._tool, verb)
+        if inspect.iscoroutinefunction(method):
+            return await method(call)
+        answer = await asyncio.to_thread(method, call)
+        return await answer if inspect.isawaitable(answer) else answer
+
+
+def loaded_class(name: str, folder: Path) -> type[Any]:
+    """Import `module:Class`; raises ValueError where that is no class."""
+    module_name, _, class_name = name.partition(":")
+    place = str(folder)
+    sys.path.insert(0, place)
+    try:
+        found = getattr(importlib.import_module(module_name), class_name)
+    except Exception as error:
+        raise ValueError(f"{name} cannot be loaded ({type(error).__name__})") from error
+    finally:
+        sys.path.remove(place)
+    if not isinstance(found, type):
+        raise ValueError(f"{name} is no class")
+    return found

@@ -1,0 +1,90 @@
+"""Mail by SMTP: all recipients or none, and honest about what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import aiosmtplib
+from aiosmtplib import SMTP, SMTPDataError, SMTPException
+
+from bot.tools.message import Envelope, enveloped
+from lifecycle.ports import ToolFailed
+
+_LONGEST_STEP_S: Final = 20.0
+_PORT: Final = 25
+
+
+class SmtpCarrier:
+    """Hands mail to a server. Until the text is on its way every fault means: not sent.
+
+    `start_tls`: true demands it, false forbids it, absent uses it where the server offers it;
+    `tls`: true speaks TLS from the first byte.
+    """
+
+    repeatable = False
+
+    def __init__(self, settings: Mapping[str, Any], environment: Mapping[str, str]) -> None:
+        """Take `{host, port, username_env, password_env, tls, start_tls}`."""
+        self._settings = settings
+        self._environment = environment
+
+    def describe(self) -> str:
+        """Return host and port."""
+        return f"SMTP {self._settings['host']}:{self._settings.get('port', _PORT)}"
+
+    async def carry(self, draft: str, data: bytes, limit_s: float) -> str:
+        """Send; ToolFailed until the server was given the text or where it refused it."""
+        envelope = enveloped(data)
+        server = self._server(min(_LONGEST_STEP_S, limit_s))
+        try:
+            await self._reach(server, envelope)
+            await _hand_over(server, envelope.data)
+        finally:
+            server.close()
+        return self.describe()
+
+    def _server(self, timeout_s: float) -> SMTP:
+        return SMTP(
+            hostname=self._settings["host"],
+            port=self._settings.get("port", _PORT),
+            username=self._named("username_env"),
+            password=self._named("password_env"),
+            use_tls=bool(self._settings.get("tls")),
+            start_tls=None if self._settings.get("tls") else self._settings.get("start_tls"),
+            timeout=timeout_s,
+        )
+
+    def _named(self, key: str) -> str | None:
+        """Return the value of the environment variable that a setting names."""
+        name = self._settings.get(key)
+        if name is None:
+            return None
+        if name not in self._environment:
+            raise ToolFailed(f"the environment variable {name} is not set")
+        return self._environment[name]
+
+    async def _reach(self, server: SMTP, envelope: Envelope) -> None:
+        """Connect and name sender and recipients; one refused recipient ends it for all."""
+        try:
+            await server.connect()
+            await server.mail(envelope.sender)
+            for recipient in envelope.recipients:
+                await server.rcpt(recipient)
+        except (SMTPException, OSError, ValueError) as error:
+            raise ToolFailed(f"the mail server did not take the mail ({_named(error)})") from error
+
+
+async def _hand_over(server: SMTP, data: bytes) -> None:
+    """Send the text. An answer that refuses it is clear; no answer at all is not."""
+    try:
+        await server.data(data)
+    except SMTPDataError as error:
+        raise ToolFailed(f"the mail server refused the text ({error.code})") from error
+
+
+def _named(error: BaseException) -> str:
+    """Name a fault without what the server said: that may hold addresses."""
+    if isinstance(error, aiosmtplib.SMTPResponseException):
+        return str(error.code)
+    return type(error).__name__

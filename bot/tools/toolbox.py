@@ -1,0 +1,102 @@
+"""The toolbox: every configured tool by its name, made from what its kind reads in the config."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from shlex import join
+from typing import Any, assert_never
+
+from bot.tools.command import CommandTool
+from bot.tools.email import EmailTool
+from bot.tools.maildir import MaildirCarrier
+from bot.tools.python import PythonTool
+from bot.tools.smtp import SmtpCarrier
+from bot.tools.uncallable import UncallableTool
+from bot.tools.webhook import WebhookTool
+from lifecycle.masking import mask_text
+from lifecycle.policy import ToolKind, ToolPolicy
+from lifecycle.ports import Tool
+
+_OUTBOX = "data/outbox"
+
+
+class ConfiguredToolbox:
+    """The port Toolbox over the tools of one policy.
+
+    `folder` is the config file's, to which every relative path belongs; `environment` is where
+    secrets and the variables of programs are looked up, by name; `now_ms` dates mail and signatures.
+    """
+
+    def __init__(
+        self,
+        tools: Mapping[str, ToolPolicy],
+        folder: Path,
+        environment: Mapping[str, str],
+        now_ms: Callable[[], int],
+    ) -> None:
+        """Make every tool now, so that what cannot be made is known at start (ValueError)."""
+        self._folder = folder
+        self._environment = environment
+        self._now_ms = now_ms
+        self._policies: Mapping[str, ToolPolicy] = {}
+        self._tools: Mapping[str, Tool] = {}
+        self.adopt(tools)
+
+    def adopt(self, tools: Mapping[str, ToolPolicy]) -> None:
+        """Serve the tools of another policy from now on; raises ValueError and keeps the old."""
+        made = {name: self._made(policy) for name, policy in tools.items()}
+        self._policies, self._tools = dict(tools), made
+
+    def tool(self, name: str) -> Tool:
+        """Return the tool; KeyError where the config does not know it."""
+        return self._tools[name]
+
+    def real_path(self, path: str) -> str:
+        """Return the real path of `path`, all links followed; ValueError for a NUL in it."""
+        return os.path.realpath(self._folder / path)
+
+    def describe(self, name: str) -> Mapping[str, Any]:
+        """Return what the tool adds by config, in words for the card; no secrets."""
+        tool, policy = self._tools[name], self._policies[name]
+        if isinstance(tool, (EmailTool, WebhookTool)):
+            return tool.describe()
+        match policy.kind:
+            case ToolKind.COMMAND:
+                return {"runs": mask_text(join(policy.settings["execute"]))}
+            case ToolKind.PYTHON:
+                return {"runs": policy.settings["class"]}
+            case ToolKind.AGENT:
+                return {"carried out by": "the agent itself, with a permit"}
+            case None | ToolKind.EMAIL | ToolKind.WEBHOOK:
+                return {}
+            case _:
+                assert_never(policy.kind)
+
+    def _made(self, policy: ToolPolicy) -> Tool:
+        settings = policy.settings
+        match policy.kind:
+            case ToolKind.EMAIL:
+                return self._email(settings)
+            case ToolKind.WEBHOOK:
+                return WebhookTool(settings, self._environment, self._now_ms)
+            case ToolKind.COMMAND:
+                return CommandTool(settings, self._folder, self._environment)
+            case ToolKind.PYTHON:
+                return PythonTool(settings, self._folder)
+            case ToolKind.AGENT:
+                return UncallableTool("is carried out by its agent; Signoff does not call it")
+            case None:
+                return UncallableTool("is blocked; nobody calls it")
+            case _:
+                assert_never(policy.kind)
+
+    def _email(self, settings: Mapping[str, Any]) -> EmailTool:
+        smtp = settings.get("smtp")
+        if smtp is None:
+            carrier = MaildirCarrier(self._folder / _OUTBOX, _OUTBOX)
+            return EmailTool(settings.get("from"), carrier, self._folder, self._now_ms)
+        return EmailTool(
+            smtp["from"], SmtpCarrier(smtp, self._environment), self._folder, self._now_ms
+        )

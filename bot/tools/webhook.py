@@ -1,0 +1,141 @@
+"""Tools behind an address: one signed POST a verb (design section 7)."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from ssl import SSLContext
+from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx
+from standardwebhooks import Webhook
+
+from lifecycle.ports import Call, ToolFailed
+
+_DONE: Final = frozenset({200, 201, 204})
+#: Refusals after which something may yet happen: time out, conflict, too early.
+_UNCLEAR: Final = frozenset({408, 409, 425})
+_LARGEST_RECEIPT: Final = 1_048_576
+_CONNECT_S: Final = 10.0
+
+log = logging.getLogger(__name__)
+
+
+class WebhookTool:
+    """POSTs the call to an address, with a Standard Webhooks signature where a secret is set.
+
+    200, 201 and 204 are done; other 4xx but 408, 409, 425, and a connection that was never made,
+    are ToolFailed; all else, a redirect among them, is unknown. Proxies of the environment are
+    not used: what a call is sent through must not depend on the shell that started the bot.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        environment: Mapping[str, str],
+        now_ms: Callable[[], int],
+    ) -> None:
+        """Take `{url, secret_env, roll_back}`; the secret is read when it is needed."""
+        self._url: str = settings["url"]
+        self._secret_env: str | None = settings.get("secret_env")
+        self._reversible = settings.get("roll_back") is True
+        self._environment = environment
+        self._now_ms = now_ms
+
+    def describe(self) -> Mapping[str, str]:
+        """Return the address without credentials and query."""
+        parts = urlsplit(self._url)
+        place = parts.netloc.rpartition("@")[2]
+        return {"posts to": urlunsplit((parts.scheme, place, parts.path, "", ""))}
+
+    async def execute(self, call: Call) -> Mapping[str, Any]:
+        """Post the call."""
+        return await self._post(call)
+
+    async def commit(self, call: Call) -> Mapping[str, Any]:
+        """Do nothing: execute has acted."""
+        return {}
+
+    async def roll_back(self, call: Call) -> Mapping[str, Any]:
+        """Post the roll back where the config says that the other side knows it."""
+        if not self._reversible:
+            raise ToolFailed(f"{call.tool} has no way to take anything back")
+        return await self._post(call)
+
+    async def _post(self, call: Call) -> Mapping[str, Any]:
+        body = json.dumps(call.as_json(), ensure_ascii=False, separators=(",", ":"))
+        headers = self._headers(call, body)
+        limit = httpx.Timeout(call.limit_s, connect=min(_CONNECT_S, call.limit_s))
+        client = httpx.AsyncClient(
+            timeout=limit, verify=_trust(), trust_env=False, follow_redirects=False
+        )
+        try:
+            async with (
+                client,
+                client.stream("POST", self._url, content=body.encode(), headers=headers) as answer,
+            ):
+                return await _judged(answer, call.tool)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
+            name = type(error).__name__
+            raise ToolFailed(f"the other side could not be reached ({name})") from error
+
+    def _headers(self, call: Call, body: str) -> dict[str, str]:
+        headers = {
+            "Content-Type": "application/json",
+            "Idempotency-Key": call.idempotency_key,
+            "Signoff-Permit": call.permit,
+        }
+        if self._secret_env is None:
+            return headers
+        at = datetime.fromtimestamp(self._now_ms() // 1000, UTC)
+        signature = self._signer(self._secret_env).sign(call.idempotency_key, at, body)
+        return headers | {
+            "webhook-id": call.idempotency_key,
+            "webhook-timestamp": str(int(at.timestamp())),
+            "webhook-signature": signature,
+        }
+
+    def _signer(self, name: str) -> Webhook:
+        """Read the secret: `whsec_` and base64, or any other text taken as it is."""
+        secret = self._environment.get(name)
+        if not secret:
+            raise ToolFailed(f"the environment variable {name} is not set, so nothing was sent")
+        try:
+            return Webhook(secret if secret.startswith("whsec_") else secret.encode())
+        except ValueError as error:
+            raise ToolFailed(f"the secret in {name} is no base64") from error
+
+
+async def _judged(answer: httpx.Response, tool: str) -> Mapping[str, Any]:
+    """Turn an answer into a receipt, ToolFailed, or an error that means unknown."""
+    status = answer.status_code
+    if status in _DONE:
+        return await _receipt(answer, tool)
+    if httpx.codes.is_client_error(status) and status not in _UNCLEAR:
+        raise ToolFailed(f"the other side refused with {status}")
+    raise RuntimeError(f"status {status}")
+
+
+async def _receipt(answer: httpx.Response, tool: str) -> Mapping[str, Any]:
+    """The status says done; the body is the receipt where it is a JSON object of at most 1 MiB."""
+    body = bytearray()
+    try:
+        async for chunk in answer.aiter_bytes():
+            body += chunk
+            if len(body) > _LARGEST_RECEIPT:
+                log.warning("%s answered with more than 1 MiB; kept no receipt", tool)
+                return {"status": answer.status_code}
+        receipt = json.loads(body)
+    except (httpx.HTTPError, ValueError, RecursionError):
+        receipt = None
+    return receipt if isinstance(receipt, dict) else {"status": answer.status_code}
+
+
+@lru_cache(maxsize=1)
+def _trust() -> SSLContext:
+    """Read the certificates once: it takes longer than most calls."""
+    return httpx.create_ssl_context(trust_env=False)
