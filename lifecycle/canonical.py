@@ -11,6 +11,8 @@ from typing import Any, Final
 import orjson
 import rfc8785
 
+from lifecycle.paths import containers
+
 _PLAIN: Final = frozenset({dict, list, tuple, str, int, bool, type(None)})
 _CONTAINERS: Final = frozenset({dict, list, tuple})
 #: orjson gives up at 254 levels anyway; the bound also ends the walk of a list that holds itself.
@@ -41,6 +43,8 @@ def canonical_fits(value: Any, limit_bytes: int) -> bool:
 
     Raises ValueError as `canonical_bytes` does, for faults before the limit.
     """
+    if type(value) is dict and _least_bytes(value) > limit_bytes:
+        return False
     if _both_agree(value):
         return len(canonical_bytes(value)) <= limit_bytes
     try:
@@ -50,6 +54,11 @@ def canonical_fits(value: Any, limit_bytes: int) -> bool:
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     return True
+
+
+def _least_bytes(document: dict[str, Any]) -> int:
+    """Count a byte for every value and one for what separates it from the next."""
+    return sum(2 * len(container) for _, container in containers(document))
 
 
 class _FullError(Exception):

@@ -72,6 +72,8 @@ class Literals:
     def decimal(self, literal: str) -> float | Flaw:
         """Take a number with a point or an exponent if a double gives the same number back."""
         value = float(literal)
+        if len(literal) <= _SURELY_EXACT and sys.float_info.min <= abs(value) <= _LARGEST:
+            return value
         if -_LARGEST <= value <= _LARGEST:
             return value if _is_exact(literal, value) else self._flaw(Flaw.TOO_PRECISE)
         return self._flaw(Flaw.NON_FINITE if isinf(value) else Flaw.TOO_LARGE)
@@ -97,4 +99,4 @@ def _is_exact(literal: str, value: float) -> bool:
     """Say whether the literal and the double are the same decimal number; not below 2.2e-308."""
     if abs(value) < sys.float_info.min:
         return value == 0 and not literal.lower().partition("e")[0].strip("-0.")
-    return len(literal) <= _SURELY_EXACT or Decimal(literal) == Decimal(repr(value))
+    return Decimal(literal) == Decimal(repr(value))
