@@ -1,0 +1,221 @@
+"""Amounts of money in a document: one spelling a value, exact, with the nearest currency."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, Final
+
+from lifecycle.field_names import words_of
+from lifecycle.paths import Parts
+from lifecycle.records import Money
+
+#: ISO 4217: how many decimals, where it is not two.
+_DECIMALS: Final = (
+    dict.fromkeys("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split(), 0)
+    | dict.fromkeys("BHD IQD JOD KWD LYD OMR TND".split(), 3)
+    | dict.fromkeys("CLF UYW".split(), 4)
+)
+_USUAL_DECIMALS: Final = 2
+#: More digits than all the money there is; keeps sums exact in 28 digits.
+_MOST_DIGITS: Final = 18
+_CURRENCY: Final = re.compile(r"[A-Z]{3}")
+_WHOLE: Final = rf"(?:0|[1-9][0-9]{{0,{_MOST_DIGITS - 1}}})"
+_NUMBER: Final = re.compile(r"\s*[+\-(]?\W{0,3}\d[\d.,'\s_eExX]*\W{0,3}\s*")
+
+_LONGEST_NUMBER: Final = 64
+_PRICES: Final = frozenset("price cost total sum value fee charge payment refund amounts".split())
+
+AMBIGUOUS: Final = "ambiguous_amount"
+NOT_POSITIVE: Final = "amount_not_positive"
+MISSING: Final = "amount_missing"
+
+Totals = dict[str, Decimal]
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """One amount as it was written: its value, or the code of what is wrong with it.
+
+    `currency` is None where no valid one stands in the object or around it.
+    """
+
+    parts: Parts
+    currency: str | None
+    value: Decimal | None = None
+    flaw: str | None = None
+
+
+@dataclass(slots=True)
+class AmountsRead:
+    """All that a document says about money.
+
+    `lists` holds the sums of each list by currency, `bare` the numbers that stand in a list named
+    items or amounts without saying that they are amounts, `total` what all amounts come to.
+    """
+
+    amounts: list[Amount] = field(default_factory=list)
+    lists: list[tuple[Parts, Totals]] = field(default_factory=list)
+    bare: list[Parts] = field(default_factory=list)
+    total: Totals = field(default_factory=dict)
+
+
+def decimals_of(currency: str) -> int:
+    """Return how many decimals the currency has: USD 2, JPY 0, KWD 3."""
+    return _DECIMALS.get(currency, _USUAL_DECIMALS)
+
+
+def is_currency(value: object) -> bool:
+    """Say whether this is written like an ISO 4217 code: three capital letters."""
+    return isinstance(value, str) and _CURRENCY.fullmatch(value) is not None
+
+
+def value_of(text: object, currency: str) -> Decimal | None:
+    """Return the value of an amount written the one legal way, None for any other spelling.
+
+    ASCII digits, no sign, no leading zero, no point or exactly the currency's decimals.
+    """
+    decimals = decimals_of(currency)
+    point = rf"(?:\.[0-9]{{{decimals}}})?" if decimals else ""
+    if isinstance(text, str) and re.fullmatch(_WHOLE + point, text):
+        return Decimal(text)
+    return None
+
+
+def amounts_of(parameters: Mapping[str, Any]) -> tuple[Money, ...]:
+    """Return what the amounts come to, one sum a currency; what no rule would pass is left out.
+
+    An amount that is exactly the sum of a list beside it is that list's total and counts once.
+    """
+    total = read_amounts(parameters).total
+    return tuple(Money(currency, total[currency]) for currency in sorted(total))
+
+
+def read_amounts(parameters: Mapping[str, Any]) -> AmountsRead:
+    """Read every amount of the parameters, good and bad."""
+    read = AmountsRead()
+    read.total = _walk(parameters, ("parameters",), None, read)
+    return read
+
+
+def _walk(value: Any, parts: Parts, currency: str | None, read: AmountsRead) -> Totals:
+    """Return the sums at and below `value`, noting what is met on the way."""
+    if isinstance(value, Mapping):
+        return _walk_object(value, parts, currency, read)
+    if not isinstance(value, (list, tuple)):
+        return {}
+    totals: Totals = {}
+    for index, item in enumerate(value):
+        totals = _sum(totals, _walk(item, (*parts, index), currency, read))
+    if totals:
+        read.lists.append((parts, totals))
+    return totals
+
+
+def _walk_object(
+    value: Mapping[str, Any], parts: Parts, around: str | None, read: AmountsRead
+) -> Totals:
+    currency = _currency_in(value, around)
+    found = _agreeing(list(_own(value, parts, currency)))
+    read.amounts += found
+    own = _totals(found)
+    rest: Totals = {}
+    for key, item in value.items():
+        if isinstance(item, (list, tuple)) and words_of(key) in (("items",), ("amounts",)):
+            read.bare += _bare(item, (*parts, key))
+        below = _walk(item, (*parts, key), currency, read)
+        if not (isinstance(item, (list, tuple)) and below == own):
+            rest = _sum(rest, below)
+    return _sum(own, rest)
+
+
+def _agreeing(found: list[Amount]) -> list[Amount]:
+    """Return the amounts of one object; where two of them differ, nobody knows which one counts."""
+    if len({amount.value for amount in found if amount.value is not None}) < 2:
+        return found
+    return [replace(amount, value=None, flaw=amount.flaw or AMBIGUOUS) for amount in found]
+
+
+def _currency_in(value: Mapping[str, Any], around: str | None) -> str | None:
+    own = value.get("currency")
+    if own is None:
+        return around
+    return own if is_currency(own) else None
+
+
+def _own(value: Mapping[str, Any], parts: Parts, currency: str | None) -> Iterator[Amount]:
+    for key, item in value.items():
+        match words_of(key):
+            case ("amount",):
+                yield _written((*parts, key), item, currency)
+            case ("amount", "minor"):
+                yield _minor((*parts, key), item, currency)
+            case _:
+                continue
+
+
+def _written(parts: Parts, item: Any, currency: str | None) -> Amount:
+    if item is None:
+        return Amount(parts, currency, flaw=MISSING)
+    value = value_of(item, currency or "USD")
+    if value is not None and value > 0:
+        return Amount(parts, currency, value)
+    is_negative = isinstance(item, str) and item[:1] == "-"
+    if value is not None or (is_negative and value_of(item[1:], currency or "USD") is not None):
+        return Amount(parts, currency, flaw=NOT_POSITIVE)
+    return Amount(parts, currency, flaw=AMBIGUOUS)
+
+
+def _minor(parts: Parts, item: Any, currency: str | None) -> Amount:
+    if item is None:
+        return Amount(parts, currency, flaw=MISSING)
+    if type(item) is not int:
+        return Amount(parts, currency, flaw=AMBIGUOUS)
+    if item <= 0:
+        return Amount(parts, currency, flaw=NOT_POSITIVE)
+    return Amount(parts, currency, Decimal(item).scaleb(-decimals_of(currency or "USD")))
+
+
+def _totals(found: list[Amount]) -> Totals:
+    """Sum the amounts of one object; the same value written twice, whole and minor, counts once."""
+    values = {(a.currency, a.value) for a in found if a.currency and a.value is not None}
+    totals: Totals = {}
+    for currency, value in values:
+        totals = _sum(totals, {str(currency): value or Decimal(0)})
+    return totals
+
+
+def _bare(items: Any, parts: Parts) -> Iterator[Parts]:
+    """Yield the places of numbers that nothing calls an amount."""
+    for index, item in enumerate(items):
+        if isinstance(item, (list, tuple)):
+            yield from _bare(item, (*parts, index))
+        elif isinstance(item, Mapping):
+            yield from _bare_in_object(item, (*parts, index))
+        elif _is_number(item):
+            yield (*parts, index)
+
+
+def _bare_in_object(item: Mapping[str, Any], parts: Parts) -> Iterator[Parts]:
+    """Yield numbers that are called a price and the like where no amount stands beside them."""
+    names = {key: words_of(key) for key in item}
+    if any(words[:1] == ("amount",) for words in names.values()):
+        return
+    for key, words in names.items():
+        if words and words[-1] in _PRICES and _is_number(item[key]):
+            yield (*parts, key)
+
+
+def _is_number(item: Any) -> bool:
+    if isinstance(item, str):
+        return len(item) <= _LONGEST_NUMBER and _NUMBER.fullmatch(item) is not None
+    return isinstance(item, (int, float)) and not isinstance(item, bool)
+
+
+def _sum(one: Totals, other: Totals) -> Totals:
+    return {
+        currency: one.get(currency, Decimal(0)) + other.get(currency, Decimal(0))
+        for currency in one.keys() | other.keys()
+    }
