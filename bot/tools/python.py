@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +42,18 @@ class PythonTool:
             raise ToolFailed(f"{call.tool} has no way to take anything back")
         return await self._run("roll_back", call)
 
-    async def _run(self, verb: str, call: Call) -> Any:
-        method = getattr(self._tool, verb)
+    async def _run(self, verb: str, call: Call) -> Mapping[str, Any]:
+        method: Callable[[Call], Any] = getattr(self._tool, verb)
         if inspect.iscoroutinefunction(method):
-            return await method(call)
+            return _as_given(await method(call))
         answer = await asyncio.to_thread(method, call)
-        return await answer if inspect.isawaitable(answer) else answer
+        return _as_given(await answer if inspect.isawaitable(answer) else answer)
+
+
+def _as_given(answer: Any) -> Mapping[str, Any]:
+    """Pass on what an operator's class answered, whatever it is: the caller judges it."""
+    receipt: Mapping[str, Any] = answer
+    return receipt
 
 
 def loaded_class(name: str, folder: Path) -> type[Any]:

@@ -26,7 +26,7 @@ class ConfiguredToolbox:
     """The port Toolbox over the tools of one policy.
 
     `folder` is the config file's, to which every relative path belongs; `environment` is where
-    secrets and the variables of programs are looked up, by name; `now_ms` dates mail and signatures.
+    secrets and the variables of programs are looked up; `now_ms` dates mail and signatures.
     """
 
     def __init__(

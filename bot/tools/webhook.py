@@ -137,5 +137,5 @@ async def _receipt(answer: httpx.Response, tool: str) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=1)
 def _trust() -> SSLContext:
-    """Read the certificates once: it takes longer than most calls."""
-    return httpx.create_ssl_context(trust_env=False)
+    """Read the certificates once, SSL_CERT_FILE included: it takes longer than most calls."""
+    return httpx.create_ssl_context()

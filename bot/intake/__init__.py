@@ -1,0 +1,3 @@
+"""Intake: the doors by which documents arrive besides the chats."""
+
+from __future__ import annotations
