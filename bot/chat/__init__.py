@@ -1,0 +1,1 @@
+"""Chat: what every surface shows and hears in the same words; one folder a platform."""

@@ -1,0 +1,87 @@
+"""Which characters show themselves, and which letters pretend to be of another script."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+from typing import Final
+
+from confusable_homoglyphs import categories
+
+#: Marks that neutral text uses itself; typed by somebody they are escaped, so that none is forged.
+MARKS: Final = frozenset("⏎␣‹›")
+#: Blank without being white space or a format character, or ignorable though a letter or a mark.
+_BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
+_VARIATIONS: Final = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_JOINERS: Final = frozenset("\u200d\ufe0f")
+#: Scripts that are written together in one word.
+_TOGETHER: Final = (
+    frozenset({"HAN", "HIRAGANA", "KATAKANA"}),
+    frozenset({"HAN", "HANGUL"}),
+    frozenset({"HAN", "BOPOMOFO"}),
+)
+_NO_SCRIPT: Final = frozenset({"COMMON", "INHERITED"})
+_WORD: Final = re.compile(r"[^\W_]+(?:[\u0300-\u036f][^\W_]*)*")
+
+
+def escape(char: str) -> str:
+    """Return the visible escape of a character: U+202E becomes backslash, u, {202E}."""
+    return f"\\u{{{ord(char):X}}}"
+
+
+@lru_cache(maxsize=4096)
+def invisible(char: str) -> bool:
+    """Say whether a reader could overlook this character or take it for a plain space."""
+    if char == " ":
+        return False
+    if char in _BLANK or _VARIATIONS.fullmatch(char):
+        return True
+    return unicodedata.category(char) in _HIDDEN_CATEGORIES
+
+
+def joins_emoji(text: str, place: int) -> bool:
+    """Say whether the joiner or variation selector at `place` only shapes the emoji before it."""
+    if text[place] not in _JOINERS or place == 0:
+        return False
+    before = text[place - 1]
+    if before in _JOINERS:
+        return place > 1 and unicodedata.category(text[place - 2]) == "So"
+    return unicodedata.category(before) in ("So", "Sk")
+
+
+def strangers(text: str) -> frozenset[int]:
+    """Return the places of letters that are of another script than the rest of their word.
+
+    Scripts that belong together (kanji and kana) are no strangers; styled letters that only look
+    like plain ones (mathematical bold …) are, wherever they stand.
+    """
+    found: set[int] = set()
+    for word in _WORD.finditer(text):
+        if not word.group().isascii():
+            found.update(word.start() + place for place in _strangers_in(word.group()))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def _strangers_in(word: str) -> tuple[int, ...]:
+    scripts = [_script(char) for char in word]
+    kinds = {script for script in scripts if script not in _NO_SCRIPT}
+    styled = tuple(i for i, char in enumerate(word) if scripts[i] == "COMMON" and _styled(char))
+    if len(kinds) < 2 or any(kinds <= together for together in _TOGETHER):
+        return styled
+    home = "LATIN" if "LATIN" in kinds else Counter(scripts).most_common(1)[0][0]
+    return styled + tuple(i for i, s in enumerate(scripts) if s in kinds and s != home)
+
+
+@lru_cache(maxsize=8192)
+def _script(char: str) -> str:
+    return str(categories.alias(char))
+
+
+@lru_cache(maxsize=4096)
+def _styled(char: str) -> bool:
+    letter = unicodedata.category(char).startswith("L")
+    return letter and unicodedata.normalize("NFKC", char) != char

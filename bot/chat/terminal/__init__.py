@@ -1,0 +1,1 @@
+"""The terminal channel: a keyboard, a pipe or a file. It trusts whoever types."""

@@ -1,0 +1,224 @@
+"""What can be read of proposals: plain JSON values and pages, for every surface and the CLI alike.
+
+Functions that take `tx` are views: pass them to `store.read`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from lifecycle.ending import execution_json
+from lifecycle.errors import AmbiguousId, ProposalNotFound
+from lifecycle.masking import mask_secrets, mask_text
+from lifecycle.moment import clock_words, rfc3339
+from lifecycle.ports import Transaction
+from lifecycle.proposal import CLOCK, Proposal
+from lifecycle.review import Review
+from lifecycle.state import State
+
+__all__ = [
+    "as_seen",
+    "exactly",
+    "pending_json",
+    "pending_page",
+    "proposal_json",
+    "resolve",
+    "rfc3339",
+]
+
+PAGE: Final = 10
+#: Of a prefix at least so many characters.
+SHORTEST_PREFIX: Final = 4
+_CHUNK: Final = 200
+_SHOWN_ID: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPage:
+    """One page of what waits, and all that executes beside it.
+
+    `total` counts everything that waits, `pages` is at least 1.
+    """
+
+    number: int
+    pages: int
+    total: int
+    waiting: tuple[Proposal, ...]
+    executing: tuple[Proposal, ...]
+    executing_total: int
+
+
+def as_seen(proposal: Proposal, now_ms: int) -> Proposal:
+    """Return the proposal as it counts now: past its deadline it is expired, swept or not."""
+    if not proposal.expired(now_ms):
+        return proposal
+    return replace(
+        proposal,
+        state=State.REJECTED,
+        reason="expired",
+        explanation=f"Nobody decided before {clock_words(proposal.deadline_ms)}.",
+        decided_by=CLOCK,
+        decided_at_ms=proposal.deadline_ms,
+        opener=None,
+        waiting_for=None,
+        attention=None,
+        attention_why="",
+    )
+
+
+def exactly(tx: Transaction, given: str) -> Proposal:
+    """Return the proposal with this whole id; raises ProposalNotFound, AmbiguousId for a part."""
+    found = tx.proposals.get(given)
+    if found is not None:
+        return found
+    if given and (alike := tx.proposals.beginning_with(given, 2)):
+        raise AmbiguousId(f"Here the whole id is needed. Did you mean {alike[0]}?")
+    raise ProposalNotFound(_unknown(given))
+
+
+def resolve(tx: Transaction, given: str) -> Proposal:
+    """Return the proposal with this id or with this unique beginning of four characters or more.
+
+    Raises ProposalNotFound or AmbiguousId with a sentence that says what to do.
+    """
+    found = tx.proposals.get(given)
+    if found is not None:
+        return found
+    if len(given) < SHORTEST_PREFIX:
+        raise ProposalNotFound(
+            f"{_unknown(given)} Of a longer id, {SHORTEST_PREFIX} characters are enough."
+        )
+    alike = tx.proposals.beginning_with(given, 6)
+    if not alike:
+        raise ProposalNotFound(_unknown(given))
+    if len(alike) > 1:
+        more = " and others" if len(alike) > 5 else ""
+        raise AmbiguousId(f"Several begin so: {', '.join(alike[:5])}{more}. Write more of the id.")
+    return exactly(tx, alike[0])
+
+
+def proposal_json(
+    proposal: Proposal, reviews: Sequence[Review], now_ms: int, *, public_url: str = ""
+) -> dict[str, Any]:
+    """Return one proposal as `show --json` prints it; times are RFC 3339, secrets are masked."""
+    seen = as_seen(proposal, now_ms)
+    return {
+        "proposal_id": seen.proposal_id,
+        "state": seen.state.value,
+        "tier": seen.tier.value,
+        "tool_tier": seen.tool_tier.value,
+        "tool": seen.tool,
+        "actor": seen.actor.id,
+        "actor_kind": seen.actor.kind.value,
+        "digest": seen.digest,
+        "reason": seen.reason,
+        "explanation": mask_text(seen.explanation),
+        "decided_by": seen.decided_by.as_json() if seen.decided_by else None,
+        "decided_at": _time(seen.decided_at_ms),
+        "version": seen.version,
+        "reviews": [review_json(review) for review in reviews],
+        "quorum": seen.quorum,
+        "execution": _execution(seen),
+        "attention": seen.attention.value if seen.attention else None,
+        "attention_why": mask_text(seen.attention_why),
+        "waiting_for": seen.waiting_for,
+        "created_at": rfc3339(seen.created_at_ms),
+        "deadline": rfc3339(seen.deadline_ms),
+        "task_id": seen.task_id,
+        "surface": seen.surface,
+        "policy_digest": seen.policy_digest,
+        "r3_s256": seen.r3_s256,
+        "r3_uri": f"{public_url}/r3/{seen.r3_s256}",
+        "verdict": mask_secrets(seen.verdict.as_json()) if seen.verdict else None,
+        **({"witness": seen.extra["witness"]} if "witness" in seen.extra else {}),
+    }
+
+
+def review_json(review: Review) -> dict[str, Any]:
+    """Return one review; `void` names why it no longer counts and is absent while it does."""
+    item: dict[str, Any] = {
+        "person": review.person,
+        "decision": review.decision.value,
+        "reason": mask_text(review.reason),
+        "at": rfc3339(review.at_ms),
+        "surface": review.surface,
+    }
+    if review.found_late:
+        item["found_late"] = True
+    if review.void_why is not None:
+        item["void"] = review.void_why
+    return item
+
+
+def show(tx: Transaction, given: str, now_ms: int, *, public_url: str = "") -> dict[str, Any]:
+    """Return the proposal that `given` means as JSON; raises as `resolve` does."""
+    proposal = resolve(tx, given)
+    reviews = tx.reviews.of(proposal.proposal_id)
+    return proposal_json(proposal, reviews, now_ms, public_url=public_url)
+
+
+def trail(tx: Transaction, given: str) -> list[dict[str, Any]]:
+    """Return the audit trail of one proposal, oldest first; raises as `resolve` does."""
+    proposal = resolve(tx, given)
+    return [entry.as_json() for entry in tx.audit.of(proposal.proposal_id)]
+
+
+def pending_json(tx: Transaction, now_ms: int, *, public_url: str = "") -> dict[str, Any]:
+    """Return `{"proposals": […]}`: all that waits and all that executes, attention first."""
+    return {
+        "proposals": [
+            proposal_json(each, tx.reviews.of(each.proposal_id), now_ms, public_url=public_url)
+            for each in (*_all_waiting(tx, now_ms), *_all_executing(tx))
+        ]
+    }
+
+
+def pending_page(tx: Transaction, now_ms: int, number: int = 1) -> PendingPage:
+    """Return one page of ten of what waits; a number beyond the last gives the last."""
+    lapsed = len(tx.proposals.due_to_expire(now_ms, _CHUNK * 10))
+    total = max(0, tx.proposals.count_waiting() - lapsed)
+    pages = max(1, -(-total // PAGE))
+    number = min(max(1, number), pages)
+    seen = [
+        each for each in tx.proposals.waiting(0, number * PAGE + lapsed) if not each.expired(now_ms)
+    ]
+    return PendingPage(
+        number=number,
+        pages=pages,
+        total=total,
+        waiting=tuple(seen[(number - 1) * PAGE : number * PAGE]),
+        executing=tuple(tx.proposals.executing(0, PAGE)),
+        executing_total=tx.proposals.count_executing(),
+    )
+
+
+def _all_waiting(tx: Transaction, now_ms: int) -> Iterator[Proposal]:
+    for offset in range(0, tx.proposals.count_waiting(), _CHUNK):
+        for each in tx.proposals.waiting(offset, _CHUNK):
+            if not each.expired(now_ms):
+                yield each
+
+
+def _all_executing(tx: Transaction) -> Iterator[Proposal]:
+    for offset in range(0, tx.proposals.count_executing(), _CHUNK):
+        yield from tx.proposals.executing(offset, _CHUNK)
+
+
+def _execution(seen: Proposal) -> dict[str, Any] | None:
+    shown = execution_json(seen.execution)
+    if shown is not None and seen.execution is not None:
+        shown["receipt"] = mask_secrets(seen.frame) if seen.frame is not None else None
+        shown["still_stands"] = mask_secrets(list(seen.execution.still_stands))
+    return shown
+
+
+def _time(at_ms: int | None) -> str | None:
+    return rfc3339(at_ms) if at_ms is not None else None
+
+
+def _unknown(given: str) -> str:
+    return (
+        f"No proposal has the id {mask_text(given[:_SHOWN_ID])!r}: `pending` lists those that wait."
+    )
