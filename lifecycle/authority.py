@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any, Final, assert_never
 
 from lifecycle.answers import AuthorityOutcome
+from lifecycle.document import ProposalDocument
 from lifecycle.errors import Fault
 from lifecycle.gate import Accepted
 from lifecycle.policy import Agent, Limits, Person, Policy, Rate, Safety, Sensitivity, ToolPolicy
@@ -91,30 +92,30 @@ def decide(
     within the rate's time. The rate is judged only where everything else holds, so that no failure
     consumes it.
     """
-    lasting = tuple(_lasting(proposer, accepted))
+    tool, document = accepted.tool, accepted.document
+    lasting = tuple(_lasting(proposer, tool, document))
     failed = [each for each in lasting if not each.held]
     if failed:
         ask = failed[0].code == "insufficient_justification"
         outcome = AuthorityOutcome.ASK if ask else AuthorityOutcome.DENY
         return Decision(outcome, failed[0].code, tuple(each.fault() for each in failed), lasting)
-    rate = rate_of(accepted.tool, policy, proposer)
+    rate = rate_of(tool, policy, proposer)
     wait_s = _wait_s(rate, uses, now_ms)
     within = _rate(rate, wait_s)
     if not within.held:
         faults, conditions = (within.fault(),), (*lasting, within)
         return Decision(AuthorityOutcome.DENY, within.code, faults, conditions, wait_s)
-    rows = granted_rows(proposer, accepted)
+    rows = granted_rows(proposer, document)
     return Decision(AuthorityOutcome.ALLOW, ALLOWED, (), (*lasting, within), max_rows=rows)
 
 
-def explain(proposer: Agent | Person, accepted: Accepted) -> Explanation:
+def explain(proposer: Agent | Person, tool: ToolPolicy, document: ProposalDocument) -> Explanation:
     """Return every condition but the rate, which changes by the second; never raises."""
-    conditions = tuple(_lasting(proposer, accepted))
+    conditions = tuple(_lasting(proposer, tool, document))
     first = next((each for each in conditions if not each.held), None)
     if first is None:
         return Explanation("allowed", conditions)
-    safety = accepted.tool.safety.value
-    return Explanation(f"{safety}-{first.name.replace('_', '-')}", conditions)
+    return Explanation(f"{tool.safety.value}-{first.name.replace('_', '-')}", conditions)
 
 
 def rate_of(tool: ToolPolicy, policy: Policy, proposer: Agent | Person | None = None) -> Rate:
@@ -126,19 +127,20 @@ def rate_of(tool: ToolPolicy, policy: Policy, proposer: Agent | Person | None = 
     return Rate(count * factor, _MINUTE_S)
 
 
-def granted_rows(proposer: Agent | Person, accepted: Accepted) -> int | None:
+def granted_rows(proposer: Agent | Person, document: ProposalDocument) -> int | None:
     """Return how many rows a result may have, None for a constraint that is no whole number."""
     most = MAX_ROWS_OF_A_SERVICE if SERVICE in proposer.roles else MAX_ROWS
-    asked = accepted.document.target.constraints.get("max_rows", most)
+    asked = document.target.constraints.get("max_rows", most)
     if not isinstance(asked, int) or isinstance(asked, bool):
         return None
     return min(max(asked, 0), most)
 
 
-def _lasting(proposer: Agent | Person, accepted: Accepted) -> Iterator[Condition]:
+def _lasting(
+    proposer: Agent | Person, tool: ToolPolicy, document: ProposalDocument
+) -> Iterator[Condition]:
     """Yield the conditions of agent-kernel in its order, all but the rate."""
-    tool = accepted.tool
-    justified = _justification(accepted)
+    justified = _justification(document)
     if tool.roles is not None:
         yield _roles(proposer, tool.roles)
     match tool.safety:
@@ -162,7 +164,7 @@ def _lasting(proposer: Agent | Person, accepted: Accepted) -> Iterator[Condition
             yield justified
         case _:
             assert_never(tool.sensitivity)
-    yield _rows(proposer, accepted)
+    yield _rows(proposer, document)
 
 
 def _of_class(
@@ -186,8 +188,8 @@ def _roles(proposer: Agent | Person, roles: frozenset[str]) -> Condition:
     )
 
 
-def _justification(accepted: Accepted) -> Condition:
-    length = len((accepted.document.justification or "").strip())
+def _justification(document: ProposalDocument) -> Condition:
+    length = len((document.justification or "").strip())
     return Condition(
         name="min_justification",
         held=length >= MIN_JUSTIFICATION,
@@ -213,9 +215,9 @@ def _tenant(proposer: Agent | Person) -> Condition:
     )
 
 
-def _rows(proposer: Agent | Person, accepted: Accepted) -> Condition:
-    asked: Any = accepted.document.target.constraints.get("max_rows")
-    rows = granted_rows(proposer, accepted)
+def _rows(proposer: Agent | Person, document: ProposalDocument) -> Condition:
+    asked: Any = document.target.constraints.get("max_rows")
+    rows = granted_rows(proposer, document)
     return Condition(
         name="max_rows",
         held=rows is not None,

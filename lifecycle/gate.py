@@ -78,8 +78,7 @@ def accept(obj: Mapping[str, Any], policy: Policy, public_url: str) -> Accepted:
     _refuse(_byte_faults(fields))
     kind = kind_of(fields)
     proposal = _proposal_fields(fields, kind, policy)
-    canonical = _canonical(proposal)
-    judged = json.loads(canonical)
+    canonical, judged = _canonical(proposal)
     document, tool, faults = _structure(canonical, judged, kind, policy)
     _refuse(_as_sent(faults, kind))
     if document is None or tool is None:
@@ -123,11 +122,15 @@ def _proposal_fields(fields: dict[str, Any], kind: Kind, policy: Policy) -> dict
             assert_never(kind)
 
 
-def _canonical(fields: dict[str, Any]) -> bytes:
+def _canonical(fields: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+    """Return the canonical bytes and what they say: that is judged, and nothing else."""
     try:
-        return canonical_bytes(fields)
-    except ValueError:
+        canonical = canonical_bytes(fields)
+        judged: dict[str, Any] = json.loads(canonical)
+        canonical_bytes(judged)  # 2^53 as a float has a form that is out of range when read again
+    except (ValueError, RecursionError):
         raise Refused([_not_json("malformed_json", "")]) from None
+    return canonical, judged
 
 
 def _not_json(code: str, path: str) -> Fault:

@@ -1,0 +1,47 @@
+"""The shipped schema is the one the model makes, and says what the gate says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from lifecycle.schema import proposal_schema, schema_text
+from tests.builders import MAIL, PROD, REFUND, a_document
+
+
+def test_the_shipped_schema_is_current(root: Path) -> None:
+    shipped = (root / "schema" / "proposal.schema.json").read_text("utf-8")
+    assert shipped == schema_text(), "run: .venv/bin/python scripts/write_schema.py"
+
+
+@pytest.mark.parametrize("document", [MAIL, PROD, REFUND])
+def test_valid_proposals_hold_under_it(document: dict[str, Any]) -> None:
+    Draft202012Validator.check_schema(proposal_schema())
+    Draft202012Validator(proposal_schema()).validate(document)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"aproval_class": "dual"},
+        {"intent": "x"},
+        {"ts_ms": 0},
+        {"ts_ms": "1"},
+        {"proposal_id": "a b"},
+        {"action_type": "WRITE"},
+        {"approval_class": "triple"},
+        {"target": {}},
+        {"parameters": []},
+        {"rollback_semantics": {"kind": "magic"}},
+    ],
+)
+def test_what_the_gate_refuses_breaks_it(changes: dict[str, Any]) -> None:
+    assert not Draft202012Validator(proposal_schema()).is_valid(a_document(MAIL, **changes))
+
+
+def test_it_is_json_for_any_reader() -> None:
+    assert json.loads(schema_text())["$schema"].endswith("2020-12/schema")

@@ -1,0 +1,157 @@
+"""Which kind a document is: never guessed; what a KernelRequest means by seed 000's table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.errors import Refused
+from lifecycle.gate import accept
+from lifecycle.kind import Kind, kind_of, of_envelope, of_kernel_request
+from lifecycle.policy import ActionType
+from lifecycle.tier import Tier
+from tests.builders import NOW_MS, a_policy, a_tool, the_tools
+
+URL = "http://127.0.0.1:8080"
+
+
+def crm_policy() -> Any:
+    crm = a_tool(
+        "crm",
+        Tier.CONFIRM,
+        ActionType.WRITE,
+        match={"resource_type": "crm_record", "domain": "salesforce.com"},
+    )
+    return a_policy(tools=the_tools() | {"crm": crm})
+
+
+def a_kernel_request(**changes: Any) -> dict[str, Any]:
+    return {
+        "request_id": "r1",
+        "ts_ms": NOW_MS,
+        "actor": "leila",
+        "intent": "Correct the phone number",
+        "tool_call": {"name": "crm"},
+        "params": {"resource_id": "contact-1", "phone": "1"},
+    } | changes
+
+
+def refusal_of(obj: dict[str, Any]) -> Refused:
+    with pytest.raises(Refused) as caught:
+        accept(obj, crm_policy(), URL)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("obj", "kind"),
+    [
+        ({"proposal_id": "p"}, Kind.PROPOSAL),
+        ({"action_type": "read"}, Kind.PROPOSAL),
+        ({"target": {}}, Kind.PROPOSAL),
+        ({"request_id": "r"}, Kind.KERNEL_REQUEST),
+        ({"proposal": {}}, Kind.ENVELOPE),
+        ({"llmProposal": {}}, Kind.ENVELOPE),
+        ({"proposal": {}, "llmProposal": {}}, Kind.ENVELOPE),
+    ],
+)
+def test_a_document_is_of_the_kind_whose_sign_it_bears(obj: dict[str, Any], kind: Kind) -> None:
+    assert kind_of(obj) is kind
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        {},
+        {"a": "b c"},
+        {"approve": "p1", "approver": "1001"},
+        {"proposal_id": "p", "request_id": "r"},
+        {"proposal_id": "p", "proposal": {}},
+        {"request_id": "r", "llmProposal": {}},
+    ],
+)
+def test_signs_of_no_kind_or_of_several_are_refused(obj: dict[str, Any]) -> None:
+    with pytest.raises(Refused) as caught:
+        kind_of(obj)
+    assert caught.value.code == "unknown_kind"
+
+
+def test_an_envelope_is_refused_until_its_door_is_built() -> None:
+    with pytest.raises(Refused) as caught:
+        of_envelope({"proposal": {}}, a_policy())
+    assert caught.value.code == "unknown_kind"
+    assert "LLM" in str(caught.value)
+
+
+def test_a_kernel_request_means_the_proposal_of_the_table() -> None:
+    accepted = accept(a_kernel_request(evidence="ev-1"), crm_policy(), URL)
+    document = accepted.document
+    assert accepted.kind is Kind.KERNEL_REQUEST
+    assert (document.proposal_id, document.tool, document.actor) == ("r1", "crm", "leila")
+    assert document.action_type is ActionType.WRITE
+    assert document.target.model_dump() == {
+        "resource_type": "crm_record",
+        "resource_id": "contact-1",
+        "domain": "salesforce.com",
+        "constraints": {},
+    }
+    assert document.parameters == {"resource_id": "contact-1", "phone": "1"}
+    assert document.intent == "Correct the phone number"
+    assert [b.evidence_id for b in document.evidence_bindings] == ["ev-1"]
+    assert document.evidence_bindings[0].required
+
+
+def test_the_older_form_with_parameters_inside_the_call_means_the_same() -> None:
+    inside = a_kernel_request(tool_call={"name": "crm", "params": {"resource_id": "contact-1"}})
+    del inside["params"]
+    outside = a_kernel_request(params={"resource_id": "contact-1"})
+    policy = crm_policy()
+    assert accept(inside, policy, URL).digest == accept(outside, policy, URL).digest
+
+
+def test_two_different_sets_of_parameters_are_refused() -> None:
+    refusal = refusal_of(a_kernel_request(tool_call={"name": "crm", "params": {"other": 1}}))
+    assert (refusal.code, refusal.faults[0].path) == ("V-PROP-006", "params")
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "path"),
+    [
+        ({"tool_call": None}, "V-PROP-005", "tool_call"),
+        ({"tool_call": {"name": "Crm"}}, "unknown_tool", "tool_call.name"),
+        ({"tool_call": {"name": 7}}, "wrong_type", "tool_call.name"),
+        ({"params": {"phone": "1"}}, "V-PROP-005", "target.resource_id"),
+        ({"params": {"resource_id": 7}}, "V-PROP-005", "target.resource_id"),
+        ({"params": []}, "V-PROP-005", "target.resource_id"),
+        ({"request_id": ""}, "V-PROP-001", "request_id"),
+        ({"ts_ms": "now"}, "V-PROP-002", "ts_ms"),
+        ({"approval_class": "dual"}, "unknown_field", "approval_class"),
+        ({"evidence": "two words"}, "invalid_identifier", "evidence[0].evidence_id"),
+        ({"tool_call": {"name": "send-email"}}, "V-PROP-005", "target.domain"),
+    ],
+)
+def test_what_a_kernel_request_lacks_is_named_where_it_was_written(
+    changes: dict[str, Any], code: str, path: str
+) -> None:
+    refusal = refusal_of(a_kernel_request(**changes))
+    assert (refusal.code, refusal.faults[0].path) == (code, path)
+
+
+def test_the_intent_is_kept_out_of_what_is_done() -> None:
+    one = accept(a_kernel_request(intent="this"), crm_policy(), URL)
+    two = accept(a_kernel_request(intent="that"), crm_policy(), URL)
+    assert one.content_digest == two.content_digest
+    assert one.digest != two.digest
+
+
+def test_a_kernel_request_of_a_tool_without_match_cannot_be_filled() -> None:
+    with pytest.raises(Refused) as caught:
+        accept(a_kernel_request(tool_call={"name": "delete-data"}), crm_policy(), URL)
+    assert {fault.code for fault in caught.value.faults} == {"V-PROP-005"}
+
+
+def test_the_mapping_is_pure() -> None:
+    obj = a_kernel_request()
+    before = repr(obj)
+    of_kernel_request(obj, crm_policy())
+    assert repr(obj) == before
