@@ -16,7 +16,7 @@ from lifecycle.proposal import ActorKind, Identity
 class Sender:
     """Whoever speaks on a surface, by the surface's own proof of identity.
 
-    `kind` and `id` are those of the config; both None for an account that no entry claims. `account`
+    `kind` and `id` are those of the config; both None for an account no entry claims. `account`
     is what the surface knows (for the audit), `event_id` the platform's id of this event, `place`
     where an answer belongs (channel, thread), opaque to the law.
     """

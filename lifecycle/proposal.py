@@ -136,7 +136,9 @@ class Proposal:
 
     `actor` is the proposer; `document` the canonical bytes that were accepted; `deadline_ms` the
     moment from which it counts as expired while it is not executing; `opener` who opened the gate,
-    set while the proposal is approved but has not begun (frozen, too early, card undelivered…).
+    set while the proposal is approved but has not begun (frozen, too early, card undelivered…);
+    `permit_waits` that an agent holds a permit it has not redeemed; `masked` that the document was
+    replaced by a masked text because it held a credential.
     """
 
     proposal_id: str
@@ -181,6 +183,8 @@ class Proposal:
     checked_policy_digest: str | None = None
     resembles_refused: bool = False
     frame: Mapping[str, Any] | None = None
+    permit_waits: bool = False
+    masked: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, ClassVar, Protocol
@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from lifecycle.document import ProposalDocument
-from lifecycle.policy import ToolPolicy
+from lifecycle.policy import Level, ToolPolicy
 from lifecycle.records import EvidencePacket
 from lifecycle.tier import Tier
-from lifecycle.verdict import Finding
+from lifecycle.verdict import PASSED, Finding
 
 
 def _same_path(path: str) -> str:
@@ -64,7 +64,11 @@ class RuleCase:
 
 
 class Rule(Protocol):
-    """One business law. Built once from its settings; pure."""
+    """One business law. Built once from its settings; pure.
+
+    A rule whose settings name tools may have a class method `tools_named(options)` that returns
+    pairs of the path in the settings and the tool's name; the config checks that they exist.
+    """
 
     id: ClassVar[str]
     version: ClassVar[int]
@@ -83,4 +87,19 @@ class Rule(Protocol):
         """Return PASSED, a Finding, or a tuple of all findings; anything else is rule_error."""
 
 
-FindingOrMany = Finding | tuple[Finding, ...]
+@dataclass(frozen=True, slots=True)
+class LoadedRule:
+    """A rule with its settings, and how hard its findings count."""
+
+    rule: Rule
+    level: Level
+
+    @property
+    def id(self) -> str:
+        """The rule's id."""
+        return self.rule.id
+
+
+def said(findings: Iterable[Finding]) -> Any:
+    """Return what a rule says: its findings, PASSED where there are none."""
+    return tuple(findings) or PASSED

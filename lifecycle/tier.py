@@ -1,4 +1,4 @@
-"""The five autonomy tiers as data: who opens the gate, how long the window is (design section 3)."""
+"""The five autonomy tiers as data: who opens the gate, how long the window is (section 3)."""
 
 from __future__ import annotations
 

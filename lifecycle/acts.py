@@ -1,0 +1,93 @@
+"""An act on a proposal: who, on which card, with which words; and what it led to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from lifecycle.answers import CardPlace, Reply, Sender
+from lifecycle.books import Transaction
+from lifecycle.claiming import Claim
+from lifecycle.errors import ProposalNotFound, ReviewRefused
+from lifecycle.expiry import expire
+from lifecycle.moment import Moment, clock_words
+from lifecycle.proposal import Proposal
+from lifecycle.records import Card
+from lifecycle.review import Decision, Review
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Somebody's act on one proposal. `card` is the message it was done on, None for a command;
+    `lost` are people whose membership could not be confirmed."""
+
+    proposal_id: str
+    sender: Sender
+    reason: str = ""
+    card: CardPlace | None = None
+    found_late: bool = False
+    lost: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """What an act led to: the word to the person, and what is to be carried out next."""
+
+    reply: Reply
+    proposal: Proposal
+    claim: Claim | None = None
+
+
+def found(tx: Transaction, moment: Moment, act: Act) -> Proposal:
+    """Return the proposal an act is about, as it stands now, after what every act must pass.
+
+    Raises ReviewRefused duplicate_event or stale_card, ProposalNotFound.
+    """
+    sender = act.sender
+    if sender.event_id is not None and not tx.flags.first_time(
+        sender.surface, sender.event_id, moment.now_ms
+    ):
+        raise ReviewRefused("duplicate_event", "This was heard before.")
+    proposal = tx.proposals.get(act.proposal_id)
+    if proposal is None:
+        raise ProposalNotFound(f"No proposal has the id {act.proposal_id[:64]!r}; see: pending")
+    if act.card is not None:
+        _current_card(tx, act.card, proposal)
+    if proposal.expired(moment.now_ms):
+        return expire(tx, moment, proposal)
+    return proposal
+
+
+def _current_card(tx: Transaction, place: CardPlace, proposal: Proposal) -> None:
+    card: Card | None = tx.cards.get(proposal.proposal_id, place.surface)
+    if card is None or not card.message_ids or card.message_ids[-1] != place.message_id:
+        raise ReviewRefused(
+            "stale_card", "This card is an old one; decide on the current card of the proposal."
+        )
+
+
+def review_of(
+    proposal: Proposal, moment: Moment, act: Act, person: str, decision: Decision
+) -> Review:
+    """Return the review that an act amounts to."""
+    return Review(
+        proposal_id=proposal.proposal_id,
+        person=person,
+        decision=decision,
+        reason=act.reason,
+        at_ms=moment.now_ms,
+        surface=act.sender.surface,
+        event_id=act.sender.event_id,
+        found_late=act.found_late,
+    )
+
+
+def decided_words(proposal: Proposal) -> str:
+    """Say in one sentence who decided what, when, and what follows."""
+    if not proposal.terminal:
+        return f"{proposal.proposal_id} is {proposal.state} already; nothing was changed."
+    when = clock_words(proposal.decided_at_ms or proposal.created_at_ms)
+    words = (
+        f"Already decided: {proposal.state} ({proposal.reason}) by {proposal.decided_by}, {when}."
+    )
+    return f"{words} {proposal.explanation}".strip()

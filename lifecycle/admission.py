@@ -1,0 +1,263 @@
+"""Steps 5 to 8 of the first gate, and the row that arises behind them (design section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lifecycle import authority, meaning
+from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
+from lifecycle.canonical import digest_of
+from lifecycle.door import advance, record
+from lifecycle.ending import answer_of
+from lifecycle.enrolling import enrol
+from lifecycle.errors import Fault, Refused
+from lifecycle.expiry import expire
+from lifecycle.gate import Accepted
+from lifecycle.moment import Moment
+from lifecycle.policy import Agent, Person
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind, Identity, Proposal
+from lifecycle.records import Message
+from lifecycle.state import Trigger
+from lifecycle.tier import Puller, Tier
+
+_EXPIRED_A_SUBMIT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What became of a document: a proposal to be judged, or the answer at once."""
+
+    answer: Answer
+    proposal: Proposal | None = None
+
+
+def proposer_of(sender: Sender, moment: Moment) -> Agent | Person:
+    """Return the configured agent or person who speaks; raises Refused unknown_agent."""
+    policy = moment.policy
+    found: Agent | Person | None = None
+    if sender.kind is ActorKind.AGENT:
+        found = policy.agents.get(sender.id or "")
+    elif sender.kind is ActorKind.PERSON:
+        found = policy.people.get(sender.id or "")
+    if found is None:
+        raise Refused(
+            [
+                Fault(
+                    "unknown_agent",
+                    suggestion="This account is no configured agent or person; ask an operator to "
+                    "add it under agents or people in the config.",
+                )
+            ]
+        )
+    return found
+
+
+def admit(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Admission:
+    """Judge an accepted document against what is on record and store what may live on."""
+    for late in tx.proposals.due_to_expire(moment.now_ms, _EXPIRED_A_SUBMIT):
+        expire(tx, moment, late)
+    try:
+        existing = _identity(tx, accepted, sender)
+        if existing is not None:
+            return Admission(answer_of(existing, deduplicated=True))
+        if accepted.tool.tier is Tier.BLOCK:
+            return Admission(answer_of(_blocked(tx, moment, accepted, sender)))
+        _meaning(tx, moment, accepted)
+        return _authorised(tx, moment, accepted, sender)
+    except Refused as error:
+        return Admission(refuse(tx, moment, error, sender, accepted.canonical))
+
+
+def dry_run(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Answer | None:
+    """Say what `admit` would answer without a proposal; None where one would arise."""
+    existing = _identity(tx, accepted, sender)
+    if existing is not None:
+        return answer_of(existing, deduplicated=True)
+    if accepted.tool.tier is Tier.BLOCK:
+        raise Refused([Fault("tool_blocked", "tool", suggestion=_blocked_words(accepted))])
+    _meaning(tx, moment, accepted)
+    decision = _authority(tx, moment, accepted, sender)
+    if decision.outcome is not AuthorityOutcome.ALLOW:
+        raise Refused(decision.faults, retry_after_s=decision.retry_after_s)
+    twin = _duplicate(tx, moment, accepted, sender)
+    return answer_of(twin, deduplicated=True) if twin else None
+
+
+def refuse(
+    tx: Transaction,
+    moment: Moment,
+    error: Refused,
+    sender: Sender,
+    data: bytes,
+    outcome: AuthorityOutcome = AuthorityOutcome.DENY,
+) -> Answer:
+    """Write the audit event of a refused document (its digest, not its bytes) and answer."""
+    record(
+        tx,
+        moment,
+        "refused",
+        sender.identity,
+        sender=sender,
+        reason=error.code,
+        details={
+            "codes": sorted({fault.code for fault in error.faults}),
+            "account": sender.account,
+            "bytes_digest": digest_of(data),
+            "outcome": outcome.value,
+        },
+    )
+    return refusal(error, outcome)
+
+
+def _identity(tx: Transaction, accepted: Accepted, sender: Sender) -> Proposal | None:
+    document = accepted.document
+    if document.actor != sender.id:
+        raise Refused(
+            [
+                Fault(
+                    "actor_mismatch",
+                    "actor",
+                    required=sender.id,
+                    actual="another id",
+                    suggestion=f"You speak as {sender.id}; actor must say so.",
+                )
+            ]
+        )
+    existing = tx.proposals.get(document.proposal_id)
+    if existing is None:
+        return None
+    if existing.digest == accepted.digest and existing.actor == sender.identity:
+        return existing
+    raise Refused(
+        [
+            Fault(
+                "id_conflict",
+                "proposal_id",
+                suggestion="This proposal_id stands for another document; choose a new one.",
+            )
+        ]
+    )
+
+
+def _meaning(tx: Transaction, moment: Moment, accepted: Accepted) -> None:
+    faults = meaning.meaning_faults(accepted, moment.policy, moment.now_ms, tx.evidence.get)
+    if faults:
+        raise Refused(faults)
+
+
+def _authority(
+    tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender
+) -> authority.Decision:
+    proposer = proposer_of(sender, moment)
+    rate = authority.rate_of(accepted.tool, moment.policy)
+    uses = tx.uses.since(proposer.id, accepted.tool.name, moment.now_ms - rate.per_s * 1000)
+    return authority.decide(proposer, accepted, moment.policy, uses, moment.now_ms)
+
+
+def _authorised(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Admission:
+    decision = _authority(tx, moment, accepted, sender)
+    if decision.outcome is not AuthorityOutcome.ALLOW:
+        error = Refused(decision.faults, retry_after_s=decision.retry_after_s)
+        if decision.outcome is AuthorityOutcome.ASK:
+            _tell_owner(tx, moment, accepted, sender, str(error))
+        answer = refuse(tx, moment, error, sender, accepted.canonical, decision.outcome)
+        return Admission(answer)
+    tx.uses.add(accepted.document.actor, accepted.tool.name, moment.now_ms)
+    twin = _duplicate(tx, moment, accepted, sender)
+    if twin is not None:
+        record(tx, moment, "deduplicated", sender.identity, proposal=twin, sender=sender)
+        return Admission(
+            answer_of(twin, deduplicated=True, differs=differing_paths(twin, accepted))
+        )
+    proposal = enrol(tx, moment, accepted, sender)
+    return Admission(answer_of(proposal), proposal)
+
+
+def _duplicate(
+    tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender
+) -> Proposal | None:
+    actor, limits = accepted.document.actor, moment.policy.limits
+    twin = tx.proposals.open_like(actor, accepted.content_digest)
+    if twin is not None:
+        return twin
+    since_ms = moment.now_ms - limits.refusal_binds_s * 1000
+    refused = tx.proposals.refused_like(actor, accepted.likeness_digest, since_ms)
+    if refused is not None:
+        raise _previously_rejected(refused, since_ms)
+    limit = proposer_of(sender, moment).open_limit
+    if tx.proposals.count_open(actor) >= limit:
+        raise Refused(
+            [
+                Fault(
+                    "too_many_open",
+                    required=f"at most {limit} open proposals",
+                    actual=f"{limit} open",
+                    suggestion="Wait until some of your open proposals are decided, or withdraw "
+                    "what is no longer needed.",
+                )
+            ],
+            retry_after_s=60,
+        )
+    return None
+
+
+def _previously_rejected(refused: Proposal, since_ms: int) -> Refused:
+    decided_ms = refused.decided_at_ms or refused.created_at_ms
+    words = (
+        f"{refused.decided_by} refused the same in {refused.proposal_id}: "
+        f"{refused.explanation or refused.reason}. Do not send it again before that has passed."
+    )
+    return Refused(
+        [Fault("previously_rejected", suggestion=words)],
+        retry_after_s=max(1, -(-(decided_ms - since_ms) // 1000)),
+    )
+
+
+def differing_paths(twin: Proposal, accepted: Accepted) -> tuple[str, ...]:
+    """Name the top-level fields outside the content digest in which two documents differ."""
+    mine: Mapping[str, Any] = accepted.document.model_dump(mode="json")
+    theirs: Mapping[str, Any] = twin.read().model_dump(mode="json")
+    covered = {"proposal_id", "ts_ms", "actor", "tool", "target", "parameters"}
+    return tuple(sorted(k for k in mine.keys() - covered if mine[k] != theirs[k]))
+
+
+def _tell_owner(
+    tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender, words: str
+) -> None:
+    owner = moment.policy.owner_of(accepted.document.actor)
+    if owner is None:
+        return
+    tx.outbox.add(
+        Message(
+            key=f"ask:{accepted.digest}:{moment.now_ms}",
+            surface=sender.surface,
+            recipient=owner,
+            kind="note",
+            body={
+                "text": f"{accepted.document.actor} wanted to use {accepted.tool.name} and was "
+                f"asked to say more: {words}"
+            },
+            created_at_ms=moment.now_ms,
+        )
+    )
+
+
+def _blocked_words(accepted: Accepted) -> str:
+    return f"{accepted.tool.name} is a BLOCK tool: nobody and nothing can execute it."
+
+
+def _blocked(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal:
+    return advance(
+        tx,
+        moment,
+        enrol(tx, moment, accepted, sender),
+        Trigger.REJECT,
+        Identity(ActorKind.TOOL, accepted.tool.name),
+        Puller.TIER,
+        reason="tool_blocked",
+        explanation=_blocked_words(accepted),
+        sender=sender,
+    )

@@ -1,0 +1,121 @@
+"""A new policy, or new evidence: put in force, then what is open is judged again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from lifecycle.concluding import Concluded
+from lifecycle.door import announce, record
+from lifecycle.gating import Gatekeeper
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Proposal
+from lifecycle.rechecking import recheck, recheck_window, rules_to_run
+from lifecycle.standing import Standing, standing_of
+from lifecycle.state import State
+from lifecycle.world import Law, World
+
+_PAGE = 200
+
+
+@dataclass(slots=True)
+class Adopter:
+    """Brings open proposals under the policy and the evidence that are in force now."""
+
+    world: World
+    gatekeeper: Gatekeeper
+
+    async def adopt(self, law: Law) -> None:
+        """Put a new law in force: audited, announced, then what is open is judged again."""
+        await self.take_policy(law, announced=True)
+        self.world.law = law
+        await self.recheck()
+
+    async def take_policy(self, law: Law, *, announced: bool) -> None:
+        """Note the policy in the store, once, with what a later one is compared with."""
+        policy = law.policy
+
+        def unit(tx: Transaction, moment: Moment) -> None:
+            known = tx.flags.get("policy")
+            if known == policy.digest:
+                return
+            tx.flags.put(f"standing:{policy.digest}", standing_of(policy).as_json())
+            tx.flags.put("policy", policy.digest)
+            taken = replace(moment, policy=policy)
+            record(tx, taken, "policy_adopted", None, details={"before": known})
+            if announced or known is not None:
+                words = f"A new policy is in force: {policy.digest}. What is open is checked again."
+                announce(tx, taken, f"policy:{policy.digest}:{moment.now_ms}", words)
+
+        moment = self.world.moment()
+        await self.world.write(lambda tx: unit(tx, moment))
+
+    async def recheck(self) -> int:
+        """Judge again what is open and was last judged under another policy."""
+        tried: set[str] = set()
+        while True:
+            digest = self.world.law.policy.digest
+            page = await self.world.store.read(partial(_under_other, digest))
+            fresh = [p for p in page if p.proposal_id not in tried]
+            for proposal in fresh:
+                tried.add(proposal.proposal_id)
+                await self.recheck_one(proposal)
+            if not fresh:
+                return len(tried)
+
+    async def recheck_one(self, proposal: Proposal) -> None:
+        """Bring one open proposal under the policy in force."""
+        after = standing_of(self.world.law.policy)
+        before = await self.world.store.read(
+            lambda tx: Standing.of_json(tx.flags.get(f"standing:{proposal.checked_policy_digest}"))
+        )
+        rules = rules_to_run(proposal, before, after)
+        subset = None if rules is None else frozenset(rules)
+        checked = await self.gatekeeper.check(proposal, executing=False, subset=subset)
+        verdict = checked[1] if checked else None
+        moment = self.world.moment()
+
+        def unit(tx: Transaction) -> Concluded:
+            fresh = tx.proposals.get(proposal.proposal_id)
+            if fresh is None:
+                return Concluded(proposal)
+            return recheck(tx, moment, fresh, verdict, before, after)
+
+        concluded = await self.world.write(unit)
+        self._carry(concluded)
+        if concluded.proposal.opener is not None:
+            await self.gatekeeper.open(proposal.proposal_id)
+
+    async def evidence_changed(self, evidence_id: str) -> int:
+        """Judge again the open windows that rest on this evidence, and try what waited for it."""
+        bound = await self.world.store.read(lambda tx: tx.proposals.bound_to(evidence_id, _PAGE))
+        for proposal in bound:
+            if proposal.state is State.EXECUTING:
+                await self._recheck_evidence(proposal)
+            elif proposal.opener is not None:
+                await self.gatekeeper.open(proposal.proposal_id)
+        return len(bound)
+
+    async def _recheck_evidence(self, proposal: Proposal) -> None:
+        only = frozenset({"preconditions_hold"})
+        checked = await self.gatekeeper.check(proposal, executing=False, subset=only)
+        if checked is None:
+            return
+        moment, verdict = self.world.moment(), checked[1]
+
+        def unit(tx: Transaction) -> Concluded:
+            fresh = tx.proposals.get(proposal.proposal_id)
+            if fresh is None:
+                return Concluded(proposal)
+            return recheck_window(tx, moment, fresh, verdict)
+
+        self._carry(await self.world.write(unit))
+
+    def _carry(self, concluded: Concluded) -> None:
+        self.gatekeeper.carrier.carry_claim(concluded.claim)
+
+
+def _under_other(digest: str, tx: Transaction) -> Sequence[Proposal]:
+    return tx.proposals.checked_under_other(digest, _PAGE)

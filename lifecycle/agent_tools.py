@@ -1,0 +1,199 @@
+"""Tools of kind `agent`: the permit is handed over, redeemed once, and answered with a receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from lifecycle import permit as permits
+from lifecycle.answers import Reply, Sender
+from lifecycle.calling import CallResult
+from lifecycle.concluding import conclude, unknown
+from lifecycle.door import record
+from lifecycle.errors import GovernanceError, PermitRefused
+from lifecycle.expiry import expire
+from lifecycle.freezing import frozen
+from lifecycle.gating import Gatekeeper
+from lifecycle.judging import reject_by_sentinel
+from lifecycle.moment import Moment
+from lifecycle.opening import fits_its_digest, start_execution
+from lifecycle.policy import ToolKind
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.proposal import Outcome, Proposal
+from lifecycle.redemption import approved_parameters, verify_parameters
+from lifecycle.state import State
+from lifecycle.verdict import Verdict
+
+_UNAVAILABLE = "The audit trail cannot be written, so nothing begins; try again later."
+
+
+async def redeem(gatekeeper: Gatekeeper, token: str, parameters: Any, sender: Sender) -> Reply:
+    """Use up a permit with exactly the approved parameters; execution begins here.
+
+    A repeat with the same parameters is `permit_already_consumed` with the proposal as it stands.
+    """
+    world = gatekeeper.world
+    try:
+        permit = permits.read(token, world.ring)
+        proposal = await world.store.read(lambda tx: tx.proposals.get(permit.proposal_id))
+        if proposal is None:
+            raise PermitRefused("proposal_not_found", "No proposal belongs to this permit.")
+        verdict = await _judged(gatekeeper, proposal, parameters)
+        moment = world.moment()
+        return await world.write(
+            lambda tx: _redeemed(tx, moment, permit, parameters, sender, verdict)
+        )
+    except GovernanceError as error:
+        await _noted(gatekeeper, sender, error.code, token)
+        return Reply.of_error(error)
+    except StoreUnavailable:
+        return Reply(_UNAVAILABLE, "audit_unavailable")
+
+
+async def report(
+    gatekeeper: Gatekeeper,
+    proposal_id: str,
+    sender: Sender,
+    outcome: str,
+    receipt: Mapping[str, Any],
+) -> Reply:
+    """Take the agent's receipt; `failed` says that nothing was left behind."""
+    world = gatekeeper.world
+    moment = world.moment()
+    try:
+        proposal = await world.write(
+            lambda tx: _reported(tx, moment, proposal_id, sender, outcome, receipt)
+        )
+    except GovernanceError as error:
+        await _noted(gatekeeper, sender, error.code, proposal_id)
+        return Reply.of_error(error, proposal_id)
+    except StoreUnavailable:
+        return Reply(_UNAVAILABLE, "audit_unavailable", proposal_id)
+    return Reply("The receipt is recorded.", None, proposal.proposal_id, proposal.state.value)
+
+
+def overdue(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """Call for a person where an agent redeemed its permit and never reported."""
+    tool, execution = moment.policy.tools.get(proposal.tool), proposal.execution
+    if execution is None or execution.outcome is not Outcome.RUNNING:
+        return proposal
+    limit_ms = (tool.timeout_s if tool else 0) * 1000
+    if moment.now_ms < execution.began_at_ms + limit_ms:
+        return proposal
+    return unknown(tx, moment, proposal, "The agent redeemed its permit and sent no receipt.")
+
+
+async def _judged(gatekeeper: Gatekeeper, proposal: Proposal, parameters: Any) -> Verdict | None:
+    """Run the rules on what will really be done: digests replaced by the presented texts."""
+    if proposal.state is not State.SENTINEL_APPROVED or not isinstance(parameters, dict):
+        return None
+    verify_parameters(parameters, approved_parameters(proposal.r3_document, proposal.r3_s256))
+    actual = proposal.read().model_copy(update={"parameters": parameters})
+    shown = replace(proposal, document=actual.model_dump_json(exclude_unset=True).encode())
+    checked = await gatekeeper.check(shown, executing=True)
+    return checked[1] if checked else None
+
+
+def _redeemed(
+    tx: Transaction,
+    moment: Moment,
+    permit: permits.Permit,
+    parameters: Any,
+    sender: Sender,
+    verdict: Verdict | None,
+) -> Reply:
+    proposal = tx.proposals.get(permit.proposal_id)
+    if proposal is None or sender.identity != proposal.actor:
+        raise PermitRefused("permit_mismatch", "This permit was given to somebody else.")
+    kept = tx.permits.get(permit.permit_id)
+    if kept is None:
+        raise PermitRefused("permit_signature_invalid", "This permit was never issued here.")
+    verify_parameters(parameters, approved_parameters(proposal.r3_document, proposal.r3_s256))
+    if kept.consumed_at_ms is not None or proposal.state is not State.SENTINEL_APPROVED:
+        raise PermitRefused(
+            "permit_already_consumed",
+            f"This permit was used up; the proposal is {proposal.state}. It is never run again.",
+        )
+    if proposal.expired(moment.now_ms):
+        expire(tx, moment, proposal)
+        return Reply("The permit was not redeemed in time.", "permit_expired", proposal.proposal_id)
+    objection = _objection(tx, moment, permit, proposal, verdict)
+    if objection is not None:
+        return objection
+    tx.permits.consume(permit.permit_id, moment.now_ms)
+    tool = moment.policy.tools[proposal.tool]
+    begun = start_execution(tx, moment, proposal, tool, token="redeemed").proposal  # noqa: S106
+    return Reply("Begin now, then report.", None, begun.proposal_id, begun.state.value)
+
+
+def _objection(
+    tx: Transaction,
+    moment: Moment,
+    permit: permits.Permit,
+    proposal: Proposal,
+    verdict: Verdict | None,
+) -> Reply | None:
+    tool = moment.policy.tools.get(proposal.tool)
+    if tool is None or tool.kind is not ToolKind.AGENT or not fits_its_digest(proposal):
+        raise PermitRefused("permit_mismatch", "The permit does not fit the proposal any more.")
+    permits.check(
+        permit,
+        digest=proposal.digest,
+        tool=tool.name,
+        actor=proposal.actor.id,
+        verb=permit.verb,
+        attempt=1,
+        policy_digest=moment.policy.digest,
+        now_ms=moment.now_ms,
+    )
+    if frozen(tx) is not None or proposal.proposal_id in moment.held:
+        return Reply("Everything is frozen; try again after thaw.", "frozen", proposal.proposal_id)
+    if verdict is None or verdict.passed:
+        return None
+    ended = reject_by_sentinel(tx, moment, proposal, verdict)
+    return Reply(ended.explanation, ended.reason, ended.proposal_id, ended.state.value)
+
+
+def _reported(
+    tx: Transaction,
+    moment: Moment,
+    proposal_id: str,
+    sender: Sender,
+    outcome: str,
+    receipt: Mapping[str, Any],
+) -> Proposal:
+    proposal = tx.proposals.get(proposal_id)
+    if proposal is None:
+        raise PermitRefused("proposal_not_found", "No proposal has this id.")
+    if sender.identity != proposal.actor:
+        raise PermitRefused("permit_mismatch", "Only the agent that redeemed can report.")
+    execution = proposal.execution
+    if execution is None or execution.outcome is not Outcome.RUNNING:
+        raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
+    match outcome:
+        case "done":
+            result = CallResult(Outcome.DONE, dict(receipt), "", ())
+        case "failed":
+            result = CallResult(Outcome.FAILED, None, "The agent reported a failure.", ())
+        case _:
+            raise PermitRefused("permit_mismatch", "outcome must be done or failed.")
+    return conclude(tx, moment, proposal, execution, result).proposal
+
+
+async def _noted(gatekeeper: Gatekeeper, sender: Sender, code: str, what: str) -> None:
+    moment = gatekeeper.world.moment()
+    try:
+        await gatekeeper.world.write(
+            lambda tx: record(
+                tx,
+                moment,
+                "permit_refused",
+                sender.identity,
+                sender=sender,
+                reason=code,
+                details={"account": sender.account, "length": len(what)},
+            )
+        )
+    except StoreUnavailable:
+        return

@@ -1,0 +1,257 @@
+"""The books of the store, as a unit sees them within one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Protocol
+
+from lifecycle.audit import AuditEntry, AuditEvent
+from lifecycle.proposal import Proposal
+from lifecycle.records import Card, EvidencePacket, Message, Money, PermitRecord, Task
+from lifecycle.review import Review
+
+
+class Proposals(Protocol):
+    """The proposals, and the questions that the running bot asks about them."""
+
+    def get(self, proposal_id: str) -> Proposal | None:
+        """Return the proposal with exactly this id."""
+
+    def beginning_with(self, prefix: str, limit: int) -> Sequence[str]:
+        """Return up to `limit` ids that begin with `prefix`."""
+
+    def add(self, proposal: Proposal) -> None:
+        """Insert a new proposal; its id must be free."""
+
+    def save(self, proposal: Proposal, seen: Proposal) -> bool:
+        """Write `proposal` if (state, version) in the store still are those of `seen`."""
+
+    def open_like(self, actor: str, content_digest: str) -> Proposal | None:
+        """Return this proposer's open proposal with this content."""
+
+    def refused_like(self, actor: str, likeness_digest: str, since_ms: int) -> Proposal | None:
+        """Return the proposer's latest proposal of this likeness refused by a person since then."""
+
+    def refused_tool_lately(self, actor: str, tool: str, since_ms: int) -> bool:
+        """Say whether a person refused this proposer's use of this tool since then."""
+
+    def count_open(self, actor: str) -> int:
+        """Count the proposer's proposals that are not terminal."""
+
+    def waiting(self, offset: int, limit: int) -> Sequence[Proposal]:
+        """Return pending and sentinel_approved ones: attention first, then nearest deadline."""
+
+    def count_waiting(self) -> int:
+        """Count pending and sentinel_approved proposals."""
+
+    def executing(self, offset: int, limit: int) -> Sequence[Proposal]:
+        """Return executing ones: attention first, then nearest window."""
+
+    def count_executing(self) -> int:
+        """Count executing proposals."""
+
+    def due_to_close(self, now_ms: int, limit: int) -> Sequence[Proposal]:
+        """Return executing, done ones whose window has closed and that nothing holds back."""
+
+    def next_close_ms(self) -> int | None:
+        """Return when the next window closes, whatever the time is now."""
+
+    def due_to_expire(self, now_ms: int, limit: int) -> Sequence[Proposal]:
+        """Return pending and sentinel_approved ones whose deadline has passed."""
+
+    def ready_to_open(self, limit: int, after_id: str = "") -> Sequence[Proposal]:
+        """Return sentinel_approved ones with an opener, by id, that have not begun."""
+
+    def unchecked(self, limit: int) -> Sequence[Proposal]:
+        """Return pending ones without a verdict: the process died before Sentinel answered."""
+
+    def in_flight(self, limit: int, after_id: str = "") -> Sequence[Proposal]:
+        """Return executing ones whose last call is running."""
+
+    def with_kept_stop(self, limit: int) -> Sequence[Proposal]:
+        """Return executing ones that keep a ❌ which could not be carried out yet."""
+
+    def checked_under_other(self, policy_digest: str, limit: int) -> Sequence[Proposal]:
+        """Return open ones last checked under another policy, a page at a time."""
+
+    def reasons_due(self, now_ms: int, limit: int) -> Sequence[Proposal]:
+        """Return terminal ones whose wait for a reason by reply has passed."""
+
+    def to_remind(self, now_ms: int, limit: int) -> Sequence[Proposal]:
+        """Return waiting ones that need people and have a quarter of their time left, unreminded."""
+
+    def bind_evidence(self, proposal_id: str, evidence_ids: Iterable[str]) -> None:
+        """Note which evidence a new proposal names."""
+
+    def bound_to(self, evidence_id: str, limit: int) -> Sequence[Proposal]:
+        """Return open proposals that name this evidence."""
+
+    def with_attention(self, limit: int) -> Sequence[Proposal]:
+        """Return the proposals that a person must look at, terminal ones included."""
+
+
+class Reviews(Protocol):
+    """What people decided, one row a decision, never deleted."""
+
+    def of(self, proposal_id: str) -> Sequence[Review]:
+        """Return all reviews of a proposal in the order in which they came, void ones included."""
+
+    def add(self, review: Review) -> None:
+        """Append one review."""
+
+    def void(self, proposal_id: str, person: str | None, why: str) -> int:
+        """Make this person's approvals void, everyone's when None; return how many were."""
+
+    def give_reason(self, proposal_id: str, person: str, reason: str) -> None:
+        """Set the reason of this person's latest stop, given afterwards by reply."""
+
+
+class AuditTrail(Protocol):
+    """The append-only chain."""
+
+    def append(self, event: AuditEvent) -> AuditEntry:
+        """Chain one event behind the head."""
+
+    def head(self) -> tuple[int, str]:
+        """Return seq and hash of the last entry; (0, 64 zeros) when empty."""
+
+    def of(self, proposal_id: str) -> Sequence[AuditEntry]:
+        """Return the trail of one proposal, oldest first."""
+
+    def exported(self, after_seq: int, limit: int) -> Sequence[Mapping[str, Any]]:
+        """Return raw entries after `after_seq` exactly as stored, for verification and export."""
+
+
+class Cards(Protocol):
+    """Which card of which proposal stands where, and in which version."""
+
+    def want(self, proposal_id: str, surface: str, version: int) -> None:
+        """Note that this surface must show at least `version`."""
+
+    def get(self, proposal_id: str, surface: str) -> Card | None:
+        """Return the card of a proposal on one surface."""
+
+    def of(self, proposal_id: str) -> Sequence[Card]:
+        """Return the cards of a proposal on all surfaces."""
+
+    def put(self, card: Card) -> None:
+        """Write what became of a card."""
+
+    def stale(self, surface: str, now_ms: int, limit: int) -> Sequence[Card]:
+        """Return cards to post or edit now, oldest wish first."""
+
+    def find(self, surface: str, message_id: str) -> Card | None:
+        """Return the card that stands, or stood, in this message."""
+
+    def open_on(self, surface: str, limit: int, after_id: str = "") -> Sequence[Card]:
+        """Return this surface's cards of proposals that are not terminal, by proposal id."""
+
+
+class Outbox(Protocol):
+    """Messages that must arrive: kept until delivered."""
+
+    def add(self, message: Message) -> None:
+        """Keep a message until it is delivered; the same key again adds nothing."""
+
+    def waiting(self, surface: str, now_ms: int, limit: int) -> Sequence[Message]:
+        """Return undelivered messages for this surface that are due, oldest first."""
+
+    def delivered(self, key: str, at_ms: int) -> None:
+        """Note that a message has arrived."""
+
+    def failed(self, key: str, retry_at_ms: int, why: str) -> None:
+        """Note a failed attempt and when the next is due."""
+
+
+class EvidenceBook(Protocol):
+    """Recorded evidence."""
+
+    def get(self, evidence_id: str) -> EvidencePacket | None:
+        """Return the packet with this id."""
+
+    def put(self, packet: EvidencePacket) -> None:
+        """Record a packet; the latest under an id is the one that counts."""
+
+
+class Spending(Protocol):
+    """Amounts of money, kept for the daily limit."""
+
+    def add(self, actor: str, proposal_id: str, amounts: Iterable[Money], at_ms: int) -> None:
+        """Note the amounts of a new proposal."""
+
+    def spent(self, actor: str, since_ms: int, but_id: str) -> Mapping[str, Decimal]:
+        """Sum by currency what this proposer's open and completed proposals since then hold."""
+
+
+class Uses(Protocol):
+    """Accepted evaluations, for the rate of an agent and a tool."""
+
+    def add(self, actor: str, tool: str, at_ms: int) -> None:
+        """Note one accepted evaluation."""
+
+    def since(self, actor: str, tool: str, after_ms: int) -> Sequence[int]:
+        """Return the times strictly after `after_ms`, oldest first."""
+
+
+class Permits(Protocol):
+    """Permits by id; each is used once."""
+
+    def add(self, permit: PermitRecord) -> None:
+        """Store an issued permit."""
+
+    def get(self, permit_id: str) -> PermitRecord | None:
+        """Return an issued permit."""
+
+    def of(self, proposal_id: str, verb: str, attempt: int) -> PermitRecord | None:
+        """Return the permit of one verb and attempt of a proposal, the latest where repeated."""
+
+    def consume(self, permit_id: str, at_ms: int) -> bool:
+        """Use the permit up; False where it was used before or is not known."""
+
+
+class Backlog(Protocol):
+    """Tasks that proposals came from."""
+
+    def done(self, task_id: str, proposal_id: str, at_ms: int) -> None:
+        """Mark the task as done."""
+
+    def put_back(
+        self, task_id: str, proposal_id: str, reason: str, explanation: str, at_ms: int
+    ) -> None:
+        """Put the task back with the explanation."""
+
+    def get(self, task_id: str) -> Task | None:
+        """Return the task."""
+
+    def tasks(self, limit: int, after_id: str = "") -> Sequence[Task]:
+        """Return tasks by id, a page at a time."""
+
+
+class Flags(Protocol):
+    """Small facts that must survive a restart: the freeze, the policies seen, the last anchor."""
+
+    def get(self, name: str) -> Any:
+        """Return the JSON value of a flag, None where it was never set."""
+
+    def put(self, name: str, value: Any) -> None:
+        """Set a flag."""
+
+    def first_time(self, surface: str, event_id: str, at_ms: int) -> bool:
+        """Remember an event; False where it was remembered before within 24 hours."""
+
+
+class Transaction(Protocol):
+    """All books, open within one transaction of the store."""
+
+    proposals: Proposals
+    reviews: Reviews
+    audit: AuditTrail
+    cards: Cards
+    outbox: Outbox
+    evidence: EvidenceBook
+    spending: Spending
+    uses: Uses
+    permits: Permits
+    backlog: Backlog
+    flags: Flags

@@ -1,0 +1,118 @@
+"""Carrying out: call the tool, write its answer, and go on with whatever the answer claims."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from lifecycle import permit as permits
+from lifecycle.calling import CallResult, call_tool
+from lifecycle.claiming import Claim
+from lifecycle.concluding import Concluded, conclude
+from lifecycle.errors import PermitRefused
+from lifecycle.policy import ToolPolicy
+from lifecycle.ports import Call, Transaction
+from lifecycle.proposal import Execution, Outcome, Proposal, Verb
+from lifecycle.world import World
+
+
+@dataclass(slots=True)
+class Carrier:
+    """Owns every call of a tool; `calling` are the proposals whose call is ours and not over."""
+
+    world: World
+    calling: set[str] = field(default_factory=set)
+
+    def carry(self, proposal: Proposal, token: str) -> asyncio.Task[Proposal]:
+        """Make a call whose intent is on disk, in the background."""
+        self.calling.add(proposal.proposal_id)
+        return self.world.spawn(self._carried(proposal, token))
+
+    def carry_claim(self, claim: Claim | None) -> None:
+        """Make the call of a claim, where there is one."""
+        if claim is not None and claim.token is not None:
+            self.carry(claim.proposal, claim.token)
+
+    async def _carried(self, proposal: Proposal, token: str) -> Proposal:
+        """Call, write the answer, and go on with what it claims, to the end of the chain."""
+        try:
+            while True:
+                called = proposal.execution
+                if called is None:
+                    return proposal
+                result = await self._call(proposal, called, token)
+                concluded = await self._concluded(proposal, called, result)
+                if concluded.claim is None or concluded.claim.token is None:
+                    return concluded.proposal
+                proposal, token = concluded.claim.proposal, concluded.claim.token
+        finally:
+            self.calling.discard(proposal.proposal_id)
+
+    async def _concluded(
+        self, proposal: Proposal, called: Execution, result: CallResult
+    ) -> Concluded:
+        def unit(tx: Transaction) -> Concluded:
+            fresh = tx.proposals.get(proposal.proposal_id)
+            if fresh is None:
+                return Concluded(proposal)
+            return conclude(tx, self.world.moment(), fresh, called, result)
+
+        return await self.world.write_surely(unit)
+
+    async def _call(self, proposal: Proposal, called: Execution, token: str) -> CallResult:
+        """Verify the permit right before the call, then call."""
+        tool_policy = self.world.law.policy.tools.get(proposal.tool)
+        if tool_policy is None:
+            return _failed(f"{proposal.tool} is no longer configured.")
+        refused = self._permit_objection(proposal, called, token)
+        if refused is not None:
+            return _failed(refused)
+        try:
+            tool = self.world.toolbox.tool(proposal.tool)
+        except KeyError:
+            return _failed(f"{proposal.tool} is no longer configured.")
+        return await call_tool(tool, call_of(proposal, called, token, tool_policy))
+
+    def _permit_objection(self, proposal: Proposal, called: Execution, token: str) -> str | None:
+        try:
+            permit = permits.read(token, self.world.ring)
+            permits.check(
+                permit,
+                digest=proposal.digest,
+                tool=proposal.tool,
+                actor=proposal.actor.id,
+                verb=called.verb.value,
+                attempt=called.attempt,
+                policy_digest=permit.policy_digest,
+                now_ms=self.world.clock.now_ms(),
+            )
+        except PermitRefused as error:
+            return str(error)
+        return None
+
+
+def call_of(proposal: Proposal, called: Execution, token: str, tool: ToolPolicy) -> Call:
+    """Build the call from the stored bytes; nothing is added."""
+    document = proposal.read()
+    limit_s = float(tool.timeout_s)
+    if document.time_window is not None and document.time_window.max_duration_ms > 0:
+        limit_s = min(limit_s, document.time_window.max_duration_ms / 1000)
+    receipt = called.receipt
+    if called.verb is Verb.ROLL_BACK and called.still_stands and receipt is not None:
+        receipt = {**receipt, "still_stands": list(called.still_stands)}
+    return Call(
+        verb=called.verb.value,
+        proposal_id=proposal.proposal_id,
+        digest=proposal.digest,
+        idempotency_key=f"{proposal.proposal_id}:{called.verb}:{called.attempt}",
+        tool=proposal.tool,
+        target=document.target.model_dump(mode="json"),
+        parameters=document.parameters,
+        receipt=receipt,
+        permit=token,
+        limit_s=limit_s,
+    )
+
+
+def _failed(why: str) -> CallResult:
+    return CallResult(Outcome.FAILED, None, f"{why} Nothing was called.", ())

@@ -1,0 +1,87 @@
+"""Claims: commit and roll back belong to whoever wrote the claim first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from lifecycle.door import amend
+from lifecycle.moment import Moment
+from lifecycle.permitting import grant
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Cause, Execution, Outcome, Proposal, Verb
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A call that is ours to make: the proposal with the intent on disk and the permit."""
+
+    proposal: Proposal
+    token: str | None
+
+
+def claim_commit(
+    tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause, attempt: int = 1
+) -> Claim:
+    """Claim the commit: the point of no return."""
+    return _claim(tx, moment, proposal, Verb.COMMIT, cause, attempt)
+
+
+def claim_roll_back(
+    tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause, attempt: int = 1
+) -> Claim:
+    """Claim the roll back; its permit is granted whatever has expired."""
+    return _claim(tx, moment, proposal, Verb.ROLL_BACK, cause, attempt)
+
+
+def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, *, person: bool) -> Claim:
+    """Claim the same verb again: a person's retry raises the attempt, a crash only the tries."""
+    execution = proposal.execution
+    if execution is None or (execution.cause is None and execution.verb is not Verb.EXECUTE):
+        return Claim(proposal, None)
+    attempt = execution.attempt + 1 if person else execution.attempt
+    tries = 1 if person else execution.tries + 1
+    return _begin(
+        tx, moment, proposal, replace(execution, attempt=attempt, tries=tries), "called_again"
+    )
+
+
+def _claim(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    verb: Verb,
+    cause: Cause,
+    attempt: int,
+) -> Claim:
+    execution = proposal.execution
+    if execution is None:
+        return Claim(proposal, None)
+    claimed = replace(execution, verb=verb, attempt=attempt, tries=1, cause=cause)
+    return _begin(tx, moment, proposal, claimed, f"{verb.value}_claimed")
+
+
+def _begin(
+    tx: Transaction, moment: Moment, proposal: Proposal, execution: Execution, kind: str
+) -> Claim:
+    tool = moment.policy.tools.get(proposal.tool)
+    token = grant(tx, moment, proposal, tool, execution.verb, execution.attempt) if tool else "gone"
+    cause = execution.cause
+    running = replace(execution, outcome=Outcome.RUNNING, began_at_ms=moment.now_ms, explanation="")
+    claimed = amend(
+        tx,
+        moment,
+        proposal,
+        kind,
+        cause.by if cause else proposal.actor,
+        reason=cause.reason if cause else None,
+        details={
+            "verb": execution.verb.value,
+            "attempt": execution.attempt,
+            "tries": execution.tries,
+        },
+        execution=running,
+        attention=None,
+        attention_why="",
+        kept_stop=None if execution.verb is Verb.ROLL_BACK else proposal.kept_stop,
+    )
+    return Claim(claimed, token)

@@ -1,0 +1,112 @@
+"""Windows that have passed: closed by the clock, or left open with the reason why."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lifecycle.claiming import claim_roll_back
+from lifecycle.concluding import Concluded, finish
+from lifecycle.door import amend, announce
+from lifecycle.freezing import frozen
+from lifecycle.moment import Moment, clock_words
+from lifecycle.opening import fits_its_digest
+from lifecycle.ports import Transaction
+from lifecycle.proposal import (
+    CLOCK,
+    SENTINEL,
+    STOPS_CLOSING,
+    Attention,
+    Cause,
+    Outcome,
+    Proposal,
+    Verb,
+)
+from lifecycle.state import State
+from lifecycle.tier import Puller
+
+#: A closing later than this says so.
+LATE_MS: Final = 5_000
+#: After so many failures of our own a proposal is shown as overdue.
+OVERDUE_AFTER: Final = 5
+_LONGEST_WAIT_MS: Final = 60_000
+
+
+def may_close(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
+    """Say whether this window may be closed at this moment."""
+    execution = proposal.execution
+    return (
+        proposal.state is State.EXECUTING
+        and execution is not None
+        and execution.verb is Verb.EXECUTE
+        and execution.outcome is Outcome.DONE
+        and execution.window_closes_at_ms is not None
+        and execution.window_closes_at_ms <= moment.now_ms
+        and proposal.attention not in STOPS_CLOSING
+        and proposal.kept_stop is None
+        and proposal.proposal_id not in moment.held
+        and frozen(tx) is None
+    )
+
+
+def close(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
+    """Claim the closing of one window; nothing happens where somebody was faster."""
+    if not may_close(tx, moment, proposal):
+        return Concluded(proposal)
+    if not fits_its_digest(proposal):
+        return _changed_behind_our_back(tx, moment, proposal)
+    execution = proposal.execution
+    closes_at_ms = (execution.window_closes_at_ms if execution else None) or moment.now_ms
+    late_ms = moment.now_ms - closes_at_ms
+    words = "Nobody objected before the window closed."
+    if late_ms > LATE_MS:
+        words += f" Closed late, {late_words(late_ms)} after {clock_words(closes_at_ms)}."
+    cause = Cause(CLOCK, Puller.CLOCK, "window_closed_unopposed", words)
+    return finish(tx, moment, proposal, cause)
+
+
+def _changed_behind_our_back(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
+    """Take back what no longer fits its digest: what would be made final was never approved."""
+    words = "The stored row no longer fits what was approved; it is taken back."
+    announce(
+        tx,
+        moment,
+        f"digest_mismatch:{proposal.proposal_id}",
+        f"{proposal.proposal_id}: {words} Somebody changed the database.",
+        proposal.proposal_id,
+    )
+    cause = Cause(SENTINEL, Puller.SENTINEL, "digest_mismatch", words)
+    claim = claim_roll_back(tx, moment, proposal, cause)
+    return Concluded(claim.proposal, claim if claim.token else None)
+
+
+def late_words(late_ms: int) -> str:
+    """Write a delay as people say it: 20 min, 45 s."""
+    return f"{late_ms // 60_000} min" if late_ms >= 60_000 else f"{late_ms // 1000} s"
+
+
+def not_closed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
+    """Note a failed closing of our own: tried again with back-off, overdue after five."""
+    failures = proposal.failures + 1
+    wait_ms = min(_LONGEST_WAIT_MS, 1000 * 2 ** min(failures, 6))
+    overdue = failures >= OVERDUE_AFTER and proposal.attention is None
+    if overdue:
+        announce(
+            tx,
+            moment,
+            f"overdue:{proposal.proposal_id}",
+            f"{proposal.proposal_id} is overdue: its window has passed but {why}.",
+            proposal.proposal_id,
+        )
+    return amend(
+        tx,
+        moment,
+        proposal,
+        "not_closed",
+        CLOCK,
+        reason=Attention.OVERDUE.value if overdue else None,
+        details={"why": why, "failures": failures},
+        failures=failures,
+        retry_at_ms=moment.now_ms + wait_ms,
+        attention=Attention.OVERDUE if overdue else proposal.attention,
+        attention_why=why if overdue else proposal.attention_why,
+    )

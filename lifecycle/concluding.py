@@ -1,0 +1,312 @@
+"""A tool has answered: what the answer makes of the proposal (design section 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, assert_never
+
+from lifecycle.calling import CallResult
+from lifecycle.claiming import Claim, claim_commit, claim_roll_back
+from lifecycle.door import advance, amend, call_for_attention
+from lifecycle.envelope import envelope_excess
+from lifecycle.firewall import frame_of
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.proposal import (
+    SENTINEL,
+    ActorKind,
+    Attention,
+    Cause,
+    Execution,
+    Identity,
+    Outcome,
+    Proposal,
+    Verb,
+)
+from lifecycle.state import State, Trigger
+from lifecycle.tier import Puller
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """The proposal after the answer, and the next call where one is claimed."""
+
+    proposal: Proposal
+    claim: Claim | None = None
+
+
+def conclude(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    called: Execution,
+    result: CallResult,
+) -> Concluded:
+    """Write what the tool answered to the call `called`; a call that is no longer awaited is noted."""
+    execution = proposal.execution
+    if (
+        proposal.state is not State.EXECUTING
+        or execution is None
+        or not _awaited(execution, called)
+    ):
+        return Concluded(proposal)
+    match execution.verb:
+        case Verb.EXECUTE:
+            return _executed(tx, moment, proposal, execution, result)
+        case Verb.COMMIT:
+            return Concluded(_committed(tx, moment, proposal, execution, result))
+        case Verb.ROLL_BACK:
+            return Concluded(_rolled_back(tx, moment, proposal, execution, result))
+        case _:
+            assert_never(execution.verb)
+
+
+def after_execute(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Concluded:
+    """Go on from an execution that is done: take back, wait for the window, commit or complete."""
+    execution = proposal.execution
+    if execution is None:
+        return Concluded(proposal)
+    excess = envelope_excess(proposal, execution.receipt)
+    if excess is not None:
+        return _exceeded(tx, moment, proposal, execution, excess)
+    stop = proposal.kept_stop
+    if stop is not None and execution.windowed:
+        cause = Cause(
+            Identity(ActorKind.PERSON, stop.person),
+            Puller.PERSON,
+            "rolled_back_by_person",
+            stop.reason,
+        )
+        return _claimed(claim_roll_back(tx, moment, proposal, cause))
+    if execution.windowed:
+        return Concluded(proposal)
+    cause = Cause(by, Puller.TOOL, "tool_succeeded", "The tool succeeded.")
+    return finish(tx, moment, proposal, cause)
+
+
+def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Concluded:
+    """Make it final: a deferred tool is called to commit, any other has nothing left to do."""
+    tool = moment.policy.tools.get(proposal.tool)
+    if tool is not None and not tool.deferred:
+        return Concluded(_complete(tx, moment, proposal, cause))
+    return _claimed(claim_commit(tx, moment, proposal, cause))
+
+
+def _awaited(execution: Execution, called: Execution) -> bool:
+    return (
+        execution.outcome is Outcome.RUNNING
+        and execution.verb is called.verb
+        and execution.attempt == called.attempt
+        and execution.tries == called.tries
+    )
+
+
+def _claimed(claim: Claim) -> Concluded:
+    return Concluded(claim.proposal, claim if claim.token else None)
+
+
+def _tool(proposal: Proposal) -> Identity:
+    return Identity(ActorKind.TOOL, proposal.tool)
+
+
+def _executed(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    result: CallResult,
+) -> Concluded:
+    match result.outcome:
+        case Outcome.DONE:
+            done = amend(
+                tx,
+                moment,
+                proposal,
+                "tool_done",
+                _tool(proposal),
+                details={"verb": execution.verb.value, "attempt": execution.attempt},
+                execution=replace(execution, outcome=Outcome.DONE, receipt=result.receipt),
+                frame=frame_of(result.receipt),
+            )
+            return after_execute(tx, moment, done, _tool(done))
+        case Outcome.FAILED:
+            failed = advance(
+                tx,
+                moment,
+                proposal,
+                Trigger.ROLL_BACK,
+                _tool(proposal),
+                Puller.TOOL,
+                reason="tool_failed",
+                explanation=result.explanation,
+                execution=replace(execution, outcome=Outcome.FAILED),
+            )
+            return Concluded(failed)
+        case Outcome.UNKNOWN | Outcome.RUNNING:
+            return Concluded(unknown(tx, moment, proposal, result.explanation))
+        case _:
+            assert_never(result.outcome)
+
+
+def unknown(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
+    """Nobody knows whether the tool acted: a person must look (never guessed, never repeated)."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    return call_for_attention(
+        tx,
+        moment,
+        proposal,
+        Attention.OUTCOME_UNKNOWN,
+        f"{why} Whether {execution.verb.value} of {proposal.idempotency_key} happened is unknown; "
+        f"look, then: settle {proposal.proposal_id} happened | did-not-happen",
+        _tool(proposal),
+        execution=replace(execution, outcome=Outcome.UNKNOWN, explanation=why),
+    )
+
+
+def _committed(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    result: CallResult,
+) -> Proposal:
+    match result.outcome:
+        case Outcome.DONE:
+            cause = execution.cause or _tool_cause(proposal)
+            frame = frame_of(result.receipt) if result.receipt else proposal.frame
+            done = replace(execution, outcome=Outcome.DONE)
+            excess = envelope_excess(proposal, result.receipt)
+            if excess is not None:
+                proposal = call_for_attention(
+                    tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, excess, _tool(proposal)
+                )
+            return _complete(tx, moment, proposal, cause, execution=done, frame=frame)
+        case Outcome.FAILED:
+            return commit_failed(tx, moment, proposal, result.explanation)
+        case Outcome.UNKNOWN | Outcome.RUNNING:
+            return unknown(tx, moment, proposal, result.explanation)
+        case _:
+            assert_never(result.outcome)
+
+
+def commit_failed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
+    """The stage stands but was not carried out: retry and roll back are both open."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    return call_for_attention(
+        tx,
+        moment,
+        proposal,
+        Attention.COMMIT_FAILED,
+        f"{why} Nothing was carried out yet: retry {proposal.proposal_id}, or "
+        f"roll-back {proposal.proposal_id} <reason>.",
+        _tool(proposal),
+        execution=replace(execution, outcome=Outcome.FAILED, explanation=why),
+    )
+
+
+def _rolled_back(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    result: CallResult,
+) -> Proposal:
+    match result.outcome:
+        case Outcome.DONE if not result.still_stands:
+            return roll_back_done(tx, moment, proposal)
+        case Outcome.DONE:
+            why = f"{len(result.still_stands)} part(s) of what was done still stand."
+            return rollback_incomplete(tx, moment, proposal, why, tuple(result.still_stands))
+        case Outcome.FAILED:
+            return rollback_incomplete(
+                tx, moment, proposal, result.explanation, execution.still_stands
+            )
+        case Outcome.UNKNOWN | Outcome.RUNNING:
+            return unknown(tx, moment, proposal, result.explanation)
+        case _:
+            assert_never(result.outcome)
+
+
+def roll_back_done(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """Everything was taken back: end, in the name of whoever asked for it."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    cause = execution.cause or _tool_cause(proposal)
+    return advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.ROLL_BACK,
+        cause.by,
+        cause.puller,
+        reason=cause.reason,
+        explanation=cause.words,
+        execution=replace(execution, outcome=Outcome.DONE, still_stands=()),
+    )
+
+
+def rollback_incomplete(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    why: str,
+    still_stands: tuple[Any, ...],
+) -> Proposal:
+    """Something of what was done still stands: a person must look."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    return call_for_attention(
+        tx,
+        moment,
+        proposal,
+        Attention.ROLLBACK_INCOMPLETE,
+        f"{why} To try what still stands again: retry {proposal.proposal_id}",
+        _tool(proposal),
+        execution=replace(
+            execution, outcome=Outcome.FAILED, still_stands=still_stands, explanation=why
+        ),
+    )
+
+
+def _tool_cause(proposal: Proposal) -> Cause:
+    return Cause(_tool(proposal), Puller.TOOL, "tool_succeeded", "The tool succeeded.")
+
+
+def _complete(
+    tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause, **changes: Any
+) -> Proposal:
+    return advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.COMPLETE,
+        cause.by,
+        cause.puller,
+        reason=cause.reason,
+        explanation=cause.words,
+        **changes,
+    )
+
+
+def _exceeded(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    excess: str,
+) -> Concluded:
+    """More was done than allowed: take it back where that can be, else end and call a person."""
+    words = f"The tool went beyond the envelope: {excess}."
+    tool = moment.policy.tools.get(proposal.tool)
+    if execution.windowed or (tool is not None and tool.deferred):
+        cause = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
+        return _claimed(claim_roll_back(tx, moment, proposal, cause))
+    marked = call_for_attention(tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, words, SENTINEL)
+    cause = Cause(_tool(proposal), Puller.TOOL, "tool_succeeded", words)
+    return finish(tx, moment, marked, cause)

@@ -1,0 +1,31 @@
+"""Whose approvals count, now, under this policy."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from lifecycle.policy import Policy
+from lifecycle.proposal import Proposal
+from lifecycle.quorum import may_approve
+from lifecycle.review import Decision, Review
+
+
+def approvals(
+    reviews: Sequence[Review],
+    policy: Policy,
+    proposal: Proposal,
+    lost: Collection[str] = (),
+) -> list[str]:
+    """Return the people whose approval counts, each once, in the order in which they approved.
+
+    `lost` are people whose membership could not be confirmed when the quorum is counted.
+    """
+    tool = policy.tools.get(proposal.tool)
+    if tool is None:
+        return []
+    people = dict.fromkeys(
+        review.person
+        for review in reviews
+        if review.counts and review.decision is Decision.APPROVE and review.person not in lost
+    )
+    return [p for p in people if may_approve(policy, tool, proposal.actor, p) is None]

@@ -1,0 +1,213 @@
+"""The one door: every change of a proposal passes here, with its audit event.
+
+A unit calls `advance` for a move of the lifecycle and `amend` for a change of fields. Both write with
+compare-and-swap and leave a note for the cards; a terminal state also tells the proposer and the
+backlog (ADR 0003).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from lifecycle.answers import Sender
+from lifecycle.audit import AuditEvent
+from lifecycle.ending import tell_end
+from lifecycle.errors import StaleProposal
+from lifecycle.machine import checked_move
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Attention, Identity, Proposal
+from lifecycle.records import Message
+from lifecycle.state import Trigger
+from lifecycle.tier import TIER_POLICIES, CardKind, Puller
+
+#: What stays to be looked at although the proposal has ended.
+_OUTLIVES_THE_END: Final = frozenset({Attention.ENVELOPE_EXCEEDED})
+
+
+def record(  # noqa: PLR0913 - an event has that many sides; all but four by keyword
+    tx: Transaction,
+    moment: Moment,
+    kind: str,
+    by: Identity | None,
+    *,
+    proposal: Proposal | None = None,
+    sender: Sender | None = None,
+    reason: str | None = None,
+    moved: tuple[str | None, str | None] = (None, None),
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    """Append one audit event."""
+    tx.audit.append(
+        AuditEvent(
+            at=moment.at,
+            kind=kind,
+            actor=by,
+            proposal_id=proposal.proposal_id if proposal else None,
+            source=moved[0],
+            target=moved[1],
+            surface=sender.surface if sender else None,
+            event_id=sender.event_id if sender else None,
+            digest=proposal.digest if proposal else None,
+            policy_digest=moment.policy.digest,
+            reason=reason,
+            details=details or {},
+        )
+    )
+
+
+def advance(  # noqa: PLR0913 - the one door; all but six by keyword
+    tx: Transaction,
+    moment: Moment,
+    seen: Proposal,
+    trigger: Trigger,
+    by: Identity,
+    puller: Puller,
+    *,
+    reason: str | None = None,
+    explanation: str = "",
+    sender: Sender | None = None,
+    details: Mapping[str, Any] | None = None,
+    **changes: Any,
+) -> Proposal:
+    """Move `seen` by `trigger` and return it as it now stands.
+
+    Raises IllegalTransition where the table or the tier forbids it, StaleProposal where the store
+    holds another (state, version).
+    """
+    target = checked_move(seen.state, trigger, seen.tier, puller)
+    moved = replace(seen, state=target, version=seen.version + 1, **changes)
+    if target.terminal:
+        moved = _ended(moved, by, moment.now_ms, reason, explanation)
+    _save(tx, moved, seen)
+    record(
+        tx,
+        moment,
+        trigger.value,
+        by,
+        proposal=moved,
+        sender=sender,
+        reason=reason,
+        moved=(seen.state.value, target.value),
+        details=dict(details or {}) | ({"explanation": explanation} if explanation else {}),
+    )
+    want_cards(tx, moment, moved)
+    if target.terminal:
+        tell_end(tx, moment, moved)
+    return moved
+
+
+def amend(
+    tx: Transaction,
+    moment: Moment,
+    seen: Proposal,
+    kind: str,
+    by: Identity,
+    *,
+    reason: str | None = None,
+    sender: Sender | None = None,
+    details: Mapping[str, Any] | None = None,
+    **changes: Any,
+) -> Proposal:
+    """Change fields of `seen`, not its state, and return it as it now stands.
+
+    Raises StaleProposal where the store holds another (state, version).
+    """
+    amended = replace(seen, version=seen.version + 1, **changes)
+    _save(tx, amended, seen)
+    record(tx, moment, kind, by, proposal=amended, sender=sender, reason=reason, details=details)
+    want_cards(tx, moment, amended)
+    return amended
+
+
+def call_for_attention(
+    tx: Transaction,
+    moment: Moment,
+    seen: Proposal,
+    attention: Attention,
+    why: str,
+    by: Identity,
+    **changes: Any,
+) -> Proposal:
+    """Mark `seen` as something a person must look at, and say so once on every surface."""
+    amended = amend(
+        tx,
+        moment,
+        seen,
+        "attention",
+        by,
+        reason=attention.value,
+        details={"why": why},
+        attention=attention,
+        attention_why=why,
+        **changes,
+    )
+    announce(
+        tx,
+        moment,
+        f"attention:{amended.proposal_id}:{attention}:{amended.version}",
+        f"{amended.proposal_id} ({amended.tool}) needs a person: {attention}. {why}",
+        amended.proposal_id,
+    )
+    return amended
+
+
+def announce(
+    tx: Transaction, moment: Moment, key: str, words: str, proposal_id: str | None = None
+) -> None:
+    """Keep one announcement a surface until it has been delivered there."""
+    for surface in moment.surfaces:
+        tx.outbox.add(
+            Message(
+                key=f"{key}@{surface}",
+                surface=surface,
+                recipient="",
+                kind="announcement",
+                body={"text": words},
+                created_at_ms=moment.now_ms,
+                proposal_id=proposal_id,
+            )
+        )
+
+
+def want_cards(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    """Note on every surface that a card of this version is wanted, where the tier has cards."""
+    if not _has_card(proposal):
+        return
+    for surface in moment.surfaces:
+        tx.cards.want(proposal.proposal_id, surface, proposal.version)
+
+
+def _has_card(proposal: Proposal) -> bool:
+    match TIER_POLICIES[proposal.tier].card:
+        case CardKind.LIVE:
+            return True
+        case CardKind.NOTE_AFTER:
+            return proposal.terminal or proposal.attention is not None
+        case CardKind.NONE:
+            return proposal.attention is not None
+
+
+def _ended(
+    moved: Proposal, by: Identity, now_ms: int, reason: str | None, explanation: str
+) -> Proposal:
+    keeps = moved.attention in _OUTLIVES_THE_END
+    return replace(
+        moved,
+        reason=reason,
+        explanation=explanation,
+        decided_by=by,
+        decided_at_ms=now_ms,
+        opener=None,
+        waiting_for=None,
+        kept_stop=None,
+        attention=moved.attention if keeps else None,
+        attention_why=moved.attention_why if keeps else "",
+    )
+
+
+def _save(tx: Transaction, moved: Proposal, seen: Proposal) -> None:
+    if not tx.proposals.save(moved, seen):
+        raise StaleProposal

@@ -1,0 +1,104 @@
+"""What follows every end: the proposer is told once, the task goes on or back."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from lifecycle.answers import Answer, AuthorityOutcome
+from lifecycle.moment import Moment, rfc3339
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Execution, Proposal
+from lifecycle.records import Message
+from lifecycle.state import State
+
+#: How long the word to the proposer waits for the reason behind a bare ❌ (design section 6).
+REASON_WAIT_MS: Final = 300_000
+#: How long the outbox leaves a proposer that is being answered directly alone.
+ANSWER_GRACE_MS: Final = 10_000
+
+
+def tell_end(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    """Put the word to the proposer into the outbox and the task where it belongs."""
+    _settle_task(tx, moment, proposal)
+    if proposal.reason_due_ms is None:
+        tell_proposer(tx, moment, proposal)
+
+
+def tell_proposer(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    """Tell the proposer how its proposal ended; the key makes it once."""
+    tx.outbox.add(
+        Message(
+            key=end_key(proposal.proposal_id),
+            surface=proposal.surface,
+            recipient=proposal.actor.id,
+            kind="ended",
+            body=answer_of(proposal).as_json(),
+            created_at_ms=moment.now_ms,
+            proposal_id=proposal.proposal_id,
+            not_before_ms=moment.now_ms + (ANSWER_GRACE_MS if moment.answering else 0),
+        )
+    )
+
+
+def end_key(proposal_id: str) -> str:
+    """Return the outbox key of the one message about an end."""
+    return f"end:{proposal_id}"
+
+
+def answer_of(
+    proposal: Proposal, *, deduplicated: bool = False, differs: tuple[str, ...] = ()
+) -> Answer:
+    """Return the answer object for a proposal as it stands."""
+    return Answer(
+        proposal_id=proposal.proposal_id,
+        state=proposal.state.value,
+        tier=proposal.tier.value,
+        outcome=AuthorityOutcome.ALLOW,
+        reason=proposal.reason,
+        explanation=proposal.explanation or _waiting_words(proposal),
+        digest=proposal.digest,
+        deduplicated=deduplicated,
+        differs=differs,
+        errors=proposal.verdict.faults() if proposal.verdict else (),
+        result=proposal.frame,
+        execution=execution_json(proposal.execution),
+    )
+
+
+def execution_json(execution: Execution | None) -> dict[str, Any] | None:
+    """Return `execution` as it is shown: no receipt beyond what the firewall let through."""
+    if execution is None:
+        return None
+    opens, closes = execution.window_opens_at_ms, execution.window_closes_at_ms
+    return {
+        "verb": execution.verb.value,
+        "attempt": execution.attempt,
+        "outcome": execution.outcome.value,
+        "window_opens_at": rfc3339(opens) if opens is not None else None,
+        "window_closes_at": rfc3339(closes) if closes is not None else None,
+    }
+
+
+def _waiting_words(proposal: Proposal) -> str:
+    match proposal.state:
+        case State.SENTINEL_APPROVED if proposal.waiting_for:
+            return f"Approved; it waits for: {proposal.waiting_for}."
+        case State.SENTINEL_APPROVED if proposal.opener is None:
+            return "Sentinel found nothing against it; people decide."
+        case _:
+            return ""
+
+
+def _settle_task(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    if proposal.task_id is None:
+        return
+    if proposal.state is State.COMPLETED:
+        tx.backlog.done(proposal.task_id, proposal.proposal_id, moment.now_ms)
+    else:
+        tx.backlog.put_back(
+            proposal.task_id,
+            proposal.proposal_id,
+            proposal.reason or "",
+            proposal.explanation,
+            moment.now_ms,
+        )

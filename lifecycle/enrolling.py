@@ -1,0 +1,100 @@
+"""The row that arises behind the gate, and all that is written with it."""
+
+from __future__ import annotations
+
+from lifecycle.answers import Sender
+from lifecycle.books import Transaction
+from lifecycle.door import record
+from lifecycle.gate import Accepted
+from lifecycle.moment import Moment
+from lifecycle.proposal import ActorKind, Identity, Proposal
+from lifecycle.state import State
+from lifecycle.values import amounts_of
+
+_DAY_MS = 86_400_000
+
+
+def enrol(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal:
+    """Write the row, what it spends and which evidence it names, and tell the trail."""
+    proposal = _row(tx, moment, accepted, sender)
+    tx.proposals.add(proposal)
+    document = accepted.document
+    refs = {p.evidence_ref for p in document.preconditions}
+    refs |= {b.evidence_id for b in document.evidence_bindings}
+    if refs:
+        tx.proposals.bind_evidence(proposal.proposal_id, sorted(refs))
+    amounts = amounts_of(document.parameters)
+    if amounts:
+        tx.spending.add(document.actor, proposal.proposal_id, amounts, moment.now_ms)
+    record(
+        tx,
+        moment,
+        "submitted",
+        sender.identity,
+        proposal=proposal,
+        sender=sender,
+        moved=(None, State.PENDING.value),
+        details={"tool": proposal.tool, "tier": proposal.tier.value},
+    )
+    return proposal
+
+
+def _row(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal:
+    document, limits = accepted.document, moment.policy.limits
+    window = document.time_window
+    ttl_ms = moment.now_ms + limits.proposal_ttl_s * 1000
+    assert sender.identity is not None  # noqa: S101 - actor equals the sender by now
+    return Proposal(
+        proposal_id=document.proposal_id,
+        version=1,
+        state=State.PENDING,
+        tier=accepted.tier,
+        tool_tier=accepted.tool.tier,
+        tool=accepted.tool.name,
+        actor=sender.identity,
+        digest=accepted.digest,
+        content_digest=accepted.content_digest,
+        likeness_digest=accepted.likeness_digest,
+        policy_digest=moment.policy.digest,
+        checked_policy_digest=moment.policy.digest,
+        document=accepted.canonical,
+        r3_document=accepted.r3_document,
+        r3_s256=accepted.r3_s256,
+        surface=sender.surface,
+        place=sender.place,
+        created_at_ms=moment.now_ms,
+        deadline_ms=window.valid_until_ms if window else ttl_ms,
+        valid_from_ms=window.valid_from_ms if window else None,
+        quorum=accepted.quorum,
+        quorum_needs_people=accepted.quorum_needs_people,
+        window_s=accepted.window_s,
+        task_id=document.task_id,
+        resembles_refused=tx.proposals.refused_tool_lately(
+            document.actor, accepted.tool.name, moment.now_ms - _DAY_MS
+        ),
+    )
+
+
+def unsaved(accepted: Accepted, sender: Sender, moment: Moment) -> Proposal:
+    """Return a proposal that is on record nowhere, for a dry run of the rules."""
+    identity = sender.identity or Identity(ActorKind.AGENT, accepted.document.actor)
+    return Proposal(
+        proposal_id=accepted.document.proposal_id,
+        version=0,
+        state=State.PENDING,
+        tier=accepted.tier,
+        tool_tier=accepted.tool.tier,
+        tool=accepted.tool.name,
+        actor=identity,
+        digest=accepted.digest,
+        content_digest=accepted.content_digest,
+        likeness_digest=accepted.likeness_digest,
+        policy_digest=moment.policy.digest,
+        document=accepted.canonical,
+        r3_document=accepted.r3_document,
+        r3_s256=accepted.r3_s256,
+        surface=sender.surface,
+        created_at_ms=moment.now_ms,
+        deadline_ms=moment.now_ms,
+        quorum=accepted.quorum,
+    )

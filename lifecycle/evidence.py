@@ -1,0 +1,103 @@
+"""Evidence: what configured sources observed. Agents never write it (seed 000, `not_a_source`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lifecycle.answers import Reply, Sender
+from lifecycle.door import record
+from lifecycle.errors import Fault, Refused
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind
+from lifecycle.reading import read_object
+from lifecycle.records import EvidencePacket
+from lifecycle.structure import IDENTIFIER
+
+_KEYS: Final = ("evidence_id", "source", "observed_at_ms", "payload")
+
+
+def read_packet(raw: bytes, sender: Sender, moment: Moment) -> EvidencePacket:
+    """Read `{evidence_id, source, observed_at_ms, payload}` strictly; raises Refused."""
+    if sender.kind is not ActorKind.SOURCE or sender.id not in moment.policy.sources:
+        raise Refused(
+            [
+                Fault(
+                    "not_a_source",
+                    suggestion="Evidence comes from the sources of the config, never from agents "
+                    "or people.",
+                )
+            ]
+        )
+    obj = read_object(raw)
+    faults = [*_unknown(obj), *_wrong(obj, sender, moment)]
+    if faults:
+        raise Refused(faults)
+    return EvidencePacket(
+        evidence_id=obj["evidence_id"],
+        source=str(sender.id),
+        observed_at_ms=obj["observed_at_ms"],
+        recorded_at_ms=moment.now_ms,
+        payload=obj["payload"],
+    )
+
+
+def record_packet(tx: Transaction, moment: Moment, packet: EvidencePacket, sender: Sender) -> Reply:
+    """Write the packet and its audit event; an older observation never replaces a newer one."""
+    known = tx.evidence.get(packet.evidence_id)
+    if known is not None and known.observed_at_ms > packet.observed_at_ms:
+        raise Refused(
+            [
+                Fault(
+                    "implausible_time",
+                    "observed_at_ms",
+                    required=f"at or after {known.observed_at_ms}",
+                    suggestion="A newer observation is on record under this evidence_id.",
+                )
+            ]
+        )
+    tx.evidence.put(packet)
+    record(
+        tx,
+        moment,
+        "evidence_recorded",
+        sender.identity,
+        sender=sender,
+        details={"evidence_id": packet.evidence_id, "observed_at_ms": packet.observed_at_ms},
+    )
+    return Reply(f"Evidence {packet.evidence_id} is recorded.")
+
+
+def _unknown(obj: Mapping[str, Any]) -> list[Fault]:
+    return [
+        Fault("unknown_field", key[:64], suggestion=f"Known fields: {', '.join(_KEYS)}.")
+        for key in obj
+        if key not in _KEYS
+    ]
+
+
+def _wrong(obj: Mapping[str, Any], sender: Sender, moment: Moment) -> list[Fault]:
+    faults = []
+    evidence_id = obj.get("evidence_id")
+    if not isinstance(evidence_id, str) or IDENTIFIER.fullmatch(evidence_id) is None:
+        faults.append(
+            Fault(
+                "invalid_identifier",
+                "evidence_id",
+                required="1 to 64 of A-Z a-z 0-9 . _ -",
+                suggestion="Give the packet an id of that form.",
+            )
+        )
+    if obj.get("source") != sender.id:
+        faults.append(
+            Fault("actor_mismatch", "source", required=sender.id, suggestion="Name yourself.")
+        )
+    observed = obj.get("observed_at_ms")
+    if not isinstance(observed, int) or isinstance(observed, bool):
+        faults.append(Fault("wrong_type", "observed_at_ms", required="an integer, ms UTC"))
+    elif observed > moment.now_ms + moment.policy.limits.clock_skew_s * 1000 or observed <= 0:
+        faults.append(Fault("implausible_time", "observed_at_ms", required="not in the future"))
+    if not isinstance(obj.get("payload"), dict):
+        faults.append(Fault("wrong_type", "payload", required="an object"))
+    return faults

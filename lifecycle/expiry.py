@@ -1,0 +1,31 @@
+"""A deadline that passed: the same act wherever it is noticed (design section 6)."""
+
+from __future__ import annotations
+
+from lifecycle.door import advance
+from lifecycle.moment import Moment, clock_words
+from lifecycle.ports import Transaction
+from lifecycle.proposal import CLOCK, Proposal
+from lifecycle.state import Trigger
+from lifecycle.tier import Puller
+
+
+def expire(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """Reject what is past its deadline, by the clock; no person refused it."""
+    when = clock_words(proposal.deadline_ms)
+    if proposal.permit_waits:
+        reason = "permit_expired"
+        words = f"The permit was not redeemed by {when}; nothing was run. Submit a new proposal."
+    else:
+        reason = "expired"
+        words = f"Expired at {when}; nothing was run. Ask the proposer to submit again."
+    return advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.REJECT,
+        CLOCK,
+        Puller.CLOCK,
+        reason=reason,
+        explanation=words,
+    )

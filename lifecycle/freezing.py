@@ -1,0 +1,52 @@
+"""The freeze: neither execute nor commit is called and no window closes while it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lifecycle.answers import Reply, Sender
+from lifecycle.door import announce, record
+from lifecycle.errors import ReviewRefused
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind
+
+FLAG: Final = "freeze"
+
+
+def frozen(tx: Transaction) -> Mapping[str, Any] | None:
+    """Return `{reason, by, at_ms}` of the freeze in force, None where there is none."""
+    value: Mapping[str, Any] | None = tx.flags.get(FLAG)
+    return value or None
+
+
+def freeze(tx: Transaction, moment: Moment, sender: Sender, reason: str) -> Reply:
+    """Put the freeze in force; intake, reject and roll back go on working."""
+    _operator(moment, sender)
+    if not reason.strip():
+        raise ReviewRefused("reason_required", "Say why: freeze <reason>.")
+    tx.flags.put(FLAG, {"reason": reason, "by": sender.id, "at_ms": moment.now_ms})
+    record(tx, moment, "frozen", sender.identity, sender=sender, details={"why": reason})
+    words = f"Frozen by {sender.id}: {reason}. Nothing executes or commits until thaw."
+    announce(tx, moment, f"freeze:{moment.now_ms}", words)
+    return Reply(words)
+
+
+def thaw(tx: Transaction, moment: Moment, sender: Sender) -> Reply:
+    """Lift the freeze; what is due goes on, checked again, oldest first."""
+    _operator(moment, sender)
+    if frozen(tx) is None:
+        return Reply("Nothing is frozen.")
+    tx.flags.put(FLAG, None)
+    record(tx, moment, "thawed", sender.identity, sender=sender)
+    words = f"Thawed by {sender.id}: what is due goes on, checked again."
+    announce(tx, moment, f"thaw:{moment.now_ms}", words)
+    return Reply(words)
+
+
+def _operator(moment: Moment, sender: Sender) -> None:
+    operators = moment.policy.group("operators")
+    if sender.kind is ActorKind.PERSON and sender.id in operators:
+        return
+    raise ReviewRefused("not_an_operator", "Only people of the group operators may do that.")

@@ -1,0 +1,50 @@
+"""What Sentinel is told beside the proposal: read in one view, compared again before acting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lifecycle.moment import Moment
+from lifecycle.policy import ToolPolicy
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Proposal
+from lifecycle.records import EvidencePacket
+from lifecycle.sentinel import Facts
+
+DAY_MS = 86_400_000
+
+
+def gather(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    tool: ToolPolicy,
+    real_path: Callable[[str], str],
+    *,
+    executing: bool,
+) -> Facts:
+    """Return the facts for one check of `proposal` under `tool`."""
+    return Facts(
+        now_ms=moment.now_ms,
+        tool=tool,
+        tier=proposal.tier,
+        proposer=proposal.actor.id,
+        spent=tx.spending.spent(proposal.actor.id, moment.now_ms - DAY_MS, proposal.proposal_id),
+        evidence=evidence_named(tx, proposal),
+        real_path=real_path,
+        executing=executing,
+    )
+
+
+def evidence_named(tx: Transaction, proposal: Proposal) -> dict[str, EvidencePacket]:
+    """Return the recorded packets that the proposal names, by id."""
+    document = proposal.read()
+    refs = {p.evidence_ref for p in document.preconditions}
+    refs |= {b.evidence_id for b in document.evidence_bindings}
+    packets = {ref: tx.evidence.get(ref) for ref in refs}
+    return {ref: packet for ref, packet in packets.items() if packet is not None}
+
+
+def same_evidence(tx: Transaction, proposal: Proposal, facts: Facts) -> bool:
+    """Say whether the evidence that the facts were made of is still what is on record."""
+    return evidence_named(tx, proposal) == dict(facts.evidence)

@@ -1,0 +1,160 @@
+"""Asking Sentinel and beginning: from pending to executing, with verdict and evidence in step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from lifecycle.carrying import Carrier
+from lifecycle.gathering import gather
+from lifecycle.judging import judge
+from lifecycle.moment import Moment
+from lifecycle.opening import Opening, begin
+from lifecycle.policy import ToolPolicy
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Proposal
+from lifecycle.sentinel import Facts
+from lifecycle.state import State
+from lifecycle.tier import Tier
+from lifecycle.verdict import Verdict
+from lifecycle.world import World
+
+_FRESH_CHECKS = 5
+
+
+@dataclass(slots=True)
+class Gatekeeper:
+    """Brings proposals from pending to executing; `gating` are those being judged right now."""
+
+    world: World
+    carrier: Carrier
+    gating: set[str] = field(default_factory=set)
+
+    async def gate(
+        self, proposal: Proposal, facts: Facts | None = None, *, answering: bool = False
+    ) -> Proposal:
+        """Let Sentinel judge a pending proposal and open it where its tier says so.
+
+        Returns it as it then stands; for AUTO and AUTO+ that is after the call has ended.
+        """
+        self.gating.add(proposal.proposal_id)
+        try:
+            opening = await self._judged(proposal, facts, answering=answering)
+        finally:
+            self.gating.discard(proposal.proposal_id)
+        return await self._follow(
+            opening, wait=opening.proposal.tier in (Tier.AUTO, Tier.AUTO_PLUS)
+        )
+
+    async def open(self, proposal_id: str) -> Proposal | None:
+        """Try to begin what has an opener; the call goes on in the background.
+
+        None where no proposal has this id.
+        """
+        proposal = None
+        for _ in range(_FRESH_CHECKS):
+            proposal = await self.world.store.read(partial(_get, proposal_id))
+            if proposal is None or not _waits_to_begin(proposal):
+                return proposal
+            checked = await self.check(proposal, executing=True)
+            if checked is None:
+                return proposal
+            facts, verdict = checked
+            moment = self.world.moment()
+            opening = await self.world.write(partial(_begun, moment, proposal_id, verdict, facts))
+            if not opening.again:
+                return await self._follow(opening, wait=False)
+        return proposal
+
+    async def check(
+        self, proposal: Proposal, *, executing: bool, subset: frozenset[str] | None = None
+    ) -> tuple[Facts, Verdict] | None:
+        """Run the rules now; None where the tool is not configured any more."""
+        tool = self.world.law.policy.tools.get(proposal.tool)
+        if tool is None or proposal.masked:
+            return None
+        facts = await self.world.store.read(
+            lambda tx: self.facts(tx, self.world.moment(), proposal, tool, executing=executing)
+        )
+        return facts, await self._verdict(proposal, facts, subset)
+
+    def facts(
+        self,
+        tx: Transaction,
+        moment: Moment,
+        proposal: Proposal,
+        tool: ToolPolicy,
+        *,
+        executing: bool,
+    ) -> Facts:
+        """Gather what the rules may know, inside a unit or a view."""
+        real_path = self.world.toolbox.real_path
+        return gather(tx, moment, proposal, tool, real_path, executing=executing)
+
+    async def _verdict(
+        self, proposal: Proposal, facts: Facts, subset: frozenset[str] | None = None
+    ) -> Verdict:
+        law = self.world.law
+        return await law.sentinel.check(
+            proposal.read(), facts, policy_digest=law.policy.digest, subset=subset
+        )
+
+    async def _judged(self, proposal: Proposal, facts: Facts | None, *, answering: bool) -> Opening:
+        """Judge until verdict and policy belong together; the last word is never a stale one."""
+        opening = Opening(proposal)
+        for _ in range(_FRESH_CHECKS):
+            checked = await self._verdict_on(proposal, facts)
+            if checked is None:
+                return opening
+            moment = self.world.moment(answering=answering)
+            opening = await self.world.write(
+                partial(_judged_and_begun, moment, proposal.proposal_id, checked[1], checked[0])
+            )
+            if not opening.again:
+                return opening
+            facts, proposal = None, opening.proposal
+        return opening
+
+    async def _verdict_on(
+        self, proposal: Proposal, facts: Facts | None
+    ) -> tuple[Facts, Verdict] | None:
+        if facts is None:
+            return await self.check(proposal, executing=True)
+        return facts, await self._verdict(proposal, facts)
+
+    async def _follow(self, opening: Opening, *, wait: bool) -> Proposal:
+        if opening.token is None:
+            return opening.proposal
+        task = self.carrier.carry(opening.proposal, opening.token)
+        return await task if wait else opening.proposal
+
+
+def _get(proposal_id: str, tx: Transaction) -> Proposal | None:
+    return tx.proposals.get(proposal_id)
+
+
+def _waits_to_begin(proposal: Proposal) -> bool:
+    return proposal.state is State.SENTINEL_APPROVED and proposal.opener is not None
+
+
+def _begun(
+    moment: Moment, proposal_id: str, verdict: Verdict, facts: Facts, tx: Transaction
+) -> Opening:
+    fresh = tx.proposals.get(proposal_id)
+    if fresh is None:
+        raise KeyError(proposal_id)
+    return begin(tx, moment, fresh, verdict, facts)
+
+
+def _judged_and_begun(
+    moment: Moment, proposal_id: str, verdict: Verdict, facts: Facts, tx: Transaction
+) -> Opening:
+    fresh = tx.proposals.get(proposal_id)
+    if fresh is None:
+        raise KeyError(proposal_id)
+    if fresh.state is State.PENDING and verdict.policy_digest != moment.policy.digest:
+        return Opening(fresh, again=True)
+    judged = judge(tx, moment, fresh, verdict)
+    opening = begin(tx, moment, judged, verdict, replace(facts, executing=True))
+    # What begin could not do now the opening job does: the verdict is written and must stay.
+    return replace(opening, again=False)

@@ -1,0 +1,127 @@
+"""How a document comes in: read, admitted, judged, answered."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from lifecycle.admission import admit, dry_run, proposer_of, refuse
+from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
+from lifecycle.ending import answer_of, end_key
+from lifecycle.enrolling import unsaved
+from lifecycle.errors import Fault, Refused
+from lifecycle.gate import Accepted, accept
+from lifecycle.gating import Gatekeeper
+from lifecycle.moment import Moment
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.proposal import Proposal
+from lifecycle.reading import read_object
+from lifecycle.sentinel import Facts
+from lifecycle.state import State
+from lifecycle.world import World
+
+#: Documents larger than this are read off the event loop.
+_SMALL_BYTES = 16_384
+
+
+@dataclass(slots=True)
+class Intake:
+    """The way from bytes to a judged proposal."""
+
+    world: World
+    gatekeeper: Gatekeeper
+
+    async def check(self, raw: bytes, sender: Sender) -> Answer:
+        """Say what `submit` would answer now; nothing is stored, shown or counted."""
+        moment = self.world.moment()
+        try:
+            accepted = await self._accepted(raw, sender, moment)
+            known = await self.world.store.read(lambda tx: dry_run(tx, moment, accepted, sender))
+        except Refused as error:
+            return refusal(error)
+        return known or await self._dry_verdict(accepted, sender, moment)
+
+    async def submit(self, raw: bytes, sender: Sender) -> Answer:
+        """Read, judge and store one document."""
+        moment = self.world.moment(answering=True)
+        try:
+            accepted = await self._accepted(raw, sender, moment)
+        except Refused as error:
+            return await self.refused(error, sender, raw)
+        try:
+            answer, proposal, facts = await self.world.write(
+                lambda tx: self._admitted(tx, moment, accepted, sender)
+            )
+            if proposal is not None:
+                judged = await self.gatekeeper.gate(proposal, facts, answering=True)
+                answer = answer_of(judged)
+            return await self._told(answer)
+        except StoreUnavailable:
+            return refusal(_no_audit())
+
+    async def _accepted(self, raw: bytes, sender: Sender, moment: Moment) -> Accepted:
+        if self.world.stopping:
+            raise _no_audit("Signoff is stopping and takes no new work; send it again later.")
+        proposer_of(sender, moment)
+
+        def read() -> Accepted:
+            return accept(read_object(raw), moment.policy, moment.public_url)
+
+        return read() if len(raw) <= _SMALL_BYTES else await asyncio.to_thread(read)
+
+    def _admitted(
+        self, tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender
+    ) -> tuple[Answer, Proposal | None, Facts | None]:
+        admission = admit(tx, moment, accepted, sender)
+        if admission.proposal is None:
+            return admission.answer, None, None
+        proposal = admission.proposal
+        facts = self.gatekeeper.facts(tx, moment, proposal, accepted.tool, executing=True)
+        return admission.answer, proposal, facts
+
+    async def _dry_verdict(self, accepted: Accepted, sender: Sender, moment: Moment) -> Answer:
+        proposal = unsaved(accepted, sender, moment)
+        checked = await self.gatekeeper.check(proposal, executing=False)
+        verdict = checked[1] if checked else None
+        return Answer(
+            proposal_id=None,
+            state=None,
+            tier=accepted.tier.value,
+            outcome=AuthorityOutcome.ALLOW,
+            reason=verdict.reason if verdict else None,
+            digest=accepted.digest,
+            errors=verdict.faults() if verdict else (),
+        )
+
+    async def refused(self, error: Refused, sender: Sender, raw: bytes) -> Answer:
+        """Write the audit event of a refused document, and answer."""
+        moment = self.world.moment()
+        try:
+            return await self.world.write(lambda tx: refuse(tx, moment, error, sender, raw))
+        except StoreUnavailable:
+            return refusal(error)
+
+    async def _told(self, answer: Answer) -> Answer:
+        """An end that is told by this very answer is not told again by the outbox."""
+        if answer.deduplicated or answer.proposal_id is None or not _ended(answer):
+            return answer
+        now_ms = self.world.clock.now_ms()
+        key = end_key(answer.proposal_id)
+        await self.world.write(lambda tx: tx.outbox.delivered(key, now_ms))
+        return answer
+
+
+def _ended(answer: Answer) -> bool:
+    return answer.state is not None and State(answer.state).terminal
+
+
+def _no_audit(words: str | None = None) -> Refused:
+    return Refused(
+        [
+            Fault(
+                "audit_unavailable",
+                suggestion=words
+                or "The audit trail cannot be written, so nothing is done. Try again later.",
+            )
+        ]
+    )

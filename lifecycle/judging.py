@@ -1,0 +1,143 @@
+"""Sentinel's verdict arrives: the proposal advances or ends, and its opener is found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from lifecycle.canonical import canonical_bytes
+from lifecycle.counting import approvals
+from lifecycle.door import advance, amend
+from lifecycle.masking import mask_secrets
+from lifecycle.moment import Moment
+from lifecycle.policy import Policy
+from lifecycle.ports import Transaction
+from lifecycle.proposal import SENTINEL, ActorKind, Identity, Proposal
+from lifecycle.state import State, Trigger
+from lifecycle.tier import Puller, Tier
+from lifecycle.verdict import Verdict
+
+
+def judge(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict) -> Proposal:
+    """Write the verdict on what is pending: reject, or approve and name the opener."""
+    if proposal.state is not State.PENDING:
+        return proposal
+    if not verdict.passed:
+        return reject_by_sentinel(tx, moment, proposal, verdict)
+    raised = raised_by(proposal, verdict)
+    approved = advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.SENTINEL_APPROVE,
+        SENTINEL,
+        Puller.SENTINEL,
+        details=verdict_details(verdict),
+        verdict=verdict,
+        tier=raised.tier,
+        quorum=raised.quorum,
+        quorum_needs_people=raised.quorum_needs_people,
+        checked_policy_digest=moment.policy.digest,
+    )
+    return find_opener(tx, moment, approved)
+
+
+def reject_by_sentinel(
+    tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict
+) -> Proposal:
+    """End a proposal that a hard rule objects to; a credential in it is kept masked only."""
+    changes: dict[str, Any] = {"verdict": verdict}
+    if verdict.reason == "secrets_absent":
+        changes |= masked_forms(proposal)
+    return advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.REJECT,
+        SENTINEL,
+        Puller.SENTINEL,
+        reason=verdict.reason,
+        explanation="; ".join(_hard_words(verdict)),
+        details=verdict_details(verdict),
+        **changes,
+    )
+
+
+def masked_forms(proposal: Proposal) -> dict[str, Any]:
+    """Return the changes that leave of a document its digests and a masked text (section 10)."""
+    shown = mask_secrets(proposal.read().model_dump(mode="json", exclude_none=True))
+    text = canonical_bytes(shown)
+    return {"document": text, "r3_document": text, "masked": True}
+
+
+def raised_by(proposal: Proposal, verdict: Verdict) -> Proposal:
+    """Return the tier and quorum after soft findings: they ask for people, never for less."""
+    if not verdict.needs_reason:
+        return proposal
+    tier = Tier.CONFIRM if proposal.tier is not Tier.BLOCK else Tier.BLOCK
+    return replace(proposal, tier=tier, quorum=max(1, proposal.quorum), quorum_needs_people=True)
+
+
+def find_opener(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """Note who opens the gate, where that is settled by now; the opening itself comes later."""
+    opener = _opener(tx, moment.policy, proposal)
+    if opener is None:
+        return proposal
+    identity, puller = opener
+    return amend(
+        tx,
+        moment,
+        proposal,
+        "opened",
+        identity,
+        details={"as": puller.value},
+        opener=identity,
+        opener_puller=puller,
+    )
+
+
+def _opener(tx: Transaction, policy: Policy, proposal: Proposal) -> tuple[Identity, Puller] | None:
+    match proposal.tier:
+        case Tier.AUTO | Tier.AUTO_PLUS:
+            return SENTINEL, Puller.SENTINEL
+        case Tier.PROPOSE if auto_approvable(policy, proposal):
+            return Identity(ActorKind.AGENT, str(policy.orchestrator)), Puller.ORCHESTRATOR
+        case Tier.PROPOSE | Tier.CONFIRM:
+            counted = approvals(tx.reviews.of(proposal.proposal_id), policy, proposal)
+            if counted and len(counted) >= proposal.quorum:
+                return Identity(ActorKind.PERSON, counted[-1]), Puller.PERSON
+            return None
+        case Tier.BLOCK:
+            return None
+
+
+def auto_approvable(policy: Policy, proposal: Proposal) -> bool:
+    """Say whether the orchestrator's name opens this one by config."""
+    return (
+        proposal.tier in policy.auto_approval_tiers
+        and may_orchestrate(policy, proposal)
+        and not proposal.quorum_needs_people
+    )
+
+
+def may_orchestrate(policy: Policy, proposal: Proposal) -> bool:
+    """Say whether the orchestrator may act on this proposal at all: PROPOSE, and not its own."""
+    return (
+        policy.orchestrator is not None
+        and proposal.tier is Tier.PROPOSE
+        and proposal.actor.id != policy.orchestrator
+    )
+
+
+def verdict_details(verdict: Verdict) -> dict[str, Any]:
+    """Return what the trail keeps of a verdict: every rule with its finding codes and paths."""
+    return {
+        "rules": {
+            result.rule: [{"code": f.code, "path": f.path} for f in result.findings]
+            for result in verdict.results
+        }
+    }
+
+
+def _hard_words(verdict: Verdict) -> list[str]:
+    return [f.suggestion or f.code for f in verdict.faults() if f.level == "hard"]

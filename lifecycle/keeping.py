@@ -1,0 +1,203 @@
+"""Keeping house: what the clock brings. Each verb asks the store what is due and counts it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from lifecycle.adopting import Adopter
+from lifecycle.closing import close, may_close, not_closed
+from lifecycle.concluding import Concluded
+from lifecycle.door import amend, announce, record
+from lifecycle.expiry import expire
+from lifecycle.explaining import reason_wait_over
+from lifecycle.freezing import frozen
+from lifecycle.gating import Gatekeeper
+from lifecycle.moment import Moment, clock_words
+from lifecycle.opening import card_is_out
+from lifecycle.ports import Transaction
+from lifecycle.proposal import CLOCK, SENTINEL, Proposal
+from lifecycle.state import State
+from lifecycle.world import World
+
+_PAGE = 200
+_BATCH = 50
+_AGAIN_MS = 5_000
+
+
+@dataclass(slots=True)
+class Keeper:
+    """Asks what is due. `look_again_ms` spares Sentinel a question a second about what waits."""
+
+    world: World
+    gatekeeper: Gatekeeper
+    adopter: Adopter
+    look_again_ms: dict[str, int] = field(default_factory=dict)
+
+    async def close_due(self) -> int:
+        """Close the windows that have passed, nearest first."""
+        moment = self.world.moment()
+        due = await self.world.store.read(
+            lambda tx: () if frozen(tx) else tx.proposals.due_to_close(moment.now_ms, _PAGE)
+        )
+        ready = [p for p in due if (p.retry_at_ms or 0) <= moment.now_ms]
+        closed = 0
+        for start in range(0, len(ready), _BATCH):
+            closed += await self._close_batch(ready[start : start + _BATCH])
+        return closed
+
+    async def _close_batch(self, batch: Sequence[Proposal]) -> int:
+        readable: list[str] = []
+        unread: list[str] = []
+        for proposal in batch:
+            if proposal.checked_policy_digest != self.world.law.policy.digest:
+                await self.adopter.recheck_one(proposal)
+            seen = await self.world.notifier.read_cards(proposal.proposal_id)
+            (readable if seen else unread).append(proposal.proposal_id)
+        for proposal_id in unread:
+            await self._not_closed(proposal_id, "its card can be read on no surface")
+        moment = self.world.moment()
+        concluded = await self.world.write(lambda tx: _closed(tx, moment, readable))
+        for one in concluded:
+            self._carry(one)
+        return len(concluded)
+
+    async def _not_closed(self, proposal_id: str, why: str) -> None:
+        moment = self.world.moment()
+
+        def unit(tx: Transaction) -> None:
+            fresh = tx.proposals.get(proposal_id)
+            if fresh is not None and may_close(tx, moment, fresh):
+                not_closed(tx, moment, fresh, why)
+
+        await self.world.write(unit)
+
+    async def expire_due(self) -> int:
+        """Reject what is past its deadline."""
+        moment = self.world.moment()
+        due = await self.world.store.read(
+            lambda tx: tx.proposals.due_to_expire(moment.now_ms, _PAGE)
+        )
+        if not due:
+            return 0
+        ids = [proposal.proposal_id for proposal in due]
+        return await self.world.write(lambda tx: _expired(tx, moment, ids))
+
+    async def open_ready(self) -> int:
+        """Try to begin what is approved and had to wait, oldest first."""
+        opened, after = 0, ""
+        while True:
+            moment = self.world.moment()
+            page = await self.world.store.read(partial(self._worth_trying, moment, after))
+            for proposal_id in page[0]:
+                tried = await self.gatekeeper.open(proposal_id)
+                opened += tried is not None and tried.state is not State.SENTINEL_APPROVED
+                self._look_again(tried, moment.now_ms)
+            if page[1] is None:
+                return opened
+            after = page[1]
+
+    def _look_again(self, tried: Proposal | None, now_ms: int) -> None:
+        if tried is None or tried.state is not State.SENTINEL_APPROVED:
+            self.look_again_ms.pop(tried.proposal_id if tried else "", None)
+        else:
+            self.look_again_ms[tried.proposal_id] = now_ms + _AGAIN_MS
+
+    def _worth_trying(
+        self, moment: Moment, after: str, tx: Transaction
+    ) -> tuple[list[str], str | None]:
+        """Return the ids that nothing cheap to see stands in the way of, and where to go on."""
+        page = tx.proposals.ready_to_open(_PAGE, after)
+        stands = frozen(tx) is not None
+        worth = [
+            p.proposal_id
+            for p in page
+            if not p.permit_waits and self._changed(tx, moment, p, frozen_now=stands)
+        ]
+        return worth, page[-1].proposal_id if len(page) == _PAGE else None
+
+    def _changed(
+        self, tx: Transaction, moment: Moment, proposal: Proposal, *, frozen_now: bool
+    ) -> bool:
+        match proposal.waiting_for:
+            case "frozen":
+                return not frozen_now
+            case "valid_from_ms":
+                return moment.now_ms >= (proposal.valid_from_ms or 0)
+            case "its card":
+                return card_is_out(tx, proposal)
+            case None:
+                return True
+            case _:
+                return moment.now_ms >= self.look_again_ms.get(proposal.proposal_id, 0)
+
+    async def remind(self) -> int:
+        """Remind people once of what waits for them, at a quarter of the remaining time."""
+        moment = self.world.moment()
+        due = await self.world.store.read(lambda tx: tx.proposals.to_remind(moment.now_ms, _PAGE))
+        if not due:
+            return 0
+        ids = [proposal.proposal_id for proposal in due]
+        return await self.world.write(lambda tx: _reminded(tx, moment, ids))
+
+    async def reasons_due(self) -> int:
+        """Tell proposers of a ❌ for which nobody gave a reason in time."""
+        moment = self.world.moment()
+        due = await self.world.store.read(lambda tx: tx.proposals.reasons_due(moment.now_ms, _PAGE))
+        for proposal in due:
+            await self.world.write(partial(_no_reason, moment, proposal.proposal_id))
+        return len(due)
+
+    async def anchor(self) -> int:
+        """Show the head of the audit trail on every surface, once a day."""
+        moment = self.world.moment()
+        return await self.world.write(lambda tx: _anchored(tx, moment))
+
+    def _carry(self, concluded: Concluded) -> None:
+        self.gatekeeper.carrier.carry_claim(concluded.claim)
+
+
+def _closed(tx: Transaction, moment: Moment, ids: Sequence[str]) -> list[Concluded]:
+    fresh = [tx.proposals.get(proposal_id) for proposal_id in ids]
+    return [close(tx, moment, p) for p in fresh if p is not None and may_close(tx, moment, p)]
+
+
+def _expired(tx: Transaction, moment: Moment, ids: Sequence[str]) -> int:
+    fresh = [tx.proposals.get(proposal_id) for proposal_id in ids]
+    late = [p for p in fresh if p is not None and p.expired(moment.now_ms)]
+    for proposal in late:
+        expire(tx, moment, proposal)
+    return len(late)
+
+
+def _reminded(tx: Transaction, moment: Moment, ids: Sequence[str]) -> int:
+    count = 0
+    for proposal_id in ids:
+        proposal = tx.proposals.get(proposal_id)
+        if proposal is None or proposal.terminal or proposal.reminded_at_ms is not None:
+            continue
+        amend(tx, moment, proposal, "reminded", CLOCK, reminded_at_ms=moment.now_ms)
+        until = clock_words(proposal.deadline_ms)
+        words = f"{proposal_id} ({proposal.tool}) still waits for people, until {until}."
+        announce(tx, moment, f"remind:{proposal_id}", words, proposal_id)
+        count += 1
+    return count
+
+
+def _no_reason(moment: Moment, proposal_id: str, tx: Transaction) -> None:
+    proposal = tx.proposals.get(proposal_id)
+    if proposal is not None and proposal.reason_due_ms is not None and proposal.terminal:
+        reason_wait_over(tx, moment, proposal)
+
+
+def _anchored(tx: Transaction, moment: Moment) -> int:
+    day = moment.now_ms // 86_400_000
+    last = tx.flags.get("anchor") or {}
+    seq, head = tx.audit.head()
+    if last.get("day") == day or seq == 0:
+        return 0
+    tx.flags.put("anchor", {"day": day, "seq": seq, "hash": head})
+    announce(tx, moment, f"anchor:{day}", f"Audit head: entry {seq}, {head}")
+    record(tx, moment, "anchored", SENTINEL, details={"seq": seq, "hash": head})
+    return 1

@@ -1,0 +1,44 @@
+"""What a unit knows of now: the time, the policy in force, the surfaces. One value a verb."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from lifecycle.permit import KeyRing
+from lifecycle.policy import Policy
+
+
+def rfc3339(at_ms: int) -> str:
+    """Write ms UTC as RFC 3339 with milliseconds and Z."""
+    whole, millis = divmod(at_ms, 1000)
+    return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}.{millis:03d}Z"
+
+
+def clock_words(at_ms: int) -> str:
+    """Write ms UTC as people read it: 2026-03-02 12:15:00 UTC."""
+    return f"{datetime.fromtimestamp(at_ms // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A frozen view for one unit.
+
+    `answering` says that the proposer waits for this very answer, so that the message about the
+    end may hold back for a moment. `held` are the ids whose stop waits in the spool.
+    """
+
+    now_ms: int
+    policy: Policy
+    surfaces: tuple[str, ...]
+    ring: KeyRing
+    nonce: Callable[[], str]
+    public_url: str = ""
+    answering: bool = False
+    held: frozenset[str] = frozenset()
+
+    @property
+    def at(self) -> str:
+        """The time as the audit trail writes it."""
+        return rfc3339(self.now_ms)

@@ -1,0 +1,206 @@
+"""From approved to executing: everything that must hold right before a tool is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lifecycle.canonical import digest_of
+from lifecycle.door import advance, amend, announce
+from lifecycle.expiry import expire
+from lifecycle.freezing import frozen
+from lifecycle.gathering import same_evidence
+from lifecycle.judging import reject_by_sentinel
+from lifecycle.moment import Moment
+from lifecycle.permitting import grant
+from lifecycle.policy import Level, ToolKind, ToolPolicy
+from lifecycle.ports import Transaction
+from lifecycle.proposal import SENTINEL, Execution, Outcome, Proposal, Verb
+from lifecycle.records import Message
+from lifecycle.sentinel import Facts
+from lifecycle.state import State, Trigger
+from lifecycle.tier import TIER_POLICIES, CardKind, Puller
+from lifecycle.verdict import Verdict
+
+#: Findings that pass by themselves: the proposal waits instead of ending (design section 5).
+WAITABLE: Final = frozenset({"evidence_stale", "outside_hours", "change_freeze"})
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What came of trying to begin. `token` is the permit where a tool is to be called now;
+    `again` asks for a fresh check because the evidence moved in between."""
+
+    proposal: Proposal
+    token: str | None = None
+    again: bool = False
+
+
+def begin(
+    tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict, facts: Facts
+) -> Opening:
+    """Begin execution if all holds at this moment, with the intent and the permit on disk."""
+    tool = moment.policy.tools.get(proposal.tool)
+    ended = _cannot_begin(tx, moment, proposal, tool)
+    if ended is not None or tool is None:
+        return Opening(ended or proposal)
+    if verdict.policy_digest != moment.policy.digest or not same_evidence(tx, proposal, facts):
+        return Opening(proposal, again=True)
+    waiting = _outer_obstacle(tx, moment, proposal) or _waits_for_rule(verdict)
+    if waiting is not None:
+        return Opening(_wait(tx, moment, proposal, waiting))
+    if not verdict.passed:
+        return Opening(reject_by_sentinel(tx, moment, proposal, verdict))
+    if tool.kind is ToolKind.AGENT:
+        return Opening(_hand_over(tx, moment, proposal, tool))
+    return start_execution(tx, moment, proposal, tool)
+
+
+def _cannot_begin(
+    tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPolicy | None
+) -> Proposal | None:
+    """Return the proposal where it is not to begin: not approved, expired, or not what it was."""
+    if proposal.state is not State.SENTINEL_APPROVED or proposal.opener is None:
+        return proposal
+    if proposal.expired(moment.now_ms):
+        return expire(tx, moment, proposal)
+    if proposal.permit_waits:
+        return proposal
+    if tool is None or not fits_its_digest(proposal):
+        return digest_mismatch(tx, moment, proposal)
+    return None
+
+
+def start_execution(
+    tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPolicy, token: str | None = None
+) -> Opening:
+    """Enter `executing` with outcome running; the window counts from this moment."""
+    opener, puller = proposal.opener, proposal.opener_puller
+    if opener is None or puller is None:
+        return Opening(proposal)
+    if token is None:
+        token = grant(tx, moment, proposal, tool, Verb.EXECUTE, 1)
+    closes_at_ms = moment.now_ms + proposal.window_s * 1000 if proposal.window_s else None
+    begun = advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.EXECUTE,
+        opener,
+        puller,
+        details={"window_closes_at_ms": closes_at_ms},
+        waiting_for=None,
+        permit_waits=False,
+        attention=None,
+        attention_why="",
+        execution=Execution(
+            verb=Verb.EXECUTE,
+            attempt=1,
+            outcome=Outcome.RUNNING,
+            window_opens_at_ms=moment.now_ms if closes_at_ms else None,
+            window_closes_at_ms=closes_at_ms,
+            began_at_ms=moment.now_ms,
+            early=puller is Puller.ORCHESTRATOR,
+        ),
+    )
+    return Opening(begun, token)
+
+
+def fits_its_digest(proposal: Proposal) -> bool:
+    """Say whether the stored bytes still are what was digested, and the columns what they say."""
+    if proposal.masked or digest_of(proposal.document) != proposal.digest:
+        return False
+    document = proposal.read()
+    return (
+        document.proposal_id == proposal.proposal_id
+        and document.actor == proposal.actor.id
+        and document.tool in (None, proposal.tool)
+    )
+
+
+def digest_mismatch(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """End a proposal whose row was changed behind our back, and tell everybody."""
+    words = "The stored row no longer fits what was approved; nothing was run."
+    announce(
+        tx,
+        moment,
+        f"digest_mismatch:{proposal.proposal_id}",
+        f"{proposal.proposal_id}: {words} Somebody changed the database.",
+        proposal.proposal_id,
+    )
+    return advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.REJECT,
+        SENTINEL,
+        Puller.SENTINEL,
+        reason="digest_mismatch",
+        explanation=words,
+    )
+
+
+def card_is_out(tx: Transaction, proposal: Proposal) -> bool:
+    """Say whether people can see the proposal: its card stands on at least one surface."""
+    if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE:
+        return True
+    return any(card.delivered for card in tx.cards.of(proposal.proposal_id))
+
+
+def _outer_obstacle(tx: Transaction, moment: Moment, proposal: Proposal) -> str | None:
+    if proposal.proposal_id in moment.held:
+        return "a stop that is being written"
+    if frozen(tx) is not None:
+        return "frozen"
+    if proposal.valid_from_ms is not None and moment.now_ms < proposal.valid_from_ms:
+        return "valid_from_ms"
+    if not card_is_out(tx, proposal):
+        return "its card"
+    return None
+
+
+def _waits_for_rule(verdict: Verdict) -> str | None:
+    codes = [finding.code for _, finding in verdict.findings_at(Level.HARD)]
+    if codes and all(code in WAITABLE for code in codes):
+        return codes[0]
+    return None
+
+
+def _wait(tx: Transaction, moment: Moment, proposal: Proposal, waiting: str) -> Proposal:
+    """Note what it waits for, once, not at every look."""
+    if proposal.waiting_for == waiting:
+        return proposal
+    return amend(tx, moment, proposal, "waiting", SENTINEL, reason=waiting, waiting_for=waiting)
+
+
+def _hand_over(tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPolicy) -> Proposal:
+    """Give the agent its permit; execution begins when it is redeemed."""
+    token = grant(tx, moment, proposal, tool, Verb.EXECUTE, 1, used=False)
+    permit = tx.permits.of(proposal.proposal_id, Verb.EXECUTE.value, 1)
+    expires_ms = permit.expires_at_ms if permit else moment.now_ms
+    handed: dict[str, Any] = {"permit": token, "proposal_id": proposal.proposal_id}
+    tx.outbox.add(
+        Message(
+            key=f"permit:{proposal.proposal_id}",
+            surface=proposal.surface,
+            recipient=proposal.actor.id,
+            kind="permit",
+            body=handed,
+            created_at_ms=moment.now_ms,
+            proposal_id=proposal.proposal_id,
+        )
+    )
+    return amend(
+        tx,
+        moment,
+        proposal,
+        "permit_handed_over",
+        proposal.opener or SENTINEL,
+        permit_waits=True,
+        waiting_for="the agent's redemption",
+        deadline_ms=min(expires_ms, proposal.deadline_ms) if _bounded(proposal) else expires_ms,
+    )
+
+
+def _bounded(proposal: Proposal) -> bool:
+    return proposal.read().time_window is not None

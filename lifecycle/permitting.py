@@ -1,0 +1,71 @@
+"""Permits as the workflow uses them: granted with the intent, used up right before the call."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lifecycle import permit as permits
+from lifecycle.moment import Moment
+from lifecycle.policy import ToolPolicy
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Proposal, Verb
+from lifecycle.records import PermitRecord
+
+LONGEST_MS: Final = 3_600_000
+
+
+def grant(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    tool: ToolPolicy,
+    verb: Verb,
+    attempt: int,
+    *,
+    used: bool = True,
+) -> str:
+    """Issue and store the permit for one verb and attempt; return the signed string.
+
+    A permit for a call of our own is used up in the very transaction that writes the intent, so
+    that it can never serve twice; one for an agent (`used` False) is used up at redemption.
+
+    The proposal's time window bounds execute alone, so that nothing stands in the way of a roll
+    back or of a commit whose window closed late.
+    """
+    expires_ms = moment.now_ms + LONGEST_MS
+    window = proposal.read().time_window if verb is Verb.EXECUTE else None
+    if window is not None:
+        expires_ms = min(expires_ms, window.valid_until_ms)
+    issued = permits.Permit(
+        permit_id=moment.nonce(),
+        proposal_id=proposal.proposal_id,
+        digest=proposal.digest,
+        r3_uri=r3_uri(moment, proposal),
+        r3_s256=proposal.r3_s256,
+        tool=tool.name,
+        actor=proposal.actor.id,
+        verb=verb.value,
+        attempt=attempt,
+        policy_digest=moment.policy.digest,
+        not_before_ms=moment.now_ms,
+        expires_at_ms=expires_ms,
+        nonce=moment.nonce(),
+    )
+    token = permits.issue(issued, moment.ring)
+    tx.permits.add(
+        PermitRecord(
+            permit_id=issued.permit_id,
+            proposal_id=proposal.proposal_id,
+            verb=verb.value,
+            attempt=attempt,
+            token=token,
+            expires_at_ms=expires_ms,
+            consumed_at_ms=moment.now_ms if used else None,
+        )
+    )
+    return token
+
+
+def r3_uri(moment: Moment, proposal: Proposal) -> str:
+    """Return where the R3 document of a proposal can be read (seed 003)."""
+    return f"{moment.public_url.rstrip('/')}/r3/{proposal.r3_s256}"

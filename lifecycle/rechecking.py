@@ -1,0 +1,192 @@
+"""The policy or the evidence changed: what is open is judged again (design section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from lifecycle.claiming import claim_roll_back
+from lifecycle.concluding import Concluded
+from lifecycle.door import advance, amend
+from lifecycle.judging import find_opener, raised_by, reject_by_sentinel
+from lifecycle.moment import Moment
+from lifecycle.opening import WAITABLE
+from lifecycle.policy import Level, ToolPolicy
+from lifecycle.ports import Transaction
+from lifecycle.proposal import SENTINEL, Cause, Outcome, Proposal, Verb
+from lifecycle.quorum import effective_tier, quorum_of, within_reach
+from lifecycle.standing import Standing, changed_rules
+from lifecycle.state import State, Trigger
+from lifecycle.tier import Puller, Tier
+from lifecycle.verdict import Verdict
+
+
+def rules_to_run(
+    proposal: Proposal, before: Standing | None, after: Standing
+) -> Collection[str] | None:
+    """Return which rules a re-check runs: all before execution, the changed ones in a window.
+
+    None means all.
+    """
+    if proposal.state is not State.EXECUTING or before is None:
+        return None
+    return changed_rules(before, after, proposal.tool)
+
+
+def recheck(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    verdict: Verdict | None,
+    before: Standing | None,
+    after: Standing,
+) -> Concluded:
+    """Bring one open proposal under the policy in force. `verdict` is None where the tool is gone."""
+    if proposal.terminal or proposal.checked_policy_digest == moment.policy.digest:
+        return Concluded(proposal)
+    tool = moment.policy.tools.get(proposal.tool)
+    if proposal.state is State.EXECUTING:
+        return _in_window(tx, moment, proposal, tool, verdict)
+    if tool is None or tool.tier is Tier.BLOCK or verdict is None:
+        return Concluded(
+            _policy_changed(tx, moment, proposal, "The tool may not be used any more.")
+        )
+    if proposal.state is State.PENDING:
+        return Concluded(_noted(tx, moment, proposal))
+    if not _passes_or_waits(verdict):
+        return Concluded(reject_by_sentinel(tx, moment, proposal, verdict))
+    return Concluded(_restand(tx, moment, proposal, tool, verdict, before, after))
+
+
+def recheck_window(
+    tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict
+) -> Concluded:
+    """Judge an open window again after its evidence changed; a hard finding rolls back."""
+    if proposal.state is not State.EXECUTING or _passes_or_waits(verdict):
+        return Concluded(proposal)
+    return _rolled_back(tx, moment, proposal, "; ".join(_words(verdict)))
+
+
+def _passes_or_waits(verdict: Verdict) -> bool:
+    return all(finding.code in WAITABLE for _, finding in verdict.findings_at(Level.HARD))
+
+
+def _in_window(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    tool: ToolPolicy | None,
+    verdict: Verdict | None,
+) -> Concluded:
+    if proposal.execution is not None and proposal.execution.outcome is Outcome.RUNNING:
+        return Concluded(proposal)  # looked at again once the tool has answered
+    noted = _noted(tx, moment, proposal)
+    if tool is not None and tool.tier is Tier.BLOCK:
+        return _rolled_back(tx, moment, noted, "The tool may not be used any more.")
+    if verdict is None or verdict.passed:
+        return Concluded(noted)
+    return _rolled_back(tx, moment, noted, "; ".join(_words(verdict)))
+
+
+def _rolled_back(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Concluded:
+    execution = proposal.execution
+    claimable = (
+        execution is not None
+        and execution.windowed
+        and execution.verb is Verb.EXECUTE
+        and execution.outcome is Outcome.DONE
+    )
+    if not claimable:
+        return Concluded(proposal)
+    cause = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
+    claim = claim_roll_back(tx, moment, proposal, cause)
+    return Concluded(claim.proposal, claim if claim.token else None)
+
+
+def _restand(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    tool: ToolPolicy,
+    verdict: Verdict,
+    before: Standing | None,
+    after: Standing,
+) -> Proposal:
+    """Set tier and quorum anew; where what was approved changed, approvals are void."""
+    quorum, needs_people = quorum_of(tool, proposal.read())
+    tier = effective_tier(tool, proposal.read())
+    fresh = raised_by(
+        replace(proposal, tier=tier, quorum=quorum, quorum_needs_people=needs_people), verdict
+    )
+    if not within_reach(
+        moment.policy, tool, proposal.actor.id, fresh.quorum, fresh.quorum_needs_people
+    ):
+        return _policy_changed(tx, moment, proposal, "Its quorum can no longer be reached.")
+    changed = _changed(proposal, fresh, verdict) or _reviewers_changed(tool, before, after)
+    changes: dict[str, Any] = {
+        "tier": fresh.tier,
+        "tool_tier": tool.tier,
+        "quorum": fresh.quorum,
+        "quorum_needs_people": fresh.quorum_needs_people,
+        "verdict": verdict,
+    }
+    if changed:
+        voided = tx.reviews.void(proposal.proposal_id, None, "the policy changed")
+        changes |= {"opener": None, "opener_puller": None, "waiting_for": None}
+        noted = _noted(tx, moment, proposal, {"approvals_void": voided}, **changes)
+        return find_opener(tx, moment, noted)
+    return _noted(tx, moment, proposal, **changes)
+
+
+def _changed(proposal: Proposal, fresh: Proposal, verdict: Verdict) -> bool:
+    same_results = proposal.verdict is not None and proposal.verdict.results == verdict.results
+    return (
+        not same_results
+        or proposal.tier is not fresh.tier
+        or proposal.quorum != fresh.quorum
+        or proposal.quorum_needs_people != fresh.quorum_needs_people
+    )
+
+
+def _reviewers_changed(tool: ToolPolicy, before: Standing | None, after: Standing) -> bool:
+    if before is None:
+        return True
+    return before.reviewers.get(tool.name) != after.reviewers.get(tool.name)
+
+
+def _noted(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    details: dict[str, Any] | None = None,
+    **changes: Any,
+) -> Proposal:
+    return amend(
+        tx,
+        moment,
+        proposal,
+        "rechecked",
+        SENTINEL,
+        details=details,
+        checked_policy_digest=moment.policy.digest,
+        policy_digest=moment.policy.digest,
+        **changes,
+    )
+
+
+def _policy_changed(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Proposal:
+    return advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.REJECT,
+        SENTINEL,
+        Puller.SENTINEL,
+        reason="policy_changed",
+        explanation=f"{words} Nothing was run.",
+    )
+
+
+def _words(verdict: Verdict) -> list[str]:
+    return [finding.words for _, finding in verdict.findings_at(Level.HARD)]

@@ -1,0 +1,229 @@
+"""✅: a person's approval, the orchestrator's word, and taking an approval back (design section 6)."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from lifecycle.acts import Act, Reviewed, decided_words, found, review_of
+from lifecycle.answers import Reply, Sender
+from lifecycle.concluding import finish
+from lifecycle.counting import approvals
+from lifecycle.door import amend, record
+from lifecycle.errors import ReviewRefused
+from lifecycle.judging import find_opener, may_orchestrate
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind, Cause, Identity, Outcome, Proposal, Verb
+from lifecycle.quorum import may_approve
+from lifecycle.review import Decision
+from lifecycle.state import State
+from lifecycle.tier import Puller
+
+
+def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
+    """Count a ✅. Raises ReviewRefused where it does not count."""
+    proposal = found(tx, moment, act)
+    if proposal.terminal:
+        return Reviewed(_decided(proposal), proposal)
+    if _is_orchestrator(moment, act.sender):
+        return _orchestrated(tx, moment, proposal, act)
+    person = _approver(moment, proposal, act)
+    _fit_to_be_approved(tx, proposal, act)
+    if proposal.state is State.EXECUTING:
+        return _early(tx, moment, proposal, act)
+    before = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal)
+    if person in before:
+        raise ReviewRefused("already_counted", "Your approval counts already.")
+    _write_review(tx, moment, proposal, act, person, Decision.APPROVE)
+    return _counted(tx, moment, proposal, act, person)
+
+
+def take_back(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
+    """Withdraw the sender's own ✅, everywhere, as long as execution has not begun."""
+    proposal = found(tx, moment, act)
+    person = act.sender.id or ""
+    if proposal.state not in (State.PENDING, State.SENTINEL_APPROVED) or proposal.permit_waits:
+        return Reviewed(_decided(proposal), proposal)
+    if tx.reviews.void(proposal.proposal_id, person, "taken back") == 0:
+        return Reviewed(Reply("You had no approval here.", "already_decided"), proposal)
+    record(
+        tx, moment, "approval_taken_back", act.sender.identity, proposal=proposal, sender=act.sender
+    )
+    left = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
+    changed = _unopened(tx, moment, proposal, act, left)
+    return Reviewed(
+        Reply(
+            f"Your approval is taken back: {len(left)} of {proposal.quorum}.",
+            proposal_id=proposal.proposal_id,
+            state=changed.state.value,
+        ),
+        changed,
+    )
+
+
+def _unopened(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act, left: list[str]
+) -> Proposal:
+    by_person = proposal.opener_puller is Puller.PERSON
+    keeps = proposal.opener is not None and by_person and len(left) >= proposal.quorum
+    opener = proposal.opener if keeps or not by_person else None
+    return amend(
+        tx,
+        moment,
+        proposal,
+        "quorum_counted",
+        act.sender.identity or proposal.actor,
+        details={"approvals": len(left), "quorum": proposal.quorum},
+        opener=opener,
+        opener_puller=proposal.opener_puller if opener else None,
+        waiting_for=proposal.waiting_for if opener else None,
+    )
+
+
+def _counted(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str
+) -> Reviewed:
+    counted = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
+    proposal = amend(
+        tx,
+        moment,
+        proposal,
+        "quorum_counted",
+        Identity(ActorKind.PERSON, person),
+        details={"approvals": len(counted), "quorum": proposal.quorum},
+    )
+    if proposal.state is State.SENTINEL_APPROVED and proposal.opener is None:
+        if len(counted) >= proposal.quorum:
+            proposal = find_opener(tx, moment, proposal)
+    words = f"Approved by {person}: {len(counted)} of {max(1, proposal.quorum)}."
+    return Reviewed(
+        Reply(words, proposal_id=proposal.proposal_id, state=proposal.state.value), proposal
+    )
+
+
+def _early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
+    """A person's ✅ ends a window that the orchestrator opened; any other closes by time."""
+    execution = proposal.execution
+    if execution is None or not execution.early or not execution.windowed:
+        return Reviewed(_decided(proposal), proposal)
+    if execution.verb is not Verb.EXECUTE or execution.outcome is not Outcome.DONE:
+        raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")
+    person = act.sender.id or ""
+    _write_review(tx, moment, proposal, act, person, Decision.APPROVE)
+    words = f"{person} approved before the window closed."
+    cause = Cause(Identity(ActorKind.PERSON, person), Puller.PERSON, "approved_early", words)
+    concluded = finish(tx, moment, proposal, cause)
+    return Reviewed(
+        Reply(
+            f"Approved by {person}: the window is closed early.",
+            proposal_id=proposal.proposal_id,
+            state=concluded.proposal.state.value,
+        ),
+        concluded.proposal,
+        concluded.claim,
+    )
+
+
+def _orchestrated(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
+    """The orchestrator's approval, by hand: auto-approval, and nothing else."""
+    allowed = may_orchestrate(moment.policy, proposal) and not proposal.quorum_needs_people
+    if not allowed or proposal.state is not State.SENTINEL_APPROVED:
+        if proposal.actor == act.sender.identity:
+            raise ReviewRefused("own_proposal", "Nobody approves a proposal of their own.")
+        raise ReviewRefused(
+            "not_auto_approvable",
+            "The orchestrator opens PROPOSE proposals that passed Sentinel and need no people.",
+        )
+    if proposal.opener is not None:
+        return Reviewed(_decided(proposal), proposal)
+    by = Identity(ActorKind.AGENT, act.sender.id or "")
+    opened = amend(
+        tx,
+        moment,
+        proposal,
+        "opened",
+        by,
+        sender=act.sender,
+        details={"as": Puller.ORCHESTRATOR.value},
+        opener=by,
+        opener_puller=Puller.ORCHESTRATOR,
+    )
+    words = f"Opened in the name of {by.id}."
+    return Reviewed(Reply(words, proposal_id=opened.proposal_id, state=opened.state.value), opened)
+
+
+def _is_orchestrator(moment: Moment, sender: Sender) -> bool:
+    named = moment.policy.orchestrator
+    return named is not None and sender.kind is ActorKind.AGENT and sender.id == named
+
+
+def _approver(moment: Moment, proposal: Proposal, act: Act) -> str:
+    sender = act.sender
+    if sender.identity is not None and sender.identity == proposal.actor:
+        raise ReviewRefused("own_proposal", "Nobody approves a proposal of their own.")
+    if sender.kind is not ActorKind.PERSON or sender.id is None:
+        _not_a_reviewer()
+    if sender.id in act.lost:
+        _not_a_reviewer()
+    tool = moment.policy.tools.get(proposal.tool)
+    if tool is None:
+        _not_a_reviewer()
+    objection = may_approve(moment.policy, tool, proposal.actor, sender.id)
+    if objection is not None:
+        raise ReviewRefused(*objection)
+    return sender.id
+
+
+def _not_a_reviewer() -> NoReturn:
+    raise ReviewRefused(
+        "not_a_reviewer", "Only people of the reviewers' group decide here; nothing was changed."
+    )
+
+
+def _fit_to_be_approved(tx: Transaction, proposal: Proposal, act: Act) -> None:
+    if proposal.verdict is not None and proposal.verdict.needs_reason and not act.reason.strip():
+        raise ReviewRefused(
+            "reason_required",
+            f"Sentinel noted something; say why it is right: approve {proposal.proposal_id} <reason>",
+        )
+    cards = tx.cards.of(proposal.proposal_id)
+    here = [c for c in cards if c.surface == act.sender.surface] or cards
+    if here and not any(card.full for card in here):
+        raise ReviewRefused(
+            "not_fully_shown",
+            "The card does not show the whole of it and the attachment failed; it cannot be "
+            "approved until it does.",
+        )
+
+
+def _write_review(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    act: Act,
+    person: str,
+    decision: Decision,
+) -> None:
+    tx.reviews.add(review_of(proposal, moment, act, person, decision))
+    record(
+        tx,
+        moment,
+        "reviewed",
+        Identity(ActorKind.PERSON, person),
+        proposal=proposal,
+        sender=act.sender,
+        details={
+            "decision": decision.value,
+            "why": act.reason,
+            "found_late": act.found_late,
+        },
+    )
+
+
+def _decided(proposal: Proposal) -> Reply:
+    return Reply(
+        decided_words(proposal),
+        "already_decided",
+        proposal.proposal_id,
+        proposal.state.value,
+    )

@@ -1,0 +1,206 @@
+"""What a person settles: an unknown outcome, and the repeat of a verb that failed (section 7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NoReturn, assert_never
+
+from lifecycle.acts import Act, Reviewed, found
+from lifecycle.answers import Reply
+from lifecycle.claiming import reclaim
+from lifecycle.concluding import (
+    Concluded,
+    after_execute,
+    commit_failed,
+    roll_back_done,
+    rollback_incomplete,
+)
+from lifecycle.door import advance, amend
+from lifecycle.errors import ReviewRefused
+from lifecycle.freezing import frozen
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.proposal import (
+    ActorKind,
+    Attention,
+    Cause,
+    Identity,
+    Outcome,
+    Proposal,
+    Verb,
+)
+from lifecycle.state import Trigger
+from lifecycle.tier import Puller
+
+_REPEATABLE = frozenset(
+    {Attention.OUTCOME_UNKNOWN, Attention.COMMIT_FAILED, Attention.ROLLBACK_INCOMPLETE}
+)
+
+
+def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Reviewed:
+    """Write what a person found out about a call whose outcome nobody knew.
+
+    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer.
+    """
+    proposal = found(tx, moment, act)
+    by = _reviewer(moment, proposal, act)
+    if proposal.attention is Attention.ENVELOPE_EXCEEDED and happened:
+        return _seen(tx, moment, proposal, act, by)
+    execution = proposal.execution
+    if execution is not None and execution.outcome is Outcome.RUNNING:
+        raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
+    if execution is None or execution.outcome is not Outcome.UNKNOWN:
+        raise ReviewRefused(
+            "nothing_to_settle", f"No outcome of {proposal.proposal_id} is unknown."
+        )
+    noted = amend(
+        tx,
+        moment,
+        proposal,
+        "settled",
+        by,
+        sender=act.sender,
+        details={"verb": execution.verb.value, "happened": happened},
+        attention=None,
+        attention_why="",
+    )
+    concluded = (
+        _happened(tx, moment, noted, by)
+        if happened
+        else Concluded(_did_not_happen(tx, moment, noted, by))
+    )
+    return _reviewed(concluded, "Settled.")
+
+
+def retry(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
+    """Repeat the failed verb with a new attempt and permit; Sentinel has been asked before this.
+
+    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, frozen.
+    """
+    proposal = found(tx, moment, act)
+    _reviewer(moment, proposal, act)
+    execution = proposal.execution
+    if execution is not None and execution.outcome is Outcome.RUNNING:
+        raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
+    if execution is None or proposal.attention not in _REPEATABLE:
+        raise ReviewRefused("nothing_to_settle", f"Nothing of {proposal.proposal_id} has failed.")
+    if execution.verb is not Verb.ROLL_BACK and frozen(tx) is not None:
+        raise ReviewRefused("frozen", "Everything is frozen; retry after thaw.")
+    claim = reclaim(tx, moment, proposal, person=True)
+    concluded = Concluded(claim.proposal, claim if claim.token else None)
+    return _reviewed(concluded, f"{execution.verb.value} is tried again.")
+
+
+def _reviewer(moment: Moment, proposal: Proposal, act: Act) -> Identity:
+    sender, tool = act.sender, moment.policy.tools.get(proposal.tool)
+    if sender.kind is not ActorKind.PERSON or sender.id is None:
+        _refuse()
+    group = tool.reviewers if tool else "approvers"
+    if sender.id not in moment.policy.group(group):
+        _refuse()
+    return Identity(ActorKind.PERSON, sender.id)
+
+
+def _refuse() -> NoReturn:
+    raise ReviewRefused("not_a_reviewer", "Only reviewers settle and retry.")
+
+
+def _seen(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, by: Identity) -> Reviewed:
+    cleared = amend(
+        tx,
+        moment,
+        proposal,
+        "settled",
+        by,
+        sender=act.sender,
+        details={"attention": Attention.ENVELOPE_EXCEEDED.value},
+        attention=None,
+        attention_why="",
+    )
+    return _reviewed(Concluded(cleared), "Noted as seen.")
+
+
+def _happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Concluded:
+    execution = proposal.execution
+    if execution is None:
+        return Concluded(proposal)
+    match execution.verb:
+        case Verb.EXECUTE:
+            closes_at_ms = moment.now_ms + proposal.window_s * 1000 if execution.windowed else None
+            done = amend(
+                tx,
+                moment,
+                proposal,
+                "execute_happened",
+                by,
+                execution=replace(
+                    execution,
+                    outcome=Outcome.DONE,
+                    receipt=execution.receipt or {},
+                    window_opens_at_ms=moment.now_ms if closes_at_ms else None,
+                    window_closes_at_ms=closes_at_ms,
+                ),
+            )
+            return after_execute(tx, moment, done, by)
+        case Verb.COMMIT:
+            return Concluded(_commit_happened(tx, moment, proposal, by))
+        case Verb.ROLL_BACK:
+            return Concluded(roll_back_done(tx, moment, proposal))
+        case _:
+            assert_never(execution.verb)
+
+
+def _commit_happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Proposal:
+    execution = proposal.execution
+    cause = execution.cause if execution else None
+    cause = cause or Cause(by, Puller.PERSON, "tool_succeeded", "A person found it done.")
+    return advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.COMPLETE,
+        cause.by,
+        cause.puller,
+        reason=cause.reason,
+        explanation=cause.words,
+        execution=replace(execution, outcome=Outcome.DONE) if execution else None,
+    )
+
+
+def _did_not_happen(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Proposal:
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    words = f"{by.id} found that it did not happen."
+    match execution.verb:
+        case Verb.EXECUTE:
+            return advance(
+                tx,
+                moment,
+                proposal,
+                Trigger.ROLL_BACK,
+                by,
+                Puller.PERSON,
+                reason="did_not_happen",
+                explanation=words,
+                execution=replace(execution, outcome=Outcome.FAILED),
+            )
+        case Verb.COMMIT:
+            return commit_failed(tx, moment, proposal, words)
+        case Verb.ROLL_BACK:
+            return rollback_incomplete(tx, moment, proposal, words, execution.still_stands)
+        case _:
+            assert_never(execution.verb)
+
+
+def _reviewed(concluded: Concluded, words: str) -> Reviewed:
+    proposal = concluded.proposal
+    return Reviewed(
+        Reply(
+            f"{words} {proposal.proposal_id} is {proposal.state}.",
+            proposal_id=proposal.proposal_id,
+            state=proposal.state.value,
+        ),
+        proposal,
+        concluded.claim,
+    )

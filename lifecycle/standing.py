@@ -1,0 +1,87 @@
+"""What of a policy a later one is compared with: fingerprints of rules, tools and reviewers.
+
+Kept by policy digest, so that a restart under a new config still knows what changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any, Final
+
+from lifecycle.canonical import canonical_bytes, sha256_hex
+from lifecycle.policy import Policy, ToolPolicy
+
+#: What these say depends on the hour or on evidence, not on the tool: a changed tool alone does
+#: not make them run inside a window.
+_OF_THE_MOMENT: Final = frozenset({"preconditions_hold", "change_window_open"})
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Fingerprints of one policy."""
+
+    rules: Mapping[str, str]
+    tools: Mapping[str, str]
+    reviewers: Mapping[str, list[str]]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is kept in the store."""
+        return asdict(self)
+
+    @classmethod
+    def of_json(cls, value: Mapping[str, Any] | None) -> Standing | None:
+        """Read back what `as_json` wrote."""
+        if value is None:
+            return None
+        return cls(value["rules"], value["tools"], value["reviewers"])
+
+
+def standing_of(policy: Policy) -> Standing:
+    """Take the fingerprints of `policy`."""
+    return Standing(
+        rules={
+            rule: _print_of({"level": s.level.value, "settings": _plain(s.settings)})
+            for rule, s in policy.rules.items()
+        },
+        tools={name: _print_of(_tool(tool)) for name, tool in policy.tools.items()},
+        reviewers={name: sorted(policy.reviewers_of(tool)) for name, tool in policy.tools.items()},
+    )
+
+
+def changed_rules(before: Standing, after: Standing, tool: str) -> frozenset[str]:
+    """Return the rules whose policy changed for `tool` between two standings."""
+    changed = {rule for rule, mark in after.rules.items() if before.rules.get(rule) != mark}
+    if before.tools.get(tool) != after.tools.get(tool):
+        changed |= after.rules.keys() - _OF_THE_MOMENT
+    return frozenset(changed)
+
+
+def _tool(tool: ToolPolicy) -> dict[str, Any]:
+    return {
+        name: _plain(getattr(tool, name))
+        for name in ToolPolicy.__dataclass_fields__
+        if name != "reviewers"
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Bring a config value into JSON's types, deterministically."""
+    match value:
+        case Mapping():
+            return {str(k): _plain(v) for k, v in value.items()}
+        case set() | frozenset():
+            return sorted(map(str, value))
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case Enum():
+            return value.value
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return str(value)
+
+
+def _print_of(value: Any) -> str:
+    return sha256_hex(canonical_bytes(value))

@@ -1,0 +1,227 @@
+"""❌: reject before execution, roll back within the window, and the proposer's own withdrawal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from lifecycle.acts import Act, Reviewed, decided_words, found, review_of
+from lifecycle.answers import Reply
+from lifecycle.claiming import claim_roll_back
+from lifecycle.door import advance, amend
+from lifecycle.ending import REASON_WAIT_MS
+from lifecycle.errors import ReviewRefused
+from lifecycle.judging import may_orchestrate
+from lifecycle.moment import Moment
+from lifecycle.policy import ActionType, ToolPolicy
+from lifecycle.ports import Transaction
+from lifecycle.proposal import (
+    ActorKind,
+    Attention,
+    Cause,
+    Identity,
+    KeptStop,
+    Outcome,
+    Proposal,
+    Verb,
+)
+from lifecycle.quorum import may_stop
+from lifecycle.review import Decision
+from lifecycle.state import State, Trigger
+from lifecycle.tier import Puller
+
+
+def stop(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
+    """Give a ❌ its effect in this state. Raises ReviewRefused where it has none."""
+    proposal = found(tx, moment, act)
+    if proposal.state is State.COMPLETED:
+        _too_late(proposal)
+    if proposal.terminal:
+        raise ReviewRefused("already_decided", decided_words(proposal))
+    if _by_orchestrator(moment, proposal, act):
+        return _rejected_by_orchestrator(tx, moment, proposal, act)
+    person = _stopper(moment, proposal, act)
+    match proposal.state:
+        case State.PENDING | State.SENTINEL_APPROVED:
+            return _rejected(tx, moment, proposal, act, person)
+        case State.EXECUTING:
+            return _taken_back(tx, moment, proposal, act, person)
+        case State.COMPLETED | State.ROLLED_BACK | State.REJECTED:
+            raise ReviewRefused("already_decided", decided_words(proposal))
+        case _:
+            assert_never(proposal.state)
+
+
+def withdraw(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
+    """Take a proposal back before it began: its proposer alone."""
+    proposal = found(tx, moment, act)
+    if act.sender.identity is None or act.sender.identity != proposal.actor:
+        raise ReviewRefused("not_the_proposer", "Only its proposer can withdraw a proposal.")
+    if proposal.state not in (State.PENDING, State.SENTINEL_APPROVED):
+        raise ReviewRefused("already_decided", decided_words(proposal))
+    withdrawn = advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.REJECT,
+        act.sender.identity,
+        Puller.PROPOSER,
+        reason="withdrawn",
+        explanation=act.reason or "Withdrawn by its proposer.",
+        sender=act.sender,
+    )
+    return _reviewed(withdrawn, f"{withdrawn.proposal_id} is withdrawn.")
+
+
+def _reviewed(proposal: Proposal, words: str) -> Reviewed:
+    return Reviewed(
+        Reply(words, proposal_id=proposal.proposal_id, state=proposal.state.value), proposal
+    )
+
+
+def _too_late(proposal: Proposal) -> None:
+    raise ReviewRefused(
+        "window_closed",
+        f"It cannot be taken back any more. {decided_words(proposal)}",
+    )
+
+
+def _by_orchestrator(moment: Moment, proposal: Proposal, act: Act) -> bool:
+    named = moment.policy.orchestrator
+    return (
+        named is not None
+        and act.sender.kind is ActorKind.AGENT
+        and act.sender.id == named
+        and proposal.state in (State.PENDING, State.SENTINEL_APPROVED)
+        and may_orchestrate(moment.policy, proposal)
+    )
+
+
+def _rejected_by_orchestrator(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act
+) -> Reviewed:
+    by = Identity(ActorKind.AGENT, act.sender.id or "")
+    rejected = advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.REJECT,
+        by,
+        Puller.ORCHESTRATOR,
+        reason="rejected_by_orchestrator",
+        explanation=act.reason or f"Rejected by the orchestrator {by.id}.",
+        sender=act.sender,
+    )
+    return _reviewed(rejected, f"{rejected.proposal_id} is rejected.")
+
+
+def _stopper(moment: Moment, proposal: Proposal, act: Act) -> str:
+    sender, tool = act.sender, moment.policy.tools.get(proposal.tool)
+    if sender.kind is not ActorKind.PERSON or sender.id is None or sender.id in act.lost:
+        raise ReviewRefused(
+            "not_a_reviewer",
+            "Only reviewers, operators and the agent's owner can stop this; nothing was changed.",
+        )
+    if tool is None:  # stopping works although the tool has left the config
+        tool = ToolPolicy(proposal.tool, proposal.tier, ActionType.CUSTOM)
+    objection = may_stop(moment.policy, tool, proposal.actor, sender.id)
+    if objection is not None:
+        raise ReviewRefused(*objection)
+    return sender.id
+
+
+def _rejected(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str
+) -> Reviewed:
+    tx.reviews.add(review_of(proposal, moment, act, person, Decision.REJECT))
+    rejected = advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.REJECT,
+        Identity(ActorKind.PERSON, person),
+        Puller.PERSON,
+        reason="rejected_by_person",
+        explanation=act.reason or f"Rejected by {person}.",
+        sender=act.sender,
+        details={"found_late": act.found_late},
+        reason_due_ms=_reason_due_ms(moment, act),
+    )
+    return _reviewed(rejected, f"{rejected.proposal_id} is rejected by {person}; nothing was run.")
+
+
+def _taken_back(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str
+) -> Reviewed:
+    execution = proposal.execution
+    if execution is None or not execution.windowed:
+        _no_window(proposal)
+    if execution is None or execution.verb is Verb.ROLL_BACK:
+        raise ReviewRefused("already_decided", f"{proposal.proposal_id} is being rolled back.")
+    if execution.outcome is Outcome.UNKNOWN:
+        return _kept(tx, moment, proposal, act, person)
+    if execution.verb is Verb.COMMIT and execution.outcome is Outcome.RUNNING:
+        _too_late(proposal)
+    if execution.outcome is Outcome.RUNNING:
+        return _kept(tx, moment, proposal, act, person)
+    return _roll_back_now(tx, moment, proposal, act, person)
+
+
+def _no_window(proposal: Proposal) -> None:
+    execution = proposal.execution
+    commit_failed = proposal.attention is Attention.COMMIT_FAILED and execution is not None
+    if not commit_failed:
+        raise ReviewRefused(
+            "window_closed", "This tool has no rollback window; nothing can be taken back."
+        )
+
+
+def _roll_back_now(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str
+) -> Reviewed:
+    tx.reviews.add(review_of(proposal, moment, act, person, Decision.ROLL_BACK))
+    words = act.reason or f"Rolled back by {person}."
+    cause = Cause(Identity(ActorKind.PERSON, person), Puller.PERSON, "rolled_back_by_person", words)
+    due = amend(
+        tx,
+        moment,
+        proposal,
+        "stopped",
+        Identity(ActorKind.PERSON, person),
+        sender=act.sender,
+        details={"why": act.reason, "found_late": act.found_late},
+        reason_due_ms=_reason_due_ms(moment, act),
+    )
+    claim = claim_roll_back(tx, moment, due, cause)
+    return replace(
+        _reviewed(claim.proposal, f"{proposal.proposal_id} is being rolled back for {person}."),
+        claim=claim if claim.token else None,
+    )
+
+
+def _kept(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str) -> Reviewed:
+    """The tool has not answered: the ❌ is kept and carried out as soon as it has."""
+    tx.reviews.add(review_of(proposal, moment, act, person, Decision.ROLL_BACK))
+    kept = amend(
+        tx,
+        moment,
+        proposal,
+        "stop_kept",
+        Identity(ActorKind.PERSON, person),
+        sender=act.sender,
+        details={"why": act.reason},
+        kept_stop=KeptStop(
+            person,
+            act.reason or f"Rolled back by {person}.",
+            moment.now_ms,
+            act.sender.surface,
+        ),
+    )
+    return _reviewed(kept, "Kept: it is taken back as soon as the tool's answer is known.")
+
+
+def _reason_due_ms(moment: Moment, act: Act) -> int | None:
+    """A bare ❌ waits for words; a command and a reply bring theirs."""
+    if act.reason or act.card is None:
+        return None
+    return moment.now_ms + REASON_WAIT_MS

@@ -1,0 +1,106 @@
+"""The ports bundled, the law in force, and the tasks that outlive whoever started them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from lifecycle.moment import Moment
+from lifecycle.permit import KeyRing
+from lifecycle.policy import Policy
+from lifecycle.ports import (
+    Clock,
+    Notifier,
+    ProposalStore,
+    Spool,
+    StoreUnavailable,
+    Toolbox,
+    Transaction,
+)
+from lifecycle.sentinel_run import Sentinel
+
+T = TypeVar("T")
+log = logging.getLogger("signoff.workflow")
+
+_LONGEST_PAUSE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A policy and the Sentinel that was built from it; swapped as one."""
+
+    policy: Policy
+    sentinel: Sentinel
+
+
+@dataclass(slots=True)
+class World:
+    """What the verbs work with. `nonce` gives unguessable strings."""
+
+    store: ProposalStore
+    clock: Clock
+    notifier: Notifier
+    toolbox: Toolbox
+    spool: Spool
+    ring: KeyRing
+    nonce: Callable[[], str]
+    law: Law
+    public_url: str = ""
+    held: set[str] = field(default_factory=set)
+    tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    stopping: bool = False
+
+    def moment(self, *, answering: bool = False) -> Moment:
+        """Return this moment, for one unit."""
+        return Moment(
+            now_ms=self.clock.now_ms(),
+            policy=self.law.policy,
+            surfaces=self.notifier.surfaces(),
+            ring=self.ring,
+            nonce=self.nonce,
+            public_url=self.public_url,
+            answering=answering,
+            held=frozenset(self.held),
+        )
+
+    async def write(self, unit: Callable[[Transaction], T]) -> T:
+        """Run a unit, then let the surfaces know that there may be something to show."""
+        value = await self.store.write(unit)
+        self.notifier.nudge()
+        return value
+
+    async def write_surely(self, unit: Callable[[Transaction], T]) -> T:
+        """Run a unit that must not be lost, with back-off until the store takes it."""
+        pause_s = 0.5
+        while True:
+            try:
+                return await self.write(unit)
+            except StoreUnavailable:
+                log.error("the store cannot be written; trying again in %.1f s", pause_s)
+                await self.clock.sleep(pause_s)
+                pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Start work that goes on although its caller is cancelled."""
+        task = asyncio.create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    async def surely(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do work to its end, and wait for it as long as the caller likes."""
+        return await asyncio.shield(self.spawn(work))
+
+    async def idle(self) -> None:
+        """Wait until nothing that was started is still going on, whoever started it."""
+        current = asyncio.current_task()
+        while others := [task for task in self.tasks if task is not current]:
+            await asyncio.wait(others)
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self.tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("background work failed: %s", type(task.exception()).__name__)
