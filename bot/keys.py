@@ -1,0 +1,96 @@
+"""The keys that sign permits: from the environment, else made once and kept beside the database."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import stat
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from lifecycle.permit import KeyRing
+
+#: The file below `data/`: a line a key, `<key id> <base64url of 32 bytes or more>`. The first key
+#: signs, all verify. To rotate, write a new line above the others and drop the old one an hour
+#: later.
+KEY_FILE: Final = "permit.keys"
+_SHORTEST_SECRET: Final = 16
+_KEY_BYTES: Final = 32
+
+
+class KeysUnusable(Exception):
+    """The permit keys cannot be used, so nothing could be executed."""
+
+
+def load_ring(data: Path, secret_env: str | None, environment: Mapping[str, str]) -> KeyRing:
+    """Return the key ring, making a key where there is none; raises KeysUnusable.
+
+    A secret in the environment signs; the keys of the file then only verify what they signed.
+    """
+    path = data / KEY_FILE
+    secret = environment.get(secret_env) if secret_env else None
+    if secret is None:
+        if not path.exists():
+            _make(path)
+        kept = _read(path)
+        return KeyRing(kept, next(iter(kept)))
+    if len(secret) < _SHORTEST_SECRET:
+        raise KeysUnusable(
+            f"{secret_env} holds fewer than {_SHORTEST_SECRET} characters; permits could be guessed"
+        )
+    key = hashlib.sha256(b"signoff permit key:" + secret.encode()).digest()
+    key_id = "env-" + hashlib.sha256(key).hexdigest()[:8]
+    kept = _read(path) if path.exists() else {}
+    return KeyRing({key_id: key, **kept}, key_id)
+
+
+def passing_ring() -> KeyRing:
+    """Return a ring that ends with the process, for a store that does the same."""
+    return KeyRing({"memory": secrets.token_bytes(_KEY_BYTES)}, "memory")
+
+
+def _make(path: Path) -> None:
+    """Write a new key whole or not at all, readable by its owner alone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    line = f"k-{secrets.token_hex(4)} {_encoded(secrets.token_bytes(_KEY_BYTES))}\n"
+    draft = path.with_suffix(f".{os.getpid()}")
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise KeysUnusable(
+            f"no permit key can be made in {path.parent} ({error.strerror})"
+        ) from None
+
+
+def _read(path: Path) -> dict[str, bytes]:
+    try:
+        with path.open(encoding="ascii") as file:
+            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
+                raise KeysUnusable(f"{path} can be read by others than its owner: chmod 600 {path}")
+            lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
+    except (OSError, UnicodeDecodeError) as error:
+        raise KeysUnusable(f"{path} cannot be read ({type(error).__name__})") from None
+    try:
+        keys = {key_id: _decoded(text) for key_id, text in lines}
+        KeyRing(keys, next(iter(keys)))
+    except (ValueError, StopIteration):
+        raise KeysUnusable(
+            f"{path} must hold a line a key: an id of [A-Za-z0-9_-], a blank, and at least "
+            f"{_KEY_BYTES} bytes in base64url"
+        ) from None
+    return keys
+
+
+def _encoded(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
+
+
+def _decoded(text: str) -> bytes:
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4))
