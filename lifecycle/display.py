@@ -21,7 +21,8 @@ _MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>()#!|~&:@]|(?<=www)\.)", re.IGNOREC
 
 def plain(text: str) -> str:
     """Return `text` as one line of Markdown that reads as it is: no markup, nothing invisible."""
-    seen = "".join(map(_visible, text))
+    printable = text.isascii() and text.isprintable()
+    seen = text if printable else "".join(map(_visible, text))
     return _MARKUP.sub(r"\\\1", seen)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final, assert_never
 
+from lifecycle.binding import binding_faults
 from lifecycle.canonical import canonical_bytes, digest_of, r3_document, s256
 from lifecycle.digest_values import digest_faults
 from lifecycle.display import display_of
@@ -156,6 +157,7 @@ def _structure(
     faults += unfit
     faults += islice(identifier_faults(fields), _MOST_FAULTS)
     faults += islice(choice_faults(fields), _MOST_FAULTS)
+    faults += binding_faults(fields, policy.digest)
     if tool is not None:
         faults += _tool_faults(tool, fields, document)
     return document, tool, sorted(faults, key=_rank)

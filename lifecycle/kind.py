@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lifecycle.errors import Fault, Refused
 from lifecycle.nearest import meant
-from lifecycle.paths import dotted
+from lifecycle.paths import Parts, dotted
 from lifecycle.policy import Policy, ToolPolicy
 
 _ENVELOPE_KEYS: Final = frozenset({"proposal", "llmProposal"})
@@ -21,6 +21,7 @@ _REQUEST_FIELDS: Final = frozenset(
     {"request_id", "ts_ms", "actor", "intent", "tool_call", "params", "evidence"}
 )
 _CALL_FIELDS: Final = frozenset({"name", "params"})
+_MOST_FAULTS: Final = 32
 #: What stands in the same place under another name.
 _RENAMED: Final = {
     "request_id": "proposal_id",
@@ -116,21 +117,20 @@ def of_kernel_request(obj: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
 
 
 def _stray_fields(obj: Mapping[str, Any]) -> list[Fault]:
-    faults = [_stray((key,), _REQUEST_FIELDS) for key in obj if key not in _REQUEST_FIELDS]
     call = obj.get("tool_call")
-    if isinstance(call, Mapping):
-        faults += [
-            _stray(("tool_call", key), _CALL_FIELDS) for key in call if key not in _CALL_FIELDS
-        ]
-    return faults[:32]
+    inner = call if isinstance(call, Mapping) else {}
+    stray: list[tuple[Parts, frozenset[str]]]
+    stray = [((key,), _REQUEST_FIELDS) for key in obj if key not in _REQUEST_FIELDS]
+    stray += [(("tool_call", key), _CALL_FIELDS) for key in inner if key not in _CALL_FIELDS]
+    return [_stray(parts, known) for parts, known in stray[:_MOST_FAULTS]]
 
 
-def _stray(parts: tuple[str, ...], known: frozenset[str]) -> Fault:
+def _stray(parts: Parts, known: frozenset[str]) -> Fault:
     return Fault(
         "unknown_field",
         dotted(parts),
         required="one of " + ", ".join(sorted(known)),
-        suggestion=f"Remove this field, or send a Proposal.{meant(parts[-1], known)}",
+        suggestion=f"Remove this field, or send a Proposal.{meant(str(parts[-1]), known)}",
     )
 
 

@@ -302,6 +302,25 @@ def test_evidence_ids_are_ids() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({}, []),
+        ({"normalizerId": "jcs"}, [("proposal_binding_mismatch", "binding.normalizerId")]),
+        ({"policyDigest": "pol1_x"}, [("proposal_binding_mismatch", "binding.policyDigest")]),
+        ({"policyDigest": " "}, [("proposal_unbound_policy", "binding.policyDigest")]),
+    ],
+)
+def test_a_binding_names_the_normaliser_and_the_policy_in_force(
+    given: dict[str, str], found: list[tuple[str, str]]
+) -> None:
+    binding = {"normalizerId": "signoff.jcs.v1", "policyDigest": POLICY.digest} | given
+    if found:
+        assert faults_of(a_document(binding=binding)) == found
+    else:
+        assert accepted(binding=binding).document.binding is not None
+
+
 # --------------------------------------------------------------------------------------- tool
 
 
