@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
-import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
@@ -99,7 +98,7 @@ def read(token: str, ring: KeyRing) -> Permit:
     if not hmac.compare_digest(expected.encode(), signature.encode()) or key is None:
         raise _not_ours()
     try:
-        return _PERMITS.validate_python(orjson.loads(_decoded(body)))
+        return _PERMITS.validate_json(_decoded(body))
     except (ValueError, ValidationError):
         raise _not_ours() from None
 

@@ -73,7 +73,7 @@ _FLAG: Final = re.compile(
 )
 _TELLING: Final = re.compile(r"\d|[A-Za-z\d][^\sA-Za-z\d.,:;!?-]|[^\sA-Za-z\d.,:;!?'-][A-Za-z\d]")
 _STAND_IN: Final = re.compile(
-    r"[‹<{\[(%$*].*|[*•.x_-]+|(?:env|vault|secret|secretref|op|ssm|aws-sm|keyring)://?.*"
+    r"[‹<{\[(%$*].*|[*•.x_-]{3,}|(?:env|vault|secret|secretref|op|ssm|aws-sm|keyring)://?.*"
     r"|(?:none|null|true|false|redacted|masked|hidden|changed|rotated|required|optional)\b.*",
     re.IGNORECASE | re.DOTALL,
 )

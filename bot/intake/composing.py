@@ -1,4 +1,4 @@
-"""Example files as documents: `@new` and `@now` become an id and a time, all else stays as it is."""
+"""Example files as documents: `@new` and `@now` become an id and a time, the rest stays."""
 
 from __future__ import annotations
 

@@ -1,0 +1,139 @@
+"""Credentials are never shown, wherever they stand (design section 8)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from lifecycle.masking import mask_secrets, mask_text
+from lifecycle.secrets_found import find_secrets, secret_named
+
+SHAPES = [
+    "AKIAIOSFODNN7EXAMPLE",
+    "ghp_" + "a1B2" * 9,
+    "github_pat_" + "a1B2" * 10,
+    "glpat-" + "a1B2" * 6,
+    "xoxb-1234567890-abcdefghij",
+    "xapp-1-A0123-456-abcdef",
+    "sk-ant-api03-" + "a1B2" * 8,
+    "sk_live_" + "a1B2" * 6,
+    "whsec_" + "a1B2" * 8,
+    "AIza" + "a" * 35,
+    "npm_" + "a1B2" * 9,
+    "SG." + "a" * 22 + "." + "b" * 43,
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
+    "MTA0" + "a" * 22 + ".Gabcde." + "b" * 38,
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----",
+]
+
+
+@pytest.mark.parametrize("secret", SHAPES)
+def test_a_credential_is_known_by_its_shape(secret):
+    assert mask_text(f"take {secret} and go") == f"take ‹secret, {len(secret)} characters› and go"
+
+
+def test_a_private_key_that_was_cut_off_is_masked_to_the_end():
+    assert mask_text("take -----BEGIN PRIVATE KEY-----\nMIIE\nabc") == (
+        "take ‹secret, 36 characters›"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("password=hunter2", "password=‹secret, 7 characters›"),
+        ("Password: hunter2 works", "Password: ‹secret, 7 characters› works"),
+        ("export PGPASSWORD='a b'", "export PGPASSWORD='‹secret, 3 characters›'"),
+        ("mysql --password hunter2 -u x", "mysql --password ‹secret, 7 characters› -u x"),
+        ('{"api_key": "k-1", "x": 1', '{"api_key": "‹secret, 3 characters›", "x": 1'),
+        ('{"api_key": "k-1', '{"api_key": "‹secret, 3 characters›'),
+        ("redis://u:p%40w@h:1/0", "redis://u:‹secret, 5 characters›@h:1/0"),
+        ("redis://:pw@h", "redis://:‹secret, 2 characters›@h"),
+        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic ‹secret, 12 characters›"),
+        ("config: token=abcd1", "config: token=‹secret, 5 characters›"),
+    ],
+)
+def test_a_credential_is_known_by_what_it_is_assigned_to(text, masked):
+    assert mask_text(text) == masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "api key rotation plan",
+        "password: please choose one",
+        "The secret: patience, and a token of thanks",
+        "reset your password: https://shop.example/reset",
+        "the bearer certificate. ok",
+        "bearer shares are fine",
+        "basic training",
+        "max_tokens=4096 next_page_token=abc123",
+        "password=${PASSWORD} token=<token> secret_env=DEPLOY_SECRET",
+        "https://shop.example:8080/a@b",
+        "password=",
+        "Invoice 2847 at 12:30",
+    ],
+)
+def test_ordinary_words_stay(text):
+    assert mask_text(text) == text
+
+
+@pytest.mark.parametrize(
+    "name",
+    "password db.password clientSecret client_secret API_KEY apiKey api-key x-api-key AccountKey "
+    "PGPASSWORD Authorization privateKey access_token token token2 cookie cvv Set-Cookie".split(),
+)
+def test_a_name_that_ends_in_a_credential_says_secret(name):
+    assert secret_named(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    "password_policy secret_env key primary_key max_tokens page_token tokens_used note keyboard "
+    "passwordless monkey author authority".split(),
+)
+def test_a_name_that_only_mentions_one_does_not(name):
+    assert not secret_named(name)
+
+
+def test_everything_below_a_secret_name_is_masked():
+    value = {"credentials": {"user": "x", "codes": [12, None, True]}, "n": 1}
+
+    assert mask_secrets(value) == {
+        "credentials": {
+            "user": "‹secret, 1 characters›",
+            "codes": ["‹secret, 2 characters›", None, True],
+        },
+        "n": 1,
+    }
+
+
+def test_masking_twice_changes_nothing():
+    once = mask_secrets({"password": "hunter2", "note": "token=abcd1"})
+
+    assert mask_secrets(once) == once
+
+
+def test_two_keys_that_are_masked_alike_are_both_seen():
+    value = {"AKIAIOSFODNN7EXAMPLE": 1, "AKIAIOSFODNN7EXAMPLF": 2}
+
+    assert sorted(mask_secrets(value).values()) == [1, 2]
+
+
+def test_spans_are_in_order_and_apart():
+    text = "Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln password=abcd1 "
+
+    spans = find_secrets(text * 3)
+
+    assert len(spans) == 6
+    assert all(a.end <= b.start for a, b in pairwise(spans))
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize(
+    "piece",
+    ["a", "a:", '"', '\\"', "a.b-", "bearer ", "://", "a://b:", "password=", '"password":"', "\n"],
+)
+def test_no_text_of_64_kib_keeps_the_search_busy(piece):
+    find_secrets(piece * (300_000 // len(piece)))
