@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bot.jobs.job import Duties, Job
+from bot.jobs.job import Job
+from lifecycle.keeping import Keeper
 
 
-async def run_once(duties: Duties) -> int:
+async def run_once(keeper: Keeper) -> int:
     """Write today's anchor where it is missing; return how many were written."""
-    return await duties.anchor()
+    return await keeper.anchor()
 
 
 JOB = Job("anchor", every_s=60, run_once=run_once)

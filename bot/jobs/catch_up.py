@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from bot.jobs.job import Duties, Job
+from bot.jobs.job import Job
+from lifecycle.keeping import Keeper
 
 
 @runtime_checkable
@@ -15,9 +16,9 @@ class CatchesUp(Protocol):
         """Read the cards of surfaces that had a gap; return how many decisions were found."""
 
 
-async def run_once(duties: Duties) -> int:
+async def run_once(keeper: Keeper) -> int:
     """Read what was missed; a surface without a gap costs nothing."""
-    notifier = duties.notifier
+    notifier = keeper.world.notifier
     return await notifier.catch_up() if isinstance(notifier, CatchesUp) else 0
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bot.jobs.job import Duties, Job
+from bot.jobs.job import Job
+from lifecycle.keeping import Keeper
 
 
-async def run_once(duties: Duties) -> int:
+async def run_once(keeper: Keeper) -> int:
     """Close what is due, oldest first; return how many closed."""
-    return await duties.close_due()
+    return await keeper.close_due()
 
 
 JOB = Job("close_windows", every_s=1, run_once=run_once)

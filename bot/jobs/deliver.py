@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bot.jobs.job import Duties, Job
+from bot.jobs.job import Job
+from lifecycle.keeping import Keeper
 
 
-async def run_once(duties: Duties) -> int:
+async def run_once(keeper: Keeper) -> int:
     """Nudge the surfaces; they look themselves for what is due."""
-    duties.notifier.nudge()
+    keeper.world.notifier.nudge()
     return 0
 
 

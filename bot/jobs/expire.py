@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bot.jobs.job import Duties, Job
+from bot.jobs.job import Job
+from lifecycle.keeping import Keeper
 
 
-async def run_once(duties: Duties) -> int:
+async def run_once(keeper: Keeper) -> int:
     """Expire what is past its deadline; return how many expired."""
-    return await duties.expire_due()
+    return await keeper.expire_due()
 
 
 JOB = Job("expire", every_s=1, run_once=run_once)

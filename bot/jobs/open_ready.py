@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bot.jobs.job import Duties, Job
+from bot.jobs.job import Job
+from lifecycle.keeping import Keeper
 
 
-async def run_once(duties: Duties) -> int:
+async def run_once(keeper: Keeper) -> int:
     """Open what can begin now; return how many began."""
-    return await duties.open_ready()
+    return await keeper.open_ready()
 
 
 JOB = Job("open_ready", every_s=1, run_once=run_once)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bot.jobs.job import Duties, Job
+from bot.jobs.job import Job
+from lifecycle.keeping import Keeper
 
 
-async def run_once(duties: Duties) -> int:
+async def run_once(keeper: Keeper) -> int:
     """Re-check what was judged under another policy; return how many were."""
-    return await duties.recheck()
+    return await keeper.recheck()
 
 
 JOB = Job("recheck", every_s=1, run_once=run_once)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bot.jobs.job import Duties, Job
+from bot.jobs.job import Job
+from lifecycle.keeping import Keeper
 
 
-async def run_once(duties: Duties) -> int:
+async def run_once(keeper: Keeper) -> int:
     """Remind of what is due; return how many reminders were written."""
-    return await duties.remind()
+    return await keeper.remind()
 
 
 JOB = Job("remind", every_s=5, run_once=run_once)

@@ -1,0 +1,16 @@
+"""Troubles of the world that a sentence explains; whoever meets one needs no traceback."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bot.keys import KeysUnusable
+from lifecycle.errors import GovernanceError
+from lifecycle.ports import StoreUnavailable
+
+
+class StartFailed(Exception):
+    """The bot cannot start."""
+
+
+EXPECTED: Final = (GovernanceError, StoreUnavailable, KeysUnusable, StartFailed)

@@ -1,0 +1,30 @@
+"""The surfaces of a process that speaks to nobody: what is to be shown is kept for `run`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class Quiet:
+    """The port Notifier without a platform: cards and messages wait in the store."""
+
+    def __init__(self, surfaces: tuple[str, ...]) -> None:
+        """Take the names of the surfaces on which the running bot will show what was done."""
+        self._surfaces = surfaces
+
+    def nudge(self) -> None:
+        """Do nothing: nobody listens here."""
+
+    def surfaces(self) -> tuple[str, ...]:
+        """Return the names of the configured surfaces."""
+        return self._surfaces
+
+    async def read_cards(self, proposal_id: str) -> bool:
+        """Return False: no card can be read here, so no window closes."""
+        del proposal_id
+        return False
+
+    async def lost_members(self, people: Iterable[str]) -> frozenset[str]:
+        """Return nobody: membership is read by the running bot."""
+        del people
+        return frozenset()
