@@ -9,13 +9,14 @@ from typing import Any
 from lifecycle import permit as permits
 from lifecycle.answers import Reply, Sender
 from lifecycle.calling import CallResult
-from lifecycle.concluding import conclude, unknown
+from lifecycle.concluding import conclude
 from lifecycle.door import record
 from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.expiry import expire
 from lifecycle.freezing import frozen
 from lifecycle.gating import Gatekeeper
 from lifecycle.judging import reject_by_sentinel
+from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
 from lifecycle.opening import fits_its_digest, start_execution
 from lifecycle.policy import ToolKind

@@ -79,7 +79,7 @@ class Proposals(Protocol):
         """Return terminal ones whose wait for a reason by reply has passed."""
 
     def to_remind(self, now_ms: int, limit: int) -> Sequence[Proposal]:
-        """Return waiting ones that need people and have a quarter of their time left, unreminded."""
+        """Return waiting ones that need people, with a quarter of their time left, unreminded."""
 
     def bind_evidence(self, proposal_id: str, evidence_ids: Iterable[str]) -> None:
         """Note which evidence a new proposal names."""

@@ -70,9 +70,11 @@ def _result(call: Call, receipt: object) -> CallResult:
     except (ValueError, TypeError):
         return _unknown(f"{call.tool} answered with a receipt that is no JSON.")
     kept: dict[str, Any] = orjson.loads(data)
-    standing = _standing(kept.get("still_stands")) if call.verb == Verb.ROLL_BACK else ()
     if len(data) > LARGEST_RECEIPT:
         kept = _summary(kept, data)
+    if len(canonical_bytes(kept)) > LARGEST_RECEIPT:
+        return _unknown(f"{call.tool} answered with a receipt that is too large to be judged.")
+    standing = _standing(kept.get("still_stands")) if call.verb == Verb.ROLL_BACK else ()
     return CallResult(Outcome.DONE, kept, still_stands=standing)
 
 
@@ -84,10 +86,8 @@ def _standing(stated: Any) -> tuple[Any, ...]:
 
 
 def _summary(receipt: Mapping[str, Any], data: bytes) -> dict[str, Any]:
-    """Keep what the law reads, where it is not itself too large, and which receipt it was."""
+    """Keep what the law reads, and which receipt it was."""
     kept = {key: receipt[key] for key in _READ if key in receipt}
-    if len(canonical_bytes(kept)) > LARGEST_RECEIPT // 2:
-        kept = {"affected_records": kept.get("affected_records")}
     return kept | {"receipt_left_out": {"bytes": len(data), "digest": digest_of(data)}}
 
 

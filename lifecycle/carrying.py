@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lifecycle import permit as permits
 from lifecycle.calling import CallResult, call_tool
@@ -18,14 +18,12 @@ from lifecycle.world import World
 
 @dataclass(slots=True)
 class Carrier:
-    """Owns every call of a tool; `calling` are the proposals whose call is ours and not over."""
+    """Owns every call of a tool that began in this process."""
 
     world: World
-    calling: set[str] = field(default_factory=set)
 
     def carry(self, proposal: Proposal, token: str) -> asyncio.Task[Proposal]:
         """Make a call whose intent is on disk, in the background."""
-        self.calling.add(proposal.proposal_id)
         return self.world.spawn(self._carried(proposal, token))
 
     def carry_claim(self, claim: Claim | None) -> None:
@@ -35,18 +33,15 @@ class Carrier:
 
     async def _carried(self, proposal: Proposal, token: str) -> Proposal:
         """Call, write the answer, and go on with what it claims, to the end of the chain."""
-        try:
-            while True:
-                called = proposal.execution
-                if called is None:
-                    return proposal
-                result = await self._call(proposal, called, token)
-                concluded = await self._concluded(proposal, called, result)
-                if concluded.claim is None or concluded.claim.token is None:
-                    return concluded.proposal
-                proposal, token = concluded.claim.proposal, concluded.claim.token
-        finally:
-            self.calling.discard(proposal.proposal_id)
+        while True:
+            called = proposal.execution
+            if called is None:
+                return proposal
+            result = await self._call(proposal, called, token)
+            concluded = await self._concluded(proposal, called, result)
+            if concluded.claim is None or concluded.claim.token is None:
+                return concluded.proposal
+            proposal, token = concluded.claim.proposal, concluded.claim.token
 
     async def _concluded(
         self, proposal: Proposal, called: Execution, result: CallResult

@@ -10,6 +10,7 @@ from lifecycle.claiming import Claim, claim_commit, claim_roll_back
 from lifecycle.door import advance, amend, call_for_attention
 from lifecycle.envelope import envelope_excess
 from lifecycle.firewall import frame_of
+from lifecycle.mishaps import commit_failed, rollback_incomplete, tool_of, unknown
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
@@ -42,7 +43,7 @@ def conclude(
     called: Execution,
     result: CallResult,
 ) -> Concluded:
-    """Write what the tool answered to the call `called`; a call that is no longer awaited is noted."""
+    """Write what the tool answered to the call `called`, where that is still awaited."""
     execution = proposal.execution
     if (
         proposal.state is not State.EXECUTING
@@ -105,10 +106,6 @@ def _claimed(claim: Claim) -> Concluded:
     return Concluded(claim.proposal, claim if claim.token else None)
 
 
-def _tool(proposal: Proposal) -> Identity:
-    return Identity(ActorKind.TOOL, proposal.tool)
-
-
 def _executed(
     tx: Transaction,
     moment: Moment,
@@ -123,19 +120,19 @@ def _executed(
                 moment,
                 proposal,
                 "tool_done",
-                _tool(proposal),
+                tool_of(proposal),
                 details={"verb": execution.verb.value, "attempt": execution.attempt},
                 execution=replace(execution, outcome=Outcome.DONE, receipt=result.receipt),
                 frame=frame_of(result.receipt),
             )
-            return after_execute(tx, moment, done, _tool(done))
+            return after_execute(tx, moment, done, tool_of(done))
         case Outcome.FAILED:
             failed = advance(
                 tx,
                 moment,
                 proposal,
                 Trigger.ROLL_BACK,
-                _tool(proposal),
+                tool_of(proposal),
                 Puller.TOOL,
                 reason="tool_failed",
                 explanation=result.explanation,
@@ -146,23 +143,6 @@ def _executed(
             return Concluded(unknown(tx, moment, proposal, result.explanation))
         case _:
             assert_never(result.outcome)
-
-
-def unknown(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
-    """Nobody knows whether the tool acted: a person must look (never guessed, never repeated)."""
-    execution = proposal.execution
-    if execution is None:
-        return proposal
-    return call_for_attention(
-        tx,
-        moment,
-        proposal,
-        Attention.OUTCOME_UNKNOWN,
-        f"{why} Whether {execution.verb.value} of {proposal.idempotency_key} happened is unknown; "
-        f"look, then: settle {proposal.proposal_id} happened | did-not-happen",
-        _tool(proposal),
-        execution=replace(execution, outcome=Outcome.UNKNOWN, explanation=why),
-    )
 
 
 def _committed(
@@ -180,7 +160,7 @@ def _committed(
             excess = envelope_excess(proposal, result.receipt)
             if excess is not None:
                 proposal = call_for_attention(
-                    tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, excess, _tool(proposal)
+                    tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, excess, tool_of(proposal)
                 )
             return _complete(tx, moment, proposal, cause, execution=done, frame=frame)
         case Outcome.FAILED:
@@ -189,23 +169,6 @@ def _committed(
             return unknown(tx, moment, proposal, result.explanation)
         case _:
             assert_never(result.outcome)
-
-
-def commit_failed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
-    """The stage stands but was not carried out: retry and roll back are both open."""
-    execution = proposal.execution
-    if execution is None:
-        return proposal
-    return call_for_attention(
-        tx,
-        moment,
-        proposal,
-        Attention.COMMIT_FAILED,
-        f"{why} Nothing was carried out yet: retry {proposal.proposal_id}, or "
-        f"roll-back {proposal.proposal_id} <reason>.",
-        _tool(proposal),
-        execution=replace(execution, outcome=Outcome.FAILED, explanation=why),
-    )
 
 
 def _rolled_back(
@@ -231,6 +194,10 @@ def _rolled_back(
             assert_never(result.outcome)
 
 
+def _tool_cause(proposal: Proposal) -> Cause:
+    return Cause(tool_of(proposal), Puller.TOOL, "tool_succeeded", "The tool succeeded.")
+
+
 def roll_back_done(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
     """Everything was taken back: end, in the name of whoever asked for it."""
     execution = proposal.execution
@@ -248,34 +215,6 @@ def roll_back_done(tx: Transaction, moment: Moment, proposal: Proposal) -> Propo
         explanation=cause.words,
         execution=replace(execution, outcome=Outcome.DONE, still_stands=()),
     )
-
-
-def rollback_incomplete(
-    tx: Transaction,
-    moment: Moment,
-    proposal: Proposal,
-    why: str,
-    still_stands: tuple[Any, ...],
-) -> Proposal:
-    """Something of what was done still stands: a person must look."""
-    execution = proposal.execution
-    if execution is None:
-        return proposal
-    return call_for_attention(
-        tx,
-        moment,
-        proposal,
-        Attention.ROLLBACK_INCOMPLETE,
-        f"{why} To try what still stands again: retry {proposal.proposal_id}",
-        _tool(proposal),
-        execution=replace(
-            execution, outcome=Outcome.FAILED, still_stands=still_stands, explanation=why
-        ),
-    )
-
-
-def _tool_cause(proposal: Proposal) -> Cause:
-    return Cause(_tool(proposal), Puller.TOOL, "tool_succeeded", "The tool succeeded.")
 
 
 def _complete(
@@ -308,5 +247,5 @@ def _exceeded(
         cause = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
         return _claimed(claim_roll_back(tx, moment, proposal, cause))
     marked = call_for_attention(tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, words, SENTINEL)
-    cause = Cause(_tool(proposal), Puller.TOOL, "tool_succeeded", words)
+    cause = Cause(tool_of(proposal), Puller.TOOL, "tool_succeeded", words)
     return finish(tx, moment, marked, cause)

@@ -1,8 +1,8 @@
 """The one door: every change of a proposal passes here, with its audit event.
 
-A unit calls `advance` for a move of the lifecycle and `amend` for a change of fields. Both write with
-compare-and-swap and leave a note for the cards; a terminal state also tells the proposer and the
-backlog (ADR 0003).
+A unit calls `advance` for a move of the lifecycle and `amend` for a change of fields. Both write
+with compare-and-swap, in one transaction with the event, and leave a note for the cards; a
+terminal state also tells the proposer and the backlog (ADR 0003).
 """
 
 from __future__ import annotations

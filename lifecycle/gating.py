@@ -53,18 +53,26 @@ class Gatekeeper:
         """
         proposal = None
         for _ in range(_FRESH_CHECKS):
-            proposal = await self.world.store.read(partial(_get, proposal_id))
-            if proposal is None or not _waits_to_begin(proposal):
+            proposal, facts = await self.world.store.read(partial(self._waiting, proposal_id))
+            if proposal is None or facts is None:
                 return proposal
-            checked = await self.check(proposal, executing=True)
-            if checked is None:
-                return proposal
-            facts, verdict = checked
+            verdict = await self._verdict(proposal, facts)
             moment = self.world.moment()
             opening = await self.world.write(partial(_begun, moment, proposal_id, verdict, facts))
             if not opening.again:
                 return await self._follow(opening, wait=False)
         return proposal
+
+    def _waiting(self, proposal_id: str, tx: Transaction) -> tuple[Proposal | None, Facts | None]:
+        """Return a proposal, and the facts about it where it waits to begin; one look."""
+        proposal = tx.proposals.get(proposal_id)
+        if proposal is None or not _waits_to_begin(proposal):
+            return proposal, None
+        moment = self.world.moment()
+        tool = moment.policy.tools.get(proposal.tool)
+        if tool is None or proposal.masked:
+            return proposal, None
+        return proposal, self.facts(tx, moment, proposal, tool, executing=True)
 
     async def check(
         self, proposal: Proposal, *, executing: bool, subset: frozenset[str] | None = None
@@ -127,10 +135,6 @@ class Gatekeeper:
             return opening.proposal
         task = self.carrier.carry(opening.proposal, opening.token)
         return await task if wait else opening.proposal
-
-
-def _get(proposal_id: str, tx: Transaction) -> Proposal | None:
-    return tx.proposals.get(proposal_id)
 
 
 def _waits_to_begin(proposal: Proposal) -> bool:

@@ -32,11 +32,30 @@ def grant(
     The proposal's time window bounds execute alone, so that nothing stands in the way of a roll
     back or of a commit whose window closed late.
     """
+    issued = _permit(moment, proposal, tool, verb, attempt)
+    token = permits.issue(issued, moment.ring)
+    tx.permits.add(
+        PermitRecord(
+            permit_id=issued.permit_id,
+            proposal_id=proposal.proposal_id,
+            verb=verb.value,
+            attempt=attempt,
+            token=token,
+            expires_at_ms=issued.expires_at_ms,
+            consumed_at_ms=moment.now_ms if used else None,
+        )
+    )
+    return token
+
+
+def _permit(
+    moment: Moment, proposal: Proposal, tool: ToolPolicy, verb: Verb, attempt: int
+) -> permits.Permit:
     expires_ms = moment.now_ms + LONGEST_MS
     window = proposal.read().time_window if verb is Verb.EXECUTE else None
     if window is not None:
         expires_ms = min(expires_ms, window.valid_until_ms)
-    issued = permits.Permit(
+    return permits.Permit(
         permit_id=moment.nonce(),
         proposal_id=proposal.proposal_id,
         digest=proposal.digest,
@@ -51,19 +70,6 @@ def grant(
         expires_at_ms=expires_ms,
         nonce=moment.nonce(),
     )
-    token = permits.issue(issued, moment.ring)
-    tx.permits.add(
-        PermitRecord(
-            permit_id=issued.permit_id,
-            proposal_id=proposal.proposal_id,
-            verb=verb.value,
-            attempt=attempt,
-            token=token,
-            expires_at_ms=expires_ms,
-            consumed_at_ms=moment.now_ms if used else None,
-        )
-    )
-    return token
 
 
 def r3_uri(moment: Moment, proposal: Proposal) -> str:

@@ -1,4 +1,4 @@
-"""The law's view of the config: who exists, which tools, which limits. Frozen; one object a reload."""
+"""The law's view of the config: who exists, which tools, which limits. Frozen."""
 
 from __future__ import annotations
 

@@ -114,7 +114,10 @@ class Call:
 
 
 class Tool(Protocol):
-    """What acts on the world. ToolFailed means that nothing is left behind, any other error unknown."""
+    """What acts on the world.
+
+    ToolFailed means that nothing is left behind; any other error, that nobody knows.
+    """
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
         """Act, or stage what commit will carry out; return the receipt."""

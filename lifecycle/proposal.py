@@ -1,4 +1,4 @@
-"""A proposal with its whole life: the record that the store keeps. Frozen; a change is a new value."""
+"""A proposal with its whole life: the record that the store keeps, frozen."""
 
 from __future__ import annotations
 

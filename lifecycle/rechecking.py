@@ -42,7 +42,7 @@ def recheck(
     before: Standing | None,
     after: Standing,
 ) -> Concluded:
-    """Bring one open proposal under the policy in force. `verdict` is None where the tool is gone."""
+    """Bring one open proposal under the policy in force; no `verdict` where the tool is gone."""
     if proposal.terminal or proposal.checked_policy_digest == moment.policy.digest:
         return Concluded(proposal)
     tool = moment.policy.tools.get(proposal.tool)

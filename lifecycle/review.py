@@ -1,4 +1,4 @@
-"""A review: one person's decision with a reason. Quorum and authority are judged in `authority_of_people`."""
+"""A review: one person's decision with a reason."""
 
 from __future__ import annotations
 

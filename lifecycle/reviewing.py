@@ -1,4 +1,4 @@
-"""✅: a person's approval, the orchestrator's word, and taking an approval back (design section 6)."""
+"""✅: a person's approval, the orchestrator's word, and taking an approval back (section 6)."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ def _counted(
         Identity(ActorKind.PERSON, person),
         details={"approvals": len(counted), "quorum": proposal.quorum},
     )
-    if proposal.state is State.SENTINEL_APPROVED and proposal.opener is None:
-        if len(counted) >= proposal.quorum:
-            proposal = find_opener(tx, moment, proposal)
+    waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
+    if waits and len(counted) >= proposal.quorum:
+        proposal = find_opener(tx, moment, proposal)
     words = f"Approved by {person}: {len(counted)} of {max(1, proposal.quorum)}."
     return Reviewed(
         Reply(words, proposal_id=proposal.proposal_id, state=proposal.state.value), proposal
@@ -184,7 +184,8 @@ def _fit_to_be_approved(tx: Transaction, proposal: Proposal, act: Act) -> None:
     if proposal.verdict is not None and proposal.verdict.needs_reason and not act.reason.strip():
         raise ReviewRefused(
             "reason_required",
-            f"Sentinel noted something; say why it is right: approve {proposal.proposal_id} <reason>",
+            "Sentinel noted something; say why it is right all the same: "
+            f"approve {proposal.proposal_id} <reason>",
         )
     cards = tx.cards.of(proposal.proposal_id)
     here = [c for c in cards if c.surface == act.sender.surface] or cards

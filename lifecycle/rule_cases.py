@@ -75,7 +75,7 @@ def world_of(case: RuleCase) -> tuple[ProposalDocument, Facts]:
     """Return the document and the facts that the case describes."""
     content = _DOCUMENT | dict(case.proposal)
     document = ProposalDocument.model_validate_json(orjson.dumps(content))
-    changes = {"action_type": document.action_type} | dict(case.tool)
+    changes: dict[str, Any] = {"action_type": document.action_type} | dict(case.tool)
     tool = replace(_TOOL, **changes)
-    facts = replace(_FACTS, **({"tool": tool, "tier": tool.tier} | dict(case.facts)))
-    return document, facts
+    known: dict[str, Any] = {"tool": tool, "tier": tool.tier} | dict(case.facts)
+    return document, replace(_FACTS, **known)

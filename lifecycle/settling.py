@@ -8,16 +8,11 @@ from typing import NoReturn, assert_never
 from lifecycle.acts import Act, Reviewed, found
 from lifecycle.answers import Reply
 from lifecycle.claiming import reclaim
-from lifecycle.concluding import (
-    Concluded,
-    after_execute,
-    commit_failed,
-    roll_back_done,
-    rollback_incomplete,
-)
+from lifecycle.concluding import Concluded, after_execute, roll_back_done
 from lifecycle.door import advance, amend
 from lifecycle.errors import ReviewRefused
 from lifecycle.freezing import frozen
+from lifecycle.mishaps import commit_failed, rollback_incomplete
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (

@@ -50,7 +50,8 @@ _PATHS: Final = frozenset(
     path paths file files filename filenames filepath dir dirs directory directories folder folders
     """.split()
 )
-_PATH_SHAPE: Final = re.compile(r"[/\\~]|\.{1,2}(?:[/\\]|\Z)|[A-Za-z]:[/\\]|\S*[/\\]\S*\Z")
+_PATH_SHAPE: Final = re.compile(r"[/\\~]|\.{1,2}(?:[/\\]|\Z)|[A-Za-z]:[/\\]")
+_BLANK: Final = re.compile(r"\s")
 _ESCAPED_SLASH: Final = re.compile(r"%(?:2[eEfF]|5[cC]|00|25)")
 
 
@@ -140,7 +141,9 @@ def _paths_below(value: Any, parts: Parts, *, is_path: bool) -> Iterator[Place]:
 
 def _is_written_like_a_path(text: str) -> bool:
     shown = text.strip()
-    return bool(_PATH_SHAPE.match(shown) or _ESCAPED_SLASH.search(shown)) or "\x00" in text
+    if _PATH_SHAPE.match(shown) or _ESCAPED_SLASH.search(shown) or "\x00" in text:
+        return True
+    return ("/" in shown or "\\" in shown) and _BLANK.search(shown) is None
 
 
 def named_in(parameters: Mapping[str, Any], names: frozenset[str]) -> Iterator[Place]:

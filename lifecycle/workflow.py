@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 from lifecycle import agent_tools, freezing
-from lifecycle.acts import Act, Reviewed
+from lifecycle.acting import Acting, unavailable
+from lifecycle.acts import Act
 from lifecycle.adopting import Adopter
 from lifecycle.answers import Answer, CardPlace, Reply, Sender
 from lifecycle.carrying import Carrier
-from lifecycle.errors import GovernanceError, Refused, ReviewRefused
+from lifecycle.errors import Refused
 from lifecycle.evidence import read_packet, record_packet
-from lifecycle.explaining import give_reason, note_ignored
+from lifecycle.explaining import give_reason
 from lifecycle.gating import Gatekeeper
 from lifecycle.intaking import Intake
 from lifecycle.keeping import Keeper
-from lifecycle.moment import Moment
 from lifecycle.policy import Policy
-from lifecycle.ports import StoreUnavailable, Transaction
-from lifecycle.proposal import ActorKind, Verb
+from lifecycle.ports import StoreUnavailable
 from lifecycle.recovering import Recoverer
 from lifecycle.reviewing import approve, take_back
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.settling import retry, settle
-from lifecycle.state import State
 from lifecycle.stopping import stop, withdraw
 from lifecycle.world import Law, World
 
@@ -41,7 +38,8 @@ class Workflow:
         self.gatekeeper = Gatekeeper(world, self.carrier)
         self.intake = Intake(world, self.gatekeeper)
         self.adopter = Adopter(world, self.gatekeeper)
-        self.recoverer = Recoverer(world, self.gatekeeper, self._replay)
+        self.recoverer = Recoverer(world, self.gatekeeper)
+        self.acting = Acting(world, self.gatekeeper)
         self.keeper = Keeper(world, self.gatekeeper, self.adopter)
 
     @property
@@ -71,7 +69,7 @@ class Workflow:
         found_late: bool = False,
     ) -> Reply:
         """Count a ✅; begin where the quorum is reached."""
-        return await self._acted(Act(proposal_id, sender, reason, card, found_late), approve)
+        return await self.acting.act(Act(proposal_id, sender, reason, card, found_late), approve)
 
     async def reject(
         self,
@@ -84,39 +82,39 @@ class Workflow:
     ) -> Reply:
         """Carry out a ❌: reject before execution, roll back within the window."""
         act = Act(proposal_id, sender, reason, card, found_late)
-        return await self._acted(act, stop, spools=True)
+        return await self.acting.act(act, stop, spools=True)
 
     async def roll_back(self, proposal_id: str, sender: Sender, reason: str) -> Reply:
         """Roll back within the window; the same law as ❌."""
-        return await self._acted(Act(proposal_id, sender, reason), stop, spools=True)
+        return await self.acting.act(Act(proposal_id, sender, reason), stop, spools=True)
 
     async def take_back(
         self, proposal_id: str, sender: Sender, *, card: CardPlace | None = None
     ) -> Reply:
         """Withdraw the sender's own ✅."""
-        return await self._acted(Act(proposal_id, sender, card=card), take_back)
+        return await self.acting.act(Act(proposal_id, sender, card=card), take_back)
 
     async def give_reason(self, proposal_id: str, sender: Sender, reason: str) -> Reply:
         """Take up the words that follow a bare ❌."""
-        return await self._acted(Act(proposal_id, sender, reason), give_reason)
+        return await self.acting.act(Act(proposal_id, sender, reason), give_reason)
 
     async def withdraw(self, proposal_id: str, sender: Sender) -> Reply:
         """Take a proposal back in its proposer's name."""
-        return await self._acted(Act(proposal_id, sender), withdraw)
+        return await self.acting.act(Act(proposal_id, sender), withdraw)
 
     # -- a person settles what nobody knows -----------------------------------------------
 
     async def settle(self, proposal_id: str, sender: Sender, happened: bool) -> Reply:
         """Write what a person found out about an unknown outcome."""
         act = Act(proposal_id, sender)
-        return await self._acted(act, lambda tx, m, a: settle(tx, m, a, happened=happened))
+        return await self.acting.act(act, lambda tx, m, a: settle(tx, m, a, happened=happened))
 
     async def retry(self, proposal_id: str, sender: Sender) -> Reply:
         """Repeat a failed verb after Sentinel, with a new attempt and permit."""
-        objection = await self._sentinel_objects(proposal_id)
+        objection = await self.acting.sentinel_objects(proposal_id)
         if objection is not None:
             return objection
-        return await self._acted(Act(proposal_id, sender), retry)
+        return await self.acting.act(Act(proposal_id, sender), retry)
 
     # -- an agent carries out what it was permitted -----------------------------------------
 
@@ -146,19 +144,21 @@ class Workflow:
             await self.intake.refused(error, sender, raw)
             return Reply.of_error(error)
         except StoreUnavailable:
-            return _unavailable()
+            return unavailable()
         await self.adopter.evidence_changed(packet.evidence_id)
         return reply
 
     async def freeze(self, reason: str, sender: Sender) -> Reply:
         """Stop every execute, commit and closing until `thaw`."""
-        return await self._operated(
+        return await self.acting.operate(
             sender, lambda tx, moment: freezing.freeze(tx, moment, sender, reason)
         )
 
     async def thaw(self, sender: Sender) -> Reply:
         """Go on with what is due."""
-        return await self._operated(sender, lambda tx, moment: freezing.thaw(tx, moment, sender))
+        return await self.acting.operate(
+            sender, lambda tx, moment: freezing.thaw(tx, moment, sender)
+        )
 
     async def adopt(self, policy: Policy, sentinel: Sentinel) -> None:
         """Put a new policy in force, announce it, and judge what is open again."""
@@ -170,9 +170,9 @@ class Workflow:
         """Take up what a former process left: stops first, then calls, then what waits."""
         held = (str(stop["proposal_id"]) for stop in self.world.spool.kept())
         self.world.held.update(held)
-        await self.recoverer.replay_spool()
+        await self.acting.replay_spool()
         await self.adopter.take_policy(self.world.law, announced=False)
-        await self.recoverer.recover()
+        await self.recoverer.start()
 
     async def close_due(self) -> int:
         """Close the windows that have passed; return how many."""
@@ -188,7 +188,7 @@ class Workflow:
 
     async def recover(self) -> int:
         """Replay stops that the store could not take, and take up calls nobody waits for."""
-        return await self.recoverer.replay_spool() + await self.recoverer.recover()
+        return await self.acting.replay_spool() + await self.recoverer.recover()
 
     async def recheck(self) -> int:
         """Judge again what was last judged under another policy; return how many."""
@@ -204,7 +204,7 @@ class Workflow:
 
     async def note_ignored(self, proposal_id: str, sender: Sender, code: str) -> None:
         """Write the one audit row of an attempt that a surface ignored."""
-        await self._noted(Act(proposal_id, sender), code)
+        await self.acting.note(Act(proposal_id, sender), code)
 
     async def idle(self) -> None:
         """Wait until no tool call and no act is under way."""
@@ -220,111 +220,3 @@ class Workflow:
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
-
-    # -- inside ---------------------------------------------------------------------------
-
-    async def _acted(
-        self,
-        act: Act,
-        unit: Callable[[Transaction, Moment, Act], Reviewed],
-        *,
-        spools: bool = False,
-    ) -> Reply:
-        return await self.world.surely(self._acting(act, unit, spools=spools))
-
-    async def _acting(
-        self,
-        act: Act,
-        unit: Callable[[Transaction, Moment, Act], Reviewed],
-        *,
-        spools: bool,
-    ) -> Reply:
-        act = await self._with_lost_members(act)
-        moment = self.world.moment()
-        try:
-            reviewed = await self.world.write(lambda tx: unit(tx, moment, act))
-        except GovernanceError as error:
-            await self._noted(act, error.code)
-            return Reply.of_error(error, act.proposal_id)
-        except StoreUnavailable:
-            return self.recoverer.spool(act) if spools else _unavailable(act.proposal_id)
-        return await self._followed(reviewed)
-
-    async def _followed(self, reviewed: Reviewed) -> Reply:
-        self.carrier.carry_claim(reviewed.claim)
-        proposal, reply = reviewed.proposal, reviewed.reply
-        if proposal.state is not State.SENTINEL_APPROVED or proposal.opener is None:
-            return reply
-        opened = await self.gatekeeper.open(proposal.proposal_id)
-        if opened is None:
-            return reply
-        waiting = f" It waits for: {opened.waiting_for}." if opened.waiting_for else ""
-        ended = f" {opened.explanation}" if opened.terminal else ""
-        words = f"{reply.words}{waiting}{ended}"
-        return Reply(words, reply.code, opened.proposal_id, opened.state.value)
-
-    async def _replay(self, act: Act) -> bool:
-        """Bring a spooled stop through the door; True once it is settled either way."""
-        moment = self.world.moment()
-        try:
-            reviewed = await self.world.write(lambda tx: stop(tx, moment, act))
-        except GovernanceError as error:
-            await self._noted(act, error.code)
-            return True
-        except StoreUnavailable:
-            return False
-        self.world.held.discard(act.proposal_id)
-        await self._followed(reviewed)
-        return True
-
-    async def _with_lost_members(self, act: Act) -> Act:
-        """Read membership of everybody whose approval may be counted by this act."""
-        if act.sender.kind is not ActorKind.PERSON or act.sender.id is None:
-            return act
-        try:
-            reviews = await self.world.store.read(lambda tx: tx.reviews.of(act.proposal_id))
-        except StoreUnavailable:
-            reviews = ()
-        people = {act.sender.id} | {review.person for review in reviews if review.counts}
-        return replace(act, lost=await self.world.notifier.lost_members(people))
-
-    async def _noted(self, act: Act, code: str) -> None:
-        moment = self.world.moment()
-        try:
-            await self.world.write(lambda tx: note_ignored(tx, moment, act, code))
-        except StoreUnavailable:
-            return
-
-    async def _operated(
-        self, sender: Sender, unit: Callable[[Transaction, Moment], Reply]
-    ) -> Reply:
-        moment = self.world.moment()
-        try:
-            return await self.world.write(lambda tx: unit(tx, moment))
-        except ReviewRefused as error:
-            await self._noted(Act("", sender), error.code)
-            return Reply.of_error(error)
-        except StoreUnavailable:
-            return _unavailable()
-
-    async def _sentinel_objects(self, proposal_id: str) -> Reply | None:
-        """Ask Sentinel before a verb is repeated; taking back is never stood in the way of."""
-        proposal = await self.world.store.read(lambda tx: tx.proposals.get(proposal_id))
-        execution = proposal.execution if proposal else None
-        if proposal is None or execution is None or execution.verb is Verb.ROLL_BACK:
-            return None
-        checked = await self.gatekeeper.check(proposal, executing=True)
-        if checked is None or checked[1].passed:
-            return None
-        verdict = checked[1]
-        words = "; ".join(fault.suggestion or fault.code for fault in verdict.faults())
-        return Reply(f"Sentinel objects now: {words}", verdict.reason, proposal_id)
-
-
-def _unavailable(proposal_id: str | None = None) -> Reply:
-    return Reply(
-        "The audit trail cannot be written, so nothing was done; the proposal stands as it was. "
-        "Try again, and tell an operator.",
-        "audit_unavailable",
-        proposal_id,
-    )

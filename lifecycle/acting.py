@@ -1,0 +1,194 @@
+"""Acts of people: through the door, into the spool where the store fails, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lifecycle.acts import Act, Reviewed
+from lifecycle.answers import Reply, Sender
+from lifecycle.books import Transaction
+from lifecycle.errors import GovernanceError, ReviewRefused
+from lifecycle.explaining import note_ignored
+from lifecycle.gating import Gatekeeper
+from lifecycle.moment import Moment
+from lifecycle.ports import StoreUnavailable
+from lifecycle.proposal import ActorKind, Verb
+from lifecycle.state import State
+from lifecycle.stopping import stop
+from lifecycle.world import World, log
+
+
+@dataclass(slots=True)
+class Acting:
+    """Carries out what people decide, and what follows from it."""
+
+    world: World
+    gatekeeper: Gatekeeper
+
+    async def act(
+        self,
+        act: Act,
+        unit: Callable[[Transaction, Moment, Act], Reviewed],
+        *,
+        spools: bool = False,
+    ) -> Reply:
+        """Run one act to its end. `spools` keeps it on disk where the store cannot take it."""
+        return await self.world.surely(self._acting(act, unit, spools=spools))
+
+    async def _acting(
+        self,
+        act: Act,
+        unit: Callable[[Transaction, Moment, Act], Reviewed],
+        *,
+        spools: bool,
+    ) -> Reply:
+        act = await self._with_lost_members(act)
+        moment = self.world.moment()
+        try:
+            reviewed = await self.world.write(lambda tx: unit(tx, moment, act))
+        except GovernanceError as error:
+            await self.note(act, error.code)
+            return Reply.of_error(error, act.proposal_id)
+        except StoreUnavailable:
+            by_person = act.sender.kind is ActorKind.PERSON
+            return self.spool(act) if spools and by_person else unavailable(act.proposal_id)
+        return await self._followed(reviewed)
+
+    async def _followed(self, reviewed: Reviewed) -> Reply:
+        self.gatekeeper.carrier.carry_claim(reviewed.claim)
+        proposal, reply = reviewed.proposal, reviewed.reply
+        if proposal.state is not State.SENTINEL_APPROVED or proposal.opener is None:
+            return reply
+        opened = await self.gatekeeper.open(proposal.proposal_id)
+        if opened is None:
+            return reply
+        waiting = f" It waits for: {opened.waiting_for}." if opened.waiting_for else ""
+        ended = f" {opened.explanation}" if opened.terminal else ""
+        words = f"{reply.words}{waiting}{ended}"
+        return Reply(words, reply.code, opened.proposal_id, opened.state.value)
+
+    async def _replay(self, act: Act) -> bool:
+        """Bring a spooled stop through the door; True once it is settled either way."""
+        moment = self.world.moment()
+        try:
+            reviewed = await self.world.write(lambda tx: stop(tx, moment, act))
+        except GovernanceError as error:
+            await self.note(act, error.code)
+            self.world.held.discard(act.proposal_id)
+            return True
+        except StoreUnavailable:
+            return False
+        self.world.held.discard(act.proposal_id)
+        await self._followed(reviewed)
+        return True
+
+    async def _with_lost_members(self, act: Act) -> Act:
+        """Read membership of everybody whose approval may be counted by this act."""
+        if act.sender.kind is not ActorKind.PERSON or act.sender.id is None:
+            return act
+        try:
+            reviews = await self.world.store.read(lambda tx: tx.reviews.of(act.proposal_id))
+        except StoreUnavailable:
+            reviews = ()
+        people = {act.sender.id} | {review.person for review in reviews if review.counts}
+        return replace(act, lost=await self.world.notifier.lost_members(people))
+
+    async def note(self, act: Act, code: str) -> None:
+        """Write the one audit row of an attempt that had no effect."""
+        moment = self.world.moment()
+        try:
+            await self.world.write(lambda tx: note_ignored(tx, moment, act, code))
+        except StoreUnavailable:
+            return
+
+    async def operate(self, sender: Sender, unit: Callable[[Transaction, Moment], Reply]) -> Reply:
+        """Run an operator's unit."""
+        moment = self.world.moment()
+        try:
+            return await self.world.write(lambda tx: unit(tx, moment))
+        except ReviewRefused as error:
+            await self.note(Act("", sender), error.code)
+            return Reply.of_error(error)
+        except StoreUnavailable:
+            return unavailable()
+
+    async def sentinel_objects(self, proposal_id: str) -> Reply | None:
+        """Ask Sentinel before a verb is repeated; taking back is never stood in the way of."""
+        proposal = await self.world.store.read(lambda tx: tx.proposals.get(proposal_id))
+        execution = proposal.execution if proposal else None
+        if proposal is None or execution is None or execution.verb is Verb.ROLL_BACK:
+            return None
+        checked = await self.gatekeeper.check(proposal, executing=True)
+        if checked is None or checked[1].passed:
+            return None
+        verdict = checked[1]
+        words = "; ".join(fault.suggestion or fault.code for fault in verdict.faults())
+        return Reply(f"Sentinel objects now: {words}", verdict.reason, proposal_id)
+
+    def spool(self, act: Act) -> Reply:
+        """Keep a stop on disk and hold its proposal at once."""
+        identity = act.sender.identity
+        stop: dict[str, Any] = {
+            "proposal_id": act.proposal_id,
+            "surface": act.sender.surface,
+            "kind": identity.kind.value if identity else None,
+            "id": identity.id if identity else None,
+            "account": act.sender.account,
+            "event_id": act.sender.event_id,
+            "reason": act.reason,
+            "at_ms": self.world.clock.now_ms(),
+        }
+        try:
+            self.world.spool.keep(stop)
+        except OSError:
+            log.critical("a stop could be written neither to the store nor to the spool")
+            self.world.held.add(act.proposal_id)
+            return Reply(
+                "Neither the store nor the spool can be written. The proposal is held as long as "
+                "this process runs; stop it or free the disk.",
+                "audit_unavailable",
+                act.proposal_id,
+            )
+        self.world.held.add(act.proposal_id)
+        return Reply(
+            "Kept: the store cannot be written now; nothing executes, commits or closes, and your "
+            "stop is carried out as soon as it can be.",
+            None,
+            act.proposal_id,
+        )
+
+    async def replay_spool(self) -> int:
+        """Bring spooled stops through the door, in order, before anything else runs."""
+        done = 0
+        for kept in self.world.spool.kept():
+            if not await self._replay(_act_of(kept)):
+                return done
+            self.world.spool.clear(1)
+            done += 1
+        if done:
+            self.world.held.clear()
+        return done
+
+
+def _act_of(stop: Any) -> Act:
+    kind = ActorKind(stop["kind"]) if stop.get("kind") else None
+    sender = Sender(
+        surface=stop["surface"],
+        kind=kind,
+        id=stop.get("id"),
+        account=stop.get("account", ""),
+        event_id=stop.get("event_id"),
+    )
+    return Act(stop["proposal_id"], sender, stop.get("reason", ""))
+
+
+def unavailable(proposal_id: str | None = None) -> Reply:
+    """Return the word to a person whose act could not be written."""
+    return Reply(
+        "The audit trail cannot be written, so nothing was done; the proposal stands as it was. "
+        "Try again, and tell an operator.",
+        "audit_unavailable",
+        proposal_id,
+    )

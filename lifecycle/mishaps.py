@@ -1,0 +1,74 @@
+"""What a tool's bad answer makes of a proposal: a person must look (design section 7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from lifecycle.books import Transaction
+from lifecycle.door import call_for_attention
+from lifecycle.moment import Moment
+from lifecycle.proposal import ActorKind, Attention, Identity, Outcome, Proposal
+
+
+def tool_of(proposal: Proposal) -> Identity:
+    """Return the tool as who caused something."""
+    return Identity(ActorKind.TOOL, proposal.tool)
+
+
+def unknown(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
+    """Nobody knows whether the tool acted: a person must look (never guessed, never repeated)."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    return call_for_attention(
+        tx,
+        moment,
+        proposal,
+        Attention.OUTCOME_UNKNOWN,
+        f"{why} Whether {execution.verb.value} of {proposal.idempotency_key} happened is unknown; "
+        f"look, then: settle {proposal.proposal_id} happened | did-not-happen",
+        tool_of(proposal),
+        execution=replace(execution, outcome=Outcome.UNKNOWN, explanation=why),
+    )
+
+
+def commit_failed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
+    """The stage stands but was not carried out: retry and roll back are both open."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    return call_for_attention(
+        tx,
+        moment,
+        proposal,
+        Attention.COMMIT_FAILED,
+        f"{why} Nothing was carried out yet: retry {proposal.proposal_id}, or "
+        f"roll-back {proposal.proposal_id} <reason>.",
+        tool_of(proposal),
+        execution=replace(execution, outcome=Outcome.FAILED, explanation=why),
+    )
+
+
+def rollback_incomplete(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    why: str,
+    still_stands: tuple[Any, ...],
+) -> Proposal:
+    """Something of what was done still stands: a person must look."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    return call_for_attention(
+        tx,
+        moment,
+        proposal,
+        Attention.ROLLBACK_INCOMPLETE,
+        f"{why} To try what still stands again: retry {proposal.proposal_id}",
+        tool_of(proposal),
+        execution=replace(
+            execution, outcome=Outcome.FAILED, still_stands=still_stands, explanation=why
+        ),
+    )

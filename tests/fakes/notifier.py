@@ -1,0 +1,54 @@
+"""A notifier for tests of the law: one surface whose cards arrive at once, or do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from lifecycle.ports import ProposalStore, Transaction
+
+
+@dataclass
+class PlainNotifier:
+    """Delivers cards when asked to; `readable` and `lost` are what a test says they are."""
+
+    names: tuple[str, ...] = ("terminal",)
+    readable: bool = True
+    lost: frozenset[str] = frozenset()
+    nudged: int = 0
+    read: list[str] = field(default_factory=list)
+
+    def nudge(self) -> None:
+        self.nudged += 1
+
+    def surfaces(self) -> tuple[str, ...]:
+        return self.names
+
+    async def read_cards(self, proposal_id: str) -> bool:
+        self.read.append(proposal_id)
+        return self.readable
+
+    async def lost_members(self, people: Iterable[str]) -> frozenset[str]:
+        return self.lost & frozenset(people)
+
+    async def deliver(self, store: ProposalStore, now_ms: int, *, full: bool = True) -> int:
+        """Show every stale card; return how many."""
+
+        def unit(tx: Transaction) -> int:
+            count = 0
+            for name in self.names:
+                for card in tx.cards.stale(name, now_ms, 1000):
+                    message = card.message_ids or (f"m-{card.proposal_id}",)
+                    tx.cards.put(
+                        replace(
+                            card,
+                            shown_version=card.wanted_version,
+                            message_ids=message,
+                            delivered=True,
+                            full=full,
+                        )
+                    )
+                    count += 1
+            return count
+
+        return await store.write(unit)

@@ -1,0 +1,23 @@
+"""A spool in memory, for tests of the law."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class MemorySpool:
+    """Keeps stops in a list."""
+
+    stops: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def keep(self, stop: Mapping[str, Any]) -> None:
+        self.stops.append(stop)
+
+    def kept(self) -> Sequence[Mapping[str, Any]]:
+        return list(self.stops)
+
+    def clear(self, count: int) -> None:
+        del self.stops[:count]
