@@ -1,0 +1,251 @@
+"""The books over SQLite, except for the proposals: each method is one statement of queries.sql."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from bot.storage.json_text import dump, load
+from bot.storage.queries import QUERIES
+from bot.storage.record_rows import (
+    card_of,
+    card_row,
+    message_of,
+    message_row,
+    packet_of,
+    packet_row,
+    permit_of,
+    permit_row,
+    review_of,
+    review_row,
+    task_of,
+)
+from lifecycle.records import Card, EvidencePacket, Message, Money, PermitRecord, Task
+from lifecycle.review import Review
+
+#: How long events of platforms and uses of tools are remembered.
+REMEMBERED_MS: Final = 86_400_000
+
+
+class Book:
+    """A connection and the statements by name."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        """Take the connection on whose thread every method is called."""
+        self.connection = connection
+
+    def _all(self, query: str, **values: Any) -> list[Any]:
+        return self.connection.execute(QUERIES[query], values).fetchall()
+
+    def _one(self, query: str, **values: Any) -> Any:
+        return self.connection.execute(QUERIES[query], values).fetchone()
+
+    def _do(self, query: str, values: Mapping[str, Any]) -> int:
+        return self.connection.execute(QUERIES[query], values).rowcount
+
+
+class ReviewBook(Book):
+    """What people decided."""
+
+    def of(self, proposal_id: str) -> Sequence[Review]:
+        """Return all reviews of a proposal in the order in which they came."""
+        return [review_of(row) for row in self._all("reviews_of", proposal_id=proposal_id)]
+
+    def add(self, review: Review) -> None:
+        """Append one review."""
+        self._do("add_review", review_row(review))
+
+    def void(self, proposal_id: str, person: str | None, why: str) -> int:
+        """Make this person's approvals void, everyone's when None; return how many were."""
+        return self._do("void_reviews", {"proposal_id": proposal_id, "person": person, "why": why})
+
+    def give_reason(self, proposal_id: str, person: str, reason: str) -> None:
+        """Set the reason of this person's latest stop."""
+        values = {"proposal_id": proposal_id, "person": person, "reason": reason}
+        self._do("give_reason", values)
+
+
+class CardBook(Book):
+    """Which card stands where."""
+
+    def want(self, proposal_id: str, surface: str, version: int) -> None:
+        """Note that this surface must show at least `version`."""
+        values = {"proposal_id": proposal_id, "surface": surface, "version": version}
+        self._do("want_card", values)
+
+    def get(self, proposal_id: str, surface: str) -> Card | None:
+        """Return the card of a proposal on one surface."""
+        row = self._one("card", proposal_id=proposal_id, surface=surface)
+        return card_of(row) if row else None
+
+    def of(self, proposal_id: str) -> Sequence[Card]:
+        """Return the cards of a proposal on all surfaces."""
+        return [card_of(row) for row in self._all("cards_of", proposal_id=proposal_id)]
+
+    def put(self, card: Card) -> None:
+        """Write what became of a card; a version wanted in the meantime stays wanted."""
+        self._do("put_card", card_row(card))
+        for message_id in card.message_ids:
+            values = {"surface": card.surface, "message_id": message_id}
+            self._do("put_card_message", values | {"proposal_id": card.proposal_id})
+
+    def stale(self, surface: str, now_ms: int, limit: int) -> Sequence[Card]:
+        """Return cards to post or edit now, oldest wish first."""
+        rows = self._all("stale_cards", surface=surface, now_ms=now_ms, limit=limit)
+        return [card_of(row) for row in rows]
+
+    def find(self, surface: str, message_id: str) -> Card | None:
+        """Return the card that stands, or stood, in this message."""
+        row = self._one("find_card", surface=surface, message_id=message_id)
+        return card_of(row) if row else None
+
+    def open_on(self, surface: str, limit: int, after_id: str = "") -> Sequence[Card]:
+        """Return this surface's cards of open proposals, by proposal id."""
+        rows = self._all("open_cards", surface=surface, limit=limit, after_id=after_id)
+        return [card_of(row) for row in rows]
+
+
+class OutboxBook(Book):
+    """Messages that must arrive."""
+
+    def add(self, message: Message) -> None:
+        """Keep a message until it is delivered; the same key again adds nothing."""
+        self._do("add_message", message_row(message))
+
+    def waiting(self, surface: str, now_ms: int, limit: int) -> Sequence[Message]:
+        """Return undelivered messages for this surface that are due, oldest first."""
+        rows = self._all("waiting_messages", surface=surface, now_ms=now_ms, limit=limit)
+        return [message_of(row) for row in rows]
+
+    def delivered(self, key: str, at_ms: int) -> None:
+        """Note that a message has arrived."""
+        self._do("message_delivered", {"key": key, "at_ms": at_ms})
+
+    def failed(self, key: str, retry_at_ms: int, why: str) -> None:
+        """Note a failed attempt and when the next is due."""
+        self._do("message_failed", {"key": key, "retry_at_ms": retry_at_ms, "why": why})
+
+
+class RecordedEvidence(Book):
+    """What sources observed."""
+
+    def get(self, evidence_id: str) -> EvidencePacket | None:
+        """Return the packet with this id."""
+        row = self._one("evidence", evidence_id=evidence_id)
+        return packet_of(row) if row else None
+
+    def put(self, packet: EvidencePacket) -> None:
+        """Record a packet; the latest under an id is the one that counts."""
+        self._do("put_evidence", packet_row(packet))
+
+
+class SpendingBook(Book):
+    """Amounts of money for the daily limit."""
+
+    def add(self, actor: str, proposal_id: str, amounts: Iterable[Money], at_ms: int) -> None:
+        """Note the amounts of a new proposal."""
+        for money in amounts:
+            values = {"actor": actor, "proposal_id": proposal_id, "at_ms": at_ms}
+            amount = {"currency": money.currency, "amount": str(money.amount)}
+            self._do("add_spending", values | amount)
+
+    def spent(self, actor: str, since_ms: int, but_id: str) -> Mapping[str, Decimal]:
+        """Sum by currency, exactly, what open and completed proposals since then hold."""
+        sums: defaultdict[str, Decimal] = defaultdict(Decimal)
+        for row in self._all("spent", actor=actor, since_ms=since_ms, but_id=but_id):
+            sums[row["currency"]] += Decimal(row["amount"])
+        return dict(sums)
+
+
+class UseBook(Book):
+    """Accepted evaluations of the last 24 hours."""
+
+    def add(self, actor: str, tool: str, at_ms: int) -> None:
+        """Note one accepted evaluation and forget some old ones."""
+        self._do("add_use", {"actor": actor, "tool": tool, "at_ms": at_ms})
+        self._do("forget_uses", {"before_ms": at_ms - REMEMBERED_MS})
+
+    def since(self, actor: str, tool: str, after_ms: int) -> Sequence[int]:
+        """Return the times strictly after `after_ms`, oldest first."""
+        rows = self._all("uses_since", actor=actor, tool=tool, after_ms=after_ms)
+        return [row["at_ms"] for row in rows]
+
+
+class PermitBook(Book):
+    """Permits by id; each is used once."""
+
+    def add(self, permit: PermitRecord) -> None:
+        """Store an issued permit."""
+        self._do("add_permit", permit_row(permit))
+
+    def get(self, permit_id: str) -> PermitRecord | None:
+        """Return an issued permit."""
+        row = self._one("permit", permit_id=permit_id)
+        return permit_of(row) if row else None
+
+    def of(self, proposal_id: str, verb: str, attempt: int) -> PermitRecord | None:
+        """Return the latest permit of one verb and attempt of a proposal."""
+        row = self._one("permit_of", proposal_id=proposal_id, verb=verb, attempt=attempt)
+        return permit_of(row) if row else None
+
+    def consume(self, permit_id: str, at_ms: int) -> bool:
+        """Use the permit up; False where it was used before or is not known."""
+        return self._do("consume_permit", {"permit_id": permit_id, "at_ms": at_ms}) == 1
+
+
+class BacklogBook(Book):
+    """Tasks that proposals came from."""
+
+    def done(self, task_id: str, proposal_id: str, at_ms: int) -> None:
+        """Mark the task as done."""
+        self._put(task_id, "done", proposal_id, "", "", at_ms)
+
+    def put_back(
+        self, task_id: str, proposal_id: str, reason: str, explanation: str, at_ms: int
+    ) -> None:
+        """Put the task back with the explanation."""
+        self._put(task_id, "backlog", proposal_id, reason, explanation, at_ms)
+
+    def get(self, task_id: str) -> Task | None:
+        """Return the task."""
+        row = self._one("task", task_id=task_id)
+        return task_of(row) if row else None
+
+    def tasks(self, limit: int, after_id: str = "") -> Sequence[Task]:
+        """Return tasks by id, a page at a time."""
+        return [task_of(row) for row in self._all("tasks", limit=limit, after_id=after_id)]
+
+    def _put(self, task_id: str, state: str, proposal_id: str, *words_and_time: str | int) -> None:
+        reason, explanation, at_ms = words_and_time
+        values: dict[str, str | int] = {"task_id": task_id, "state": state}
+        values |= {
+            "proposal_id": proposal_id,
+            "reason": reason,
+            "explanation": explanation,
+            "at_ms": at_ms,
+        }
+        self._do("put_task", values)
+
+
+class FlagBook(Book):
+    """Small facts that survive a restart."""
+
+    def get(self, name: str) -> Any:
+        """Return the JSON value of a flag, None where it was never set."""
+        row = self._one("flag", name=name)
+        return load(row["value"]) if row else None
+
+    def put(self, name: str, value: Any) -> None:
+        """Set a flag."""
+        self._do("put_flag", {"name": name, "value": dump(value)})
+
+    def first_time(self, surface: str, event_id: str, at_ms: int) -> bool:
+        """Remember an event and forget some old ones; False where it was known for 24 hours."""
+        before_ms = at_ms - REMEMBERED_MS
+        values = {"surface": surface, "event_id": event_id, "at_ms": at_ms}
+        first = self._do("remember_event", values | {"before_ms": before_ms}) == 1
+        self._do("forget_events", {"before_ms": before_ms})
+        return first

@@ -1,0 +1,100 @@
+"""A connection to SQLite on a thread of its own, which runs whole functions in one hop."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+import aiosqlite
+
+from bot.storage.queries import PRAGMAS
+
+T = TypeVar("T")
+
+_STATEMENTS_KEPT: Final = 256
+_ROWS_A_HOP: Final = 64
+
+
+class CannotOpen(Exception):
+    """The database cannot be used."""
+
+
+class Connection(aiosqlite.Connection):
+    """aiosqlite's connection with one method more.
+
+    A hop to the thread costs more than a commit, and aiosqlite makes one for every statement. It
+    has no public way to run a whole function there, so `run` uses the queue that all its own
+    methods use; a test pins that the function runs on the connection's thread.
+    """
+
+    def __init__(self, open_it: Callable[[], sqlite3.Connection]) -> None:
+        """Take what opens the connection; it is called on the thread."""
+        super().__init__(open_it, _ROWS_A_HOP)
+        # A connection that nobody closed must not keep the process alive.
+        self._thread.daemon = True
+
+    @property
+    def is_open(self) -> bool:
+        """True until `close`."""
+        return self._connection is not None
+
+    async def run(self, function: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `function` on the connection's thread and return its value.
+
+        Cancelling the wait does not stop the function. Raises ValueError once closed.
+        """
+        value: T = await self._execute(lambda: function(self._conn))  # type: ignore[no-untyped-call]
+        return value
+
+
+async def connect(path: Path, *, writing: bool) -> Connection:
+    """Open `path`, to write or only to read. Raises CannotOpen with a sentence for people."""
+    connection = Connection(partial(open_plain, path, writing=writing))
+    try:
+        await connection
+    except sqlite3.Error as error:
+        raise CannotOpen(f"The database {path} cannot be opened: {error}.") from error
+    return connection
+
+
+def open_plain(path: Path, *, writing: bool) -> sqlite3.Connection:
+    """Open `path` as a plain sqlite3 connection with the pragmas in force.
+
+    Raises sqlite3.Error, and CannotOpen where a writing connection is not in WAL mode.
+    """
+    mode = "rwc" if writing else "ro"
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        cached_statements=_STATEMENTS_KEPT,
+        # The thread may close in another thread's name when the loop has ended first.
+        check_same_thread=False,
+    )
+    try:
+        _set_up(connection, path, writing=writing)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _set_up(connection: sqlite3.Connection, path: Path, *, writing: bool) -> None:
+    connection.row_factory = sqlite3.Row
+    connection.execute(PRAGMAS["patience"])
+    if not writing:
+        connection.execute(PRAGMAS["only_reading"])
+        return
+    with closing(connection.execute(PRAGMAS["wal"])) as answer:
+        mode = answer.fetchone()[0]
+    if mode != "wal":
+        raise CannotOpen(
+            f"The database {path} is in {mode} mode and cannot be put into WAL mode. Put it on a "
+            "local disk, in a folder where files can be created beside it."
+        )
+    connection.execute(PRAGMAS["full"])
+    connection.execute(PRAGMAS["foreign_keys"])

@@ -1,0 +1,75 @@
+"""One writing process a database: an advisory lock on a file beside it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from bot.storage.connection import CannotOpen
+
+
+class AlreadyRunning(CannotOpen):
+    """Another process holds the database."""
+
+
+class FileLock:
+    """Holds `<database>.lock` from `take` until `release`, or until the process ends.
+
+    The kernel lets go of it however the process dies; the file itself stays. Children do not
+    inherit the descriptor.
+    """
+
+    def __init__(self, database: Path) -> None:
+        """Name the database; nothing is taken yet."""
+        self.path = database.with_name(database.name + ".lock")
+        self._database = database
+        self._descriptor: int | None = None
+
+    def take(self) -> None:
+        """Take the lock at once. Raises AlreadyRunning, naming who holds it, else CannotOpen."""
+        try:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            words = f"The lock file {self.path} cannot be opened: {error.strerror}."
+            raise CannotOpen(words) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
+            os.close(descriptor)
+            raise AlreadyRunning(self._taken_by(holder)) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Let go; does nothing where the lock is not held."""
+        if self._descriptor is not None:
+            descriptor, self._descriptor = self._descriptor, None
+            os.ftruncate(descriptor, 0)
+            os.close(descriptor)
+
+    def _taken_by(self, holder: str) -> str:
+        who = f"process {holder}" if holder else "another process"
+        return (
+            f"The database {self._database} is in use by {who}. Stop that one first, or use a "
+            "command that only reads."
+        )
+
+
+def holder_of(database: Path) -> int | None:
+    """Return the process that holds the lock, None where nobody does; takes nothing."""
+    path = database.with_name(database.name + ".lock")
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        number = os.pread(descriptor, 20, 0).strip()
+        return int(number) if number.isdigit() else 0
+    finally:
+        os.close(descriptor)
+    return None

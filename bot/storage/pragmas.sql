@@ -1,0 +1,27 @@
+-- wal --
+-- Readers never wait for the writer; the answer is the mode that is really in force.
+PRAGMA journal_mode = WAL;
+
+-- full --
+-- A commit is on the disk before anybody hears of it.
+PRAGMA synchronous = FULL;
+
+-- foreign_keys --
+-- Rows of other books name proposals that exist.
+PRAGMA foreign_keys = ON;
+
+-- patience --
+-- A command line that writes beside the running bot is waited for, in milliseconds.
+PRAGMA busy_timeout = 5000;
+
+-- only_reading --
+-- A reading connection cannot write, whatever it is told.
+PRAGMA query_only = ON;
+
+-- single_file --
+-- A copy that is handed around stands in one file.
+PRAGMA journal_mode = DELETE;
+
+-- integrity --
+-- Whether every page and index is sound.
+PRAGMA integrity_check(1);

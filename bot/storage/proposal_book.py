@@ -1,0 +1,128 @@
+"""The proposals over SQLite, and the questions that the running bot asks about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from bot.storage.books import Book
+from bot.storage.rows import proposal_of, row_of
+from lifecycle.proposal import Proposal
+
+
+class ProposalBook(Book):
+    """One row a proposal."""
+
+    def get(self, proposal_id: str) -> Proposal | None:
+        """Return the proposal with exactly this id."""
+        return self._first("proposal", proposal_id=proposal_id)
+
+    def beginning_with(self, prefix: str, limit: int) -> Sequence[str]:
+        """Return up to `limit` ids that begin with `prefix`."""
+        rows = self._all("beginning_with", prefix=prefix, limit=limit)
+        return [row["proposal_id"] for row in rows]
+
+    def add(self, proposal: Proposal) -> None:
+        """Insert a new proposal; its id must be free."""
+        self._do("add_proposal", row_of(proposal))
+
+    def save(self, proposal: Proposal, seen: Proposal) -> bool:
+        """Write `proposal` if (state, version) in the store still are those of `seen`."""
+        values = row_of(proposal) | {"seen_state": seen.state, "seen_version": seen.version}
+        return self._do("save_proposal", values) == 1
+
+    def open_like(self, actor: str, content_digest: str) -> Proposal | None:
+        """Return this proposer's open proposal with this content."""
+        return self._first("open_like", actor=actor, content_digest=content_digest)
+
+    def refused_like(self, actor: str, likeness_digest: str, since_ms: int) -> Proposal | None:
+        """Return the latest proposal of this likeness that a person stopped since then."""
+        values = {"actor": actor, "likeness_digest": likeness_digest, "since_ms": since_ms}
+        return self._first("refused_like", **values)
+
+    def refused_tool_lately(self, actor: str, tool: str, since_ms: int) -> bool:
+        """Say whether a person stopped this proposer's use of this tool since then."""
+        row = self._one("refused_tool_lately", actor=actor, tool=tool, since_ms=since_ms)
+        return row is not None
+
+    def count_open(self, actor: str) -> int:
+        """Count the proposer's proposals that are not terminal."""
+        return int(self._one("count_open", actor=actor)[0])
+
+    def waiting(self, offset: int, limit: int) -> Sequence[Proposal]:
+        """Return pending and sentinel_approved ones: attention first, then nearest deadline."""
+        return self._many("waiting", offset=offset, limit=limit)
+
+    def count_waiting(self) -> int:
+        """Count pending and sentinel_approved proposals."""
+        return int(self._one("count_waiting")[0])
+
+    def executing(self, offset: int, limit: int) -> Sequence[Proposal]:
+        """Return executing ones: attention first, then nearest window."""
+        return self._many("executing", offset=offset, limit=limit)
+
+    def count_executing(self) -> int:
+        """Count executing proposals."""
+        return int(self._one("count_executing")[0])
+
+    def due_to_close(self, now_ms: int, limit: int) -> Sequence[Proposal]:
+        """Return executing, done ones whose window has closed and that nothing holds back."""
+        return self._many("due_to_close", now_ms=now_ms, limit=limit)
+
+    def next_close_ms(self) -> int | None:
+        """Return when the next window closes, whatever the time is now."""
+        row = self._one("next_close")
+        return int(row[0]) if row else None
+
+    def due_to_expire(self, now_ms: int, limit: int) -> Sequence[Proposal]:
+        """Return pending and sentinel_approved ones whose deadline has passed."""
+        return self._many("due_to_expire", now_ms=now_ms, limit=limit)
+
+    def ready_to_open(self, limit: int, after_id: str = "") -> Sequence[Proposal]:
+        """Return sentinel_approved ones with an opener and no waiting permit, by id."""
+        return self._many("ready_to_open", limit=limit, after_id=after_id)
+
+    def unchecked(self, limit: int) -> Sequence[Proposal]:
+        """Return pending ones without a verdict."""
+        return self._many("unchecked", limit=limit)
+
+    def in_flight(self, limit: int, after_id: str = "") -> Sequence[Proposal]:
+        """Return executing ones whose last call is running."""
+        return self._many("in_flight", limit=limit, after_id=after_id)
+
+    def with_kept_stop(self, limit: int) -> Sequence[Proposal]:
+        """Return executing ones that keep a stop which could not be carried out yet."""
+        return self._many("with_kept_stop", limit=limit)
+
+    def checked_under_other(self, policy_digest: str, limit: int) -> Sequence[Proposal]:
+        """Return open ones last checked under another policy, a page at a time."""
+        return self._many("checked_under_other", policy_digest=policy_digest, limit=limit)
+
+    def reasons_due(self, now_ms: int, limit: int) -> Sequence[Proposal]:
+        """Return terminal ones whose wait for a reason by reply has passed."""
+        return self._many("reasons_due", now_ms=now_ms, limit=limit)
+
+    def to_remind(self, now_ms: int, limit: int) -> Sequence[Proposal]:
+        """Return ones that wait for people, are past three quarters of their time, unreminded."""
+        return self._many("to_remind", now_ms=now_ms, limit=limit)
+
+    def with_attention(self, limit: int) -> Sequence[Proposal]:
+        """Return the proposals that a person must look at, terminal ones included."""
+        return self._many("with_attention", limit=limit)
+
+    def bind_evidence(self, proposal_id: str, evidence_ids: Iterable[str]) -> None:
+        """Note which evidence a new proposal names."""
+        for evidence_id in evidence_ids:
+            values = {"proposal_id": proposal_id, "evidence_id": evidence_id}
+            self._do("bind_evidence", values)
+
+    def bound_to(self, evidence_id: str, limit: int) -> Sequence[Proposal]:
+        """Return open proposals that name this evidence."""
+        return self._many("bound_to", evidence_id=evidence_id, limit=limit)
+
+    def _first(self, query: str, **values: Any) -> Proposal | None:
+        row = self._one(query, **values)
+        return proposal_of(row) if row else None
+
+    def _many(self, query: str, **values: Any) -> list[Proposal]:
+        return [proposal_of(row) for row in self._all(query, **values)]

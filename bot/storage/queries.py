@@ -1,0 +1,34 @@
+"""Reads `.sql` files: `-- name --`, a sentence, the SQL. Python holds no SQL."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import Final
+
+_NAMED: Final = re.compile(r"^-- (\w+) --\n((?:-- .+\n)+)", re.MULTILINE)
+
+
+def load(file_name: str) -> dict[str, str]:
+    """Return the statements of a file of this package by name.
+
+    Raises ValueError where a statement has no sentence above it, or where two share a name.
+    """
+    text = files("bot.storage").joinpath(file_name).read_text(encoding="utf-8")
+    return parse(text, file_name)
+
+
+def parse(text: str, file_name: str) -> dict[str, str]:
+    """Return the statements of `text` by name; `file_name` is for the error alone."""
+    pieces = _NAMED.split(text)[1:]
+    names, bodies = pieces[::3], pieces[2::3]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{file_name}: two statements share a name.")
+    if len(names) != len(re.findall(r"^-- \w+ --$", text, re.MULTILINE)):
+        raise ValueError(f"{file_name}: every statement needs a sentence above it.")
+    return {name: body.strip().removesuffix(";") for name, body in zip(names, bodies, strict=True)}
+
+
+QUERIES: Final = load("queries.sql")
+PRAGMAS: Final = load("pragmas.sql")
+LEDGER: Final = load("migrations/ledger.sql")

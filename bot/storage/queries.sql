@@ -1,0 +1,461 @@
+-- Every statement that Signoff sends to SQLite. `-- name --`, a sentence, the SQL.
+-- States are literals, because only a literal finds its partial index.
+
+-- begin --
+-- Take the write lock at once, so that nobody can come in between.
+BEGIN IMMEDIATE;
+
+-- begin_reading --
+-- Open a snapshot; it takes no lock.
+BEGIN DEFERRED;
+
+-- commit --
+-- Make all that was released durable.
+COMMIT;
+
+-- roll_back --
+-- Undo the transaction.
+ROLLBACK;
+
+-- begin_unit --
+-- Mark the place to which a failed unit is undone.
+SAVEPOINT unit;
+
+-- release_unit --
+-- Keep what the unit wrote.
+RELEASE unit;
+
+-- undo_unit --
+-- Undo what the unit wrote, and nothing else.
+ROLLBACK TO unit;
+
+-- proposal --
+-- The proposal with exactly this id.
+SELECT * FROM proposals WHERE proposal_id = :proposal_id;
+
+-- beginning_with --
+-- Ids that begin with a prefix; U+10FFFF sorts behind every character that can follow.
+SELECT proposal_id FROM proposals
+WHERE proposal_id >= :prefix AND proposal_id < :prefix || char(1114111)
+ORDER BY proposal_id LIMIT :limit;
+
+-- add_proposal --
+-- A new proposal.
+INSERT INTO proposals (
+    proposal_id, version, state, tier, tool_tier, tool, actor_kind, actor, digest, content_digest,
+    likeness_digest, policy_digest, document, r3_document, r3_s256, surface, created_at_ms,
+    deadline_ms, verdict, reason, explanation, decided_by_kind, decided_by, decided_at_ms,
+    opener_kind, opener, permit_waits, verb, attempt, outcome, window_closes_at_ms, attention,
+    kept_stop, reminded_at_ms, reason_due_ms, retry_at_ms, checked_policy_digest, rest
+) VALUES (
+    :proposal_id, :version, :state, :tier, :tool_tier, :tool, :actor_kind, :actor, :digest,
+    :content_digest, :likeness_digest, :policy_digest, :document, :r3_document, :r3_s256, :surface,
+    :created_at_ms, :deadline_ms, :verdict, :reason, :explanation, :decided_by_kind, :decided_by,
+    :decided_at_ms, :opener_kind, :opener, :permit_waits, :verb, :attempt, :outcome,
+    :window_closes_at_ms, :attention, :kept_stop, :reminded_at_ms, :reason_due_ms, :retry_at_ms,
+    :checked_policy_digest, :rest
+);
+
+-- save_proposal --
+-- The whole row anew, if it still is what was seen: the compare-and-swap.
+UPDATE proposals SET
+    version = :version, state = :state, tier = :tier, tool_tier = :tool_tier, tool = :tool,
+    actor_kind = :actor_kind, actor = :actor, digest = :digest, content_digest = :content_digest,
+    likeness_digest = :likeness_digest, policy_digest = :policy_digest, document = :document,
+    r3_document = :r3_document, r3_s256 = :r3_s256, surface = :surface,
+    created_at_ms = :created_at_ms, deadline_ms = :deadline_ms, verdict = :verdict,
+    reason = :reason, explanation = :explanation, decided_by_kind = :decided_by_kind,
+    decided_by = :decided_by, decided_at_ms = :decided_at_ms, opener_kind = :opener_kind,
+    opener = :opener, permit_waits = :permit_waits, verb = :verb, attempt = :attempt,
+    outcome = :outcome, window_closes_at_ms = :window_closes_at_ms, attention = :attention,
+    kept_stop = :kept_stop, reminded_at_ms = :reminded_at_ms, reason_due_ms = :reason_due_ms,
+    retry_at_ms = :retry_at_ms, checked_policy_digest = :checked_policy_digest, rest = :rest
+WHERE proposal_id = :proposal_id AND state = :seen_state AND version = :seen_version;
+
+-- open_like --
+-- A proposer's open proposal with this content.
+SELECT * FROM proposals
+WHERE state IN ('pending', 'sentinel_approved', 'executing')
+    AND actor = :actor AND content_digest = :content_digest
+LIMIT 1;
+
+-- count_open --
+-- How many proposals of a proposer are not terminal.
+SELECT count(*) FROM proposals
+WHERE state IN ('pending', 'sentinel_approved', 'executing') AND actor = :actor;
+
+-- refused_like --
+-- The proposer's latest proposal of this likeness that a person refused since then.
+SELECT * FROM proposals
+WHERE reason IN ('rejected_by_person', 'rolled_back_by_person')
+    AND actor = :actor AND likeness_digest = :likeness_digest AND decided_at_ms >= :since_ms
+ORDER BY decided_at_ms DESC LIMIT 1;
+
+-- refused_tool_lately --
+-- Whether a person refused this proposer's use of this tool since then.
+SELECT 1 FROM proposals
+WHERE reason IN ('rejected_by_person', 'rolled_back_by_person')
+    AND actor = :actor AND tool = :tool AND decided_at_ms >= :since_ms
+LIMIT 1;
+
+-- waiting --
+-- What waits for a decision: attention first, then the nearest deadline.
+SELECT * FROM proposals
+WHERE state IN ('pending', 'sentinel_approved')
+ORDER BY (attention IS NULL), deadline_ms, proposal_id
+LIMIT :limit OFFSET :offset;
+
+-- count_waiting --
+-- How many wait for a decision.
+SELECT count(*) FROM proposals INDEXED BY waiting_deadline
+WHERE state IN ('pending', 'sentinel_approved');
+
+-- executing --
+-- What is under way: attention first, then the nearest window, those without a window last.
+SELECT * FROM proposals
+WHERE state = 'executing'
+ORDER BY (attention IS NULL), (window_closes_at_ms IS NULL), window_closes_at_ms, proposal_id
+LIMIT :limit OFFSET :offset;
+
+-- count_executing --
+-- How many are under way.
+SELECT count(*) FROM proposals INDEXED BY executing_order WHERE state = 'executing';
+
+-- due_to_close --
+-- Windows that have passed, that nothing holds back and whose back-off is over; oldest first.
+SELECT * FROM proposals
+WHERE state = 'executing' AND verb = 'execute' AND outcome = 'done'
+    AND window_closes_at_ms IS NOT NULL AND kept_stop IS NULL
+    AND coalesce(attention, '') NOT IN (
+        'outcome_unknown', 'rollback_incomplete', 'commit_failed', 'envelope_exceeded')
+    AND max(window_closes_at_ms, coalesce(retry_at_ms, 0)) <= :now_ms
+ORDER BY max(window_closes_at_ms, coalesce(retry_at_ms, 0)), proposal_id
+LIMIT :limit;
+
+-- next_close --
+-- When the next of these windows can be closed.
+SELECT max(window_closes_at_ms, coalesce(retry_at_ms, 0)) FROM proposals
+WHERE state = 'executing' AND verb = 'execute' AND outcome = 'done'
+    AND window_closes_at_ms IS NOT NULL AND kept_stop IS NULL
+    AND coalesce(attention, '') NOT IN (
+        'outcome_unknown', 'rollback_incomplete', 'commit_failed', 'envelope_exceeded')
+ORDER BY max(window_closes_at_ms, coalesce(retry_at_ms, 0)), proposal_id
+LIMIT 1;
+
+-- due_to_expire --
+-- What waited past its deadline; longest past first.
+SELECT * FROM proposals
+WHERE state IN ('pending', 'sentinel_approved') AND deadline_ms <= :now_ms
+ORDER BY deadline_ms, proposal_id LIMIT :limit;
+
+-- ready_to_open --
+-- What was approved and has not begun, a page at a time.
+SELECT * FROM proposals
+WHERE state = 'sentinel_approved' AND opener IS NOT NULL AND permit_waits = 0
+    AND proposal_id > :after_id
+ORDER BY proposal_id LIMIT :limit;
+
+-- unchecked --
+-- What Sentinel has not answered yet; oldest first.
+SELECT * FROM proposals
+WHERE state = 'pending' AND verdict IS NULL
+ORDER BY created_at_ms, proposal_id LIMIT :limit;
+
+-- in_flight --
+-- What a tool is at work on, a page at a time.
+SELECT * FROM proposals
+WHERE state = 'executing' AND outcome = 'running' AND proposal_id > :after_id
+ORDER BY proposal_id LIMIT :limit;
+
+-- with_kept_stop --
+-- What keeps a stop that could not be carried out yet.
+SELECT * FROM proposals
+WHERE state = 'executing' AND kept_stop IS NOT NULL
+ORDER BY proposal_id LIMIT :limit;
+
+-- checked_under_other --
+-- Open ones last checked under another policy: two ranges, since "not equal" finds no index.
+SELECT * FROM proposals
+WHERE state IN ('pending', 'sentinel_approved', 'executing')
+    AND checked_policy_digest < :policy_digest
+UNION ALL
+SELECT * FROM proposals
+WHERE state IN ('pending', 'sentinel_approved', 'executing')
+    AND checked_policy_digest > :policy_digest
+LIMIT :limit;
+
+-- reasons_due --
+-- Ends whose wait for a reason by reply has passed.
+SELECT * FROM proposals
+WHERE reason_due_ms IS NOT NULL AND state IN ('completed', 'rolled_back', 'rejected')
+    AND reason_due_ms <= :now_ms
+ORDER BY reason_due_ms, proposal_id LIMIT :limit;
+
+-- to_remind --
+-- What waits for people, is past three quarters of its time, not expired and not yet reminded.
+SELECT * FROM proposals
+WHERE state = 'sentinel_approved' AND opener IS NULL AND reminded_at_ms IS NULL
+    AND (deadline_ms - (deadline_ms - created_at_ms) / 4) <= :now_ms AND deadline_ms > :now_ms
+ORDER BY (deadline_ms - (deadline_ms - created_at_ms) / 4), proposal_id LIMIT :limit;
+
+-- with_attention --
+-- What a person must look at, ended or not; oldest first.
+SELECT * FROM proposals
+WHERE attention IS NOT NULL
+ORDER BY created_at_ms, proposal_id LIMIT :limit;
+
+-- bind_evidence --
+-- Note that a proposal names a packet.
+INSERT INTO bindings (evidence_id, proposal_id) VALUES (:evidence_id, :proposal_id)
+ON CONFLICT DO NOTHING;
+
+-- bound_to --
+-- Open proposals that name a packet; CROSS JOIN keeps the order of the two loops.
+SELECT proposals.* FROM bindings CROSS JOIN proposals
+    ON proposals.proposal_id = bindings.proposal_id
+WHERE bindings.evidence_id = :evidence_id
+    AND proposals.state IN ('pending', 'sentinel_approved', 'executing')
+ORDER BY bindings.proposal_id LIMIT :limit;
+
+-- reviews_of --
+-- All reviews of a proposal in the order in which they came.
+SELECT * FROM reviews WHERE proposal_id = :proposal_id ORDER BY number;
+
+-- add_review --
+-- One review more.
+INSERT INTO reviews (
+    proposal_id, person, decision, reason, at_ms, surface, event_id, found_late, void_why
+) VALUES (
+    :proposal_id, :person, :decision, :reason, :at_ms, :surface, :event_id, :found_late, :void_why
+);
+
+-- void_reviews --
+-- One person's approvals of a proposal become void, everyone's where no person is named.
+UPDATE reviews SET void_why = :why
+WHERE proposal_id = :proposal_id AND decision = 'approve' AND void_why IS NULL
+    AND (:person IS NULL OR person = :person);
+
+-- give_reason --
+-- The words that follow a person's latest stop.
+UPDATE reviews SET reason = :reason
+WHERE number = (
+    SELECT number FROM reviews
+    WHERE proposal_id = :proposal_id AND person = :person AND decision IN ('reject', 'roll_back')
+    ORDER BY number DESC LIMIT 1
+);
+
+-- audit_head --
+-- Place and hash of the last entry.
+SELECT seq, entry_hash FROM audit ORDER BY seq DESC LIMIT 1;
+
+-- append_audit --
+-- One entry behind the head.
+INSERT INTO audit (
+    seq, at, proposal_id, kind, source, target, actor_kind, actor, surface, event_id, digest,
+    policy_digest, reason, details, prev_hash, entry_hash
+) VALUES (
+    :seq, :at, :proposal_id, :kind, :source, :target, :actor_kind, :actor, :surface, :event_id,
+    :digest, :policy_digest, :reason, :details, :prev_hash, :entry_hash
+);
+
+-- audit_of --
+-- The trail of one proposal.
+SELECT * FROM audit WHERE proposal_id = :proposal_id ORDER BY seq;
+
+-- exported --
+-- The chain from a place on, as it is stored.
+SELECT * FROM audit WHERE seq > :after_seq ORDER BY seq LIMIT :limit;
+
+-- want_card --
+-- A surface must show at least this version; a card that was stale already keeps its turn.
+INSERT INTO cards (
+    proposal_id, surface, wanted_version, shown_version, message_ids, delivered, shows_all,
+    attempts, retry_at_ms, why, claim, extra, wish
+) VALUES (
+    :proposal_id, :surface, :version, 0, '[]', 0, 1, 0, 0, '', '', '{}', (
+        SELECT coalesce(max(wish), 0) + 1 FROM cards
+        WHERE surface = :surface AND shown_version < wanted_version
+    )
+)
+ON CONFLICT (proposal_id, surface) DO UPDATE SET
+    wish = CASE WHEN shown_version < wanted_version THEN wish ELSE excluded.wish END,
+    wanted_version = excluded.wanted_version
+WHERE excluded.wanted_version > wanted_version;
+
+-- put_card --
+-- What became of a card; a version that was wanted in the meantime stays wanted.
+INSERT INTO cards (
+    proposal_id, surface, wanted_version, shown_version, message_ids, delivered, shows_all,
+    attempts, retry_at_ms, why, posted_at_ms, claim, extra, wish
+) VALUES (
+    :proposal_id, :surface, :wanted_version, :shown_version, :message_ids, :delivered, :shows_all,
+    :attempts, :retry_at_ms, :why, :posted_at_ms, :claim, :extra, (
+        SELECT coalesce(max(wish), 0) + 1 FROM cards
+        WHERE surface = :surface AND shown_version < wanted_version
+    )
+)
+ON CONFLICT (proposal_id, surface) DO UPDATE SET
+    wish = CASE WHEN shown_version < wanted_version THEN wish ELSE excluded.wish END,
+    wanted_version = max(wanted_version, excluded.wanted_version),
+    shown_version = excluded.shown_version, message_ids = excluded.message_ids,
+    delivered = excluded.delivered, shows_all = excluded.shows_all,
+    attempts = excluded.attempts, retry_at_ms = excluded.retry_at_ms, why = excluded.why,
+    posted_at_ms = excluded.posted_at_ms, claim = excluded.claim, extra = excluded.extra;
+
+-- put_card_message --
+-- A card stands in this message.
+INSERT INTO card_messages (surface, message_id, proposal_id)
+VALUES (:surface, :message_id, :proposal_id)
+ON CONFLICT (surface, message_id) DO UPDATE SET proposal_id = excluded.proposal_id;
+
+-- card --
+-- The card of a proposal on one surface.
+SELECT * FROM cards WHERE proposal_id = :proposal_id AND surface = :surface;
+
+-- cards_of --
+-- The cards of a proposal on all surfaces.
+SELECT * FROM cards WHERE proposal_id = :proposal_id ORDER BY surface;
+
+-- stale_cards --
+-- Cards of a surface to post or edit now, oldest wish first.
+SELECT * FROM cards
+WHERE surface = :surface AND shown_version < wanted_version AND retry_at_ms <= :now_ms
+ORDER BY wish LIMIT :limit;
+
+-- find_card --
+-- The card that stands, or stood, in a message.
+SELECT cards.* FROM card_messages CROSS JOIN cards
+    ON cards.proposal_id = card_messages.proposal_id AND cards.surface = card_messages.surface
+WHERE card_messages.surface = :surface AND card_messages.message_id = :message_id;
+
+-- open_cards --
+-- A surface's cards of open proposals, a page at a time; CROSS JOIN keeps the past out of the loop.
+SELECT cards.* FROM proposals CROSS JOIN cards
+    ON cards.proposal_id = proposals.proposal_id AND cards.surface = :surface
+WHERE proposals.state IN ('pending', 'sentinel_approved', 'executing')
+    AND proposals.proposal_id > :after_id
+ORDER BY proposals.proposal_id LIMIT :limit;
+
+-- add_message --
+-- Keep a message until it is delivered; the same key again adds nothing.
+INSERT INTO outbox (
+    key, surface, recipient, kind, body, created_at_ms, proposal_id, not_before_ms, attempts
+) VALUES (
+    :key, :surface, :recipient, :kind, :body, :created_at_ms, :proposal_id, :not_before_ms,
+    :attempts
+)
+ON CONFLICT (key) DO NOTHING;
+
+-- waiting_messages --
+-- Undelivered messages of a surface that are due, oldest first.
+SELECT * FROM outbox
+WHERE surface = :surface AND delivered_at_ms IS NULL AND not_before_ms <= :now_ms
+ORDER BY number LIMIT :limit;
+
+-- message_delivered --
+-- A message has arrived.
+UPDATE outbox SET delivered_at_ms = :at_ms WHERE key = :key AND delivered_at_ms IS NULL;
+
+-- message_failed --
+-- A message did not arrive; when it is tried again.
+UPDATE outbox SET attempts = attempts + 1, not_before_ms = :retry_at_ms, why = :why
+WHERE key = :key;
+
+-- evidence --
+-- The packet with this id.
+SELECT * FROM evidence WHERE evidence_id = :evidence_id;
+
+-- put_evidence --
+-- A packet; the latest under an id counts.
+INSERT INTO evidence (evidence_id, source, observed_at_ms, recorded_at_ms, payload)
+VALUES (:evidence_id, :source, :observed_at_ms, :recorded_at_ms, :payload)
+ON CONFLICT (evidence_id) DO UPDATE SET
+    source = excluded.source, observed_at_ms = excluded.observed_at_ms,
+    recorded_at_ms = excluded.recorded_at_ms, payload = excluded.payload;
+
+-- add_spending --
+-- One amount of a new proposal.
+INSERT INTO spending (actor, proposal_id, currency, amount, at_ms)
+VALUES (:actor, :proposal_id, :currency, :amount, :at_ms);
+
+-- spent --
+-- Amounts that the proposer's open and completed proposals hold since then, one left out.
+SELECT spending.currency, spending.amount FROM spending CROSS JOIN proposals
+    ON proposals.proposal_id = spending.proposal_id
+WHERE spending.actor = :actor AND spending.at_ms >= :since_ms
+    AND spending.proposal_id <> :but_id
+    AND proposals.state IN ('pending', 'sentinel_approved', 'executing', 'completed');
+
+-- add_use --
+-- One accepted evaluation.
+INSERT INTO uses (actor, tool, at_ms) VALUES (:actor, :tool, :at_ms);
+
+-- uses_since --
+-- The times of accepted evaluations after a moment.
+SELECT at_ms FROM uses
+WHERE actor = :actor AND tool = :tool AND at_ms > :after_ms ORDER BY at_ms;
+
+-- forget_uses --
+-- A few of those that no rate can ask for any more.
+DELETE FROM uses WHERE number IN (
+    SELECT number FROM uses WHERE at_ms < :before_ms ORDER BY at_ms LIMIT 8
+);
+
+-- add_permit --
+-- An issued permit.
+INSERT INTO permits (
+    permit_id, proposal_id, verb, attempt, token, expires_at_ms, consumed_at_ms
+) VALUES (
+    :permit_id, :proposal_id, :verb, :attempt, :token, :expires_at_ms, :consumed_at_ms
+);
+
+-- permit --
+-- The permit with this id.
+SELECT * FROM permits WHERE permit_id = :permit_id;
+
+-- permit_of --
+-- The latest permit of one verb and attempt of a proposal.
+SELECT * FROM permits
+WHERE proposal_id = :proposal_id AND verb = :verb AND attempt = :attempt
+ORDER BY number DESC LIMIT 1;
+
+-- consume_permit --
+-- Use a permit up, once.
+UPDATE permits SET consumed_at_ms = :at_ms
+WHERE permit_id = :permit_id AND consumed_at_ms IS NULL;
+
+-- put_task --
+-- Where a task stands.
+INSERT INTO tasks (task_id, state, proposal_id, reason, explanation, updated_at_ms)
+VALUES (:task_id, :state, :proposal_id, :reason, :explanation, :at_ms)
+ON CONFLICT (task_id) DO UPDATE SET
+    state = excluded.state, proposal_id = excluded.proposal_id, reason = excluded.reason,
+    explanation = excluded.explanation, updated_at_ms = excluded.updated_at_ms;
+
+-- task --
+-- One task.
+SELECT * FROM tasks WHERE task_id = :task_id;
+
+-- tasks --
+-- Tasks, a page at a time.
+SELECT * FROM tasks WHERE task_id > :after_id ORDER BY task_id LIMIT :limit;
+
+-- flag --
+-- The value of a flag.
+SELECT value FROM flags WHERE name = :name;
+
+-- put_flag --
+-- A flag is set.
+INSERT INTO flags (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- remember_event --
+-- An event that was not there, or is so old that it counts as new.
+INSERT INTO events (surface, event_id, at_ms) VALUES (:surface, :event_id, :at_ms)
+ON CONFLICT (surface, event_id) DO UPDATE SET at_ms = excluded.at_ms WHERE at_ms <= :before_ms;
+
+-- forget_events --
+-- A few of those that count as new by now.
+DELETE FROM events WHERE number IN (
+    SELECT number FROM events WHERE at_ms <= :before_ms ORDER BY at_ms LIMIT 8
+);

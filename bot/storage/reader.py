@@ -1,0 +1,50 @@
+"""Reading connections: each view sees one snapshot and never waits for the writer."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import cycle
+from typing import TypeVar
+
+from bot.storage.connection import Connection
+from bot.storage.queries import QUERIES
+from bot.storage.transaction import SqliteTransaction
+from lifecycle.ports import StoreUnavailable, Transaction
+
+T = TypeVar("T")
+
+
+class Readers:
+    """Connections that take turns."""
+
+    def __init__(self, connections: Sequence[Connection]) -> None:
+        """Take open connections that cannot write."""
+        self._connections = tuple(connections)
+        self._turns = cycle(self._connections)
+
+    async def read(self, view: Callable[[Transaction], T]) -> T:
+        """Run `view` on a snapshot, in one hop. Raises StoreUnavailable where SQLite fails."""
+        try:
+            return await next(self._turns).run(partial(_on_snapshot, view))
+        except sqlite3.Error as error:
+            raise StoreUnavailable(f"The database cannot be read: {error}.") from error
+        except ValueError as error:
+            if any(connection.is_open for connection in self._connections):
+                raise
+            raise StoreUnavailable("The store is closed.") from error
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for connection in self._connections:
+            await connection.close()
+
+
+def _on_snapshot(view: Callable[[Transaction], T], plain: sqlite3.Connection) -> T:
+    plain.execute(QUERIES["begin_reading"])
+    try:
+        return view(SqliteTransaction(plain))
+    finally:
+        if plain.in_transaction:
+            plain.execute(QUERIES["roll_back"])

@@ -1,0 +1,196 @@
+"""The small records as rows and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bot.storage.json_text import dump, load
+from bot.storage.rows import Row
+from lifecycle.audit import AuditEntry, AuditEvent
+from lifecycle.canonical import canonical_bytes
+from lifecycle.proposal import ActorKind, Identity
+from lifecycle.records import Card, EvidencePacket, Message, PermitRecord, Task
+from lifecycle.review import Decision, Review
+
+_AUDIT_COLUMNS = (
+    "seq",
+    "at",
+    "proposal_id",
+    "kind",
+    "source",
+    "target",
+    "surface",
+    "event_id",
+    "digest",
+    "policy_digest",
+    "reason",
+    "prev_hash",
+    "entry_hash",
+)
+_EXPORTED_AS = {"source": "from", "target": "to"}
+
+
+def review_row(review: Review) -> dict[str, Any]:
+    """Return the columns of a review."""
+    return {name: getattr(review, name) for name in Review.__slots__}
+
+
+def review_of(row: Row) -> Review:
+    """Return the review in a row."""
+    values = {name: row[name] for name in Review.__slots__}
+    values["decision"] = Decision(row["decision"])
+    values["found_late"] = bool(row["found_late"])
+    return Review(**values)
+
+
+def card_row(card: Card) -> dict[str, Any]:
+    """Return the columns of a card."""
+    return {
+        "proposal_id": card.proposal_id,
+        "surface": card.surface,
+        "wanted_version": card.wanted_version,
+        "shown_version": card.shown_version,
+        "message_ids": dump(card.message_ids),
+        "delivered": card.delivered,
+        "shows_all": card.full,
+        "attempts": card.attempts,
+        "retry_at_ms": card.retry_at_ms,
+        "why": card.why,
+        "posted_at_ms": card.posted_at_ms,
+        "claim": card.claim,
+        "extra": dump(card.extra),
+    }
+
+
+def card_of(row: Row) -> Card:
+    """Return the card in a row."""
+    return Card(
+        proposal_id=row["proposal_id"],
+        surface=row["surface"],
+        wanted_version=row["wanted_version"],
+        shown_version=row["shown_version"],
+        message_ids=tuple(load(row["message_ids"])),
+        delivered=bool(row["delivered"]),
+        full=bool(row["shows_all"]),
+        attempts=row["attempts"],
+        retry_at_ms=row["retry_at_ms"],
+        why=row["why"],
+        posted_at_ms=row["posted_at_ms"],
+        claim=row["claim"],
+        extra=load(row["extra"]),
+    )
+
+
+def message_row(message: Message) -> dict[str, Any]:
+    """Return the columns of a message."""
+    row = {name: getattr(message, name) for name in Message.__slots__}
+    row["body"] = dump(message.body)
+    return row
+
+
+def message_of(row: Row) -> Message:
+    """Return the message in a row."""
+    values = {name: row[name] for name in Message.__slots__}
+    values["body"] = load(row["body"])
+    return Message(**values)
+
+
+def packet_row(packet: EvidencePacket) -> dict[str, Any]:
+    """Return the columns of an evidence packet."""
+    row = {name: getattr(packet, name) for name in EvidencePacket.__slots__}
+    row["payload"] = dump(packet.payload)
+    return row
+
+
+def packet_of(row: Row) -> EvidencePacket:
+    """Return the evidence packet in a row."""
+    values = {name: row[name] for name in EvidencePacket.__slots__}
+    values["payload"] = load(row["payload"])
+    return EvidencePacket(**values)
+
+
+def permit_row(permit: PermitRecord) -> dict[str, Any]:
+    """Return the columns of a permit."""
+    return {name: getattr(permit, name) for name in PermitRecord.__slots__}
+
+
+def permit_of(row: Row) -> PermitRecord:
+    """Return the permit in a row."""
+    return PermitRecord(**{name: row[name] for name in PermitRecord.__slots__})
+
+
+def task_of(row: Row) -> Task:
+    """Return the task in a row."""
+    return Task(**{name: row[name] for name in Task.__slots__})
+
+
+def audit_row(entry: AuditEntry) -> dict[str, Any]:
+    """Return the columns of an audit entry; its details in canonical form."""
+    event = entry.event
+    actor = event.actor
+    return {
+        "seq": entry.seq,
+        "at": event.at,
+        "proposal_id": event.proposal_id,
+        "kind": event.kind,
+        "source": event.source,
+        "target": event.target,
+        "actor_kind": actor.kind if actor else None,
+        "actor": actor.id if actor else None,
+        "surface": event.surface,
+        "event_id": event.event_id,
+        "digest": event.digest,
+        "policy_digest": event.policy_digest,
+        "reason": event.reason,
+        "details": canonical_bytes(dict(event.details)).decode(),
+        "prev_hash": entry.prev_hash,
+        "entry_hash": entry.entry_hash,
+    }
+
+
+def entry_of(row: Row) -> AuditEntry:
+    """Return the audit entry in a row."""
+    kind = row["actor_kind"]
+    event = AuditEvent(
+        at=row["at"],
+        kind=row["kind"],
+        actor=Identity(ActorKind(kind), row["actor"]) if kind is not None else None,
+        proposal_id=row["proposal_id"],
+        source=row["source"],
+        target=row["target"],
+        surface=row["surface"],
+        event_id=row["event_id"],
+        digest=row["digest"],
+        policy_digest=row["policy_digest"],
+        reason=row["reason"],
+        details=load(row["details"]),
+    )
+    return AuditEntry(row["seq"], event, row["prev_hash"], row["entry_hash"])
+
+
+def exported_of(row: Row) -> dict[str, Any]:
+    """Return a stored entry in its exported form, changing nothing that somebody else changed.
+
+    Details that are no longer the canonical bytes which were written appear as bare text, and
+    bytes in place of text as hex, so that their hash cannot fit.
+    """
+    entry = {_EXPORTED_AS.get(name, name): _as_json(row[name]) for name in _AUDIT_COLUMNS}
+    kind, actor = _as_json(row["actor_kind"]), _as_json(row["actor"])
+    nobody = kind is None and actor is None
+    return entry | {
+        "actor": None if nobody else {"kind": kind, "id": actor},
+        "details": _details(row["details"]),
+    }
+
+
+def _as_json(value: Any) -> Any:
+    return {"hex": value.hex()} if isinstance(value, bytes) else value
+
+
+def _details(text: Any) -> Any:
+    try:
+        value = load(text)
+        untouched = canonical_bytes(value).decode() == text
+    except (ValueError, TypeError, AttributeError):
+        untouched = False
+    return value if untouched else _as_json(text)

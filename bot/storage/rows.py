@@ -1,0 +1,194 @@
+"""A proposal as a row and back. A column is the truth for what it holds; `rest` is for the rest."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, asdict, fields
+from functools import lru_cache
+from typing import Any, Final
+
+from bot.storage.json_text import dump, load
+from lifecycle.policy import Level
+from lifecycle.ports import StoreUnavailable
+from lifecycle.proposal import (
+    ActorKind,
+    Attention,
+    Cause,
+    Execution,
+    Identity,
+    KeptStop,
+    Outcome,
+    Proposal,
+    Verb,
+)
+from lifecycle.state import State
+from lifecycle.tier import Puller, Tier
+from lifecycle.verdict import Finding, RuleResult, Verdict
+
+#: Fields that stand in a column of their own name, as they are.
+_AS_THEY_ARE: Final = (
+    "proposal_id",
+    "version",
+    "state",
+    "tier",
+    "tool_tier",
+    "tool",
+    "digest",
+    "content_digest",
+    "likeness_digest",
+    "policy_digest",
+    "document",
+    "r3_document",
+    "r3_s256",
+    "surface",
+    "created_at_ms",
+    "deadline_ms",
+    "reason",
+    "explanation",
+    "decided_at_ms",
+    "permit_waits",
+    "attention",
+    "reminded_at_ms",
+    "reason_due_ms",
+    "retry_at_ms",
+    "checked_policy_digest",
+)
+#: Fields that stand in columns in another form.
+_TRANSLATED: Final = frozenset(
+    {"actor", "verdict", "decided_by", "opener", "execution", "kept_stop"}
+)
+#: A row of SQLite, or its columns in a dictionary.
+Row = sqlite3.Row | Mapping[str, Any]
+
+_EXECUTION_COLUMNS: Final = frozenset({"verb", "attempt", "outcome", "window_closes_at_ms"})
+
+
+def _defaults(kind: Any, elsewhere: frozenset[str]) -> tuple[tuple[str, Any], ...]:
+    return tuple((f.name, _default(f)) for f in fields(kind) if f.name not in elsewhere)
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
+
+
+#: All other fields with their defaults, those that the law may gain later included.
+_REST: Final = _defaults(Proposal, frozenset(_AS_THEY_ARE) | _TRANSLATED)
+_EXECUTION_REST: Final = _defaults(Execution, _EXECUTION_COLUMNS)
+
+
+def row_of(proposal: Proposal) -> dict[str, Any]:
+    """Return the columns of a proposal by name."""
+    row = {name: getattr(proposal, name) for name in _AS_THEY_ARE}
+    row["actor_kind"], row["actor"] = proposal.actor.kind, proposal.actor.id
+    row["decided_by_kind"], row["decided_by"] = _pair(proposal.decided_by)
+    row["opener_kind"], row["opener"] = _pair(proposal.opener)
+    row["verdict"] = _verdict_text(proposal.verdict) if proposal.verdict else None
+    row["kept_stop"] = dump(asdict(proposal.kept_stop)) if proposal.kept_stop else None
+    rest = {n: v for n, d in _REST if (v := getattr(proposal, n)) != d}
+    execution = proposal.execution
+    for name in _EXECUTION_COLUMNS:
+        row[name] = getattr(execution, name) if execution else None
+    if execution is not None:
+        rest["execution"] = _rest_of_execution(execution)
+    row["rest"] = dump(rest)
+    return row
+
+
+def proposal_of(row: Row) -> Proposal:
+    """Return the proposal that a row holds.
+
+    Raises StoreUnavailable where the row holds what no proposal can be.
+    """
+    try:
+        return _proposal_of(row)
+    except (ValueError, TypeError, KeyError) as error:
+        words = f"The row of {row['proposal_id']} in the database cannot be read: {error}"
+        raise StoreUnavailable(words) from error
+
+
+def _proposal_of(row: Row) -> Proposal:
+    values = {name: row[name] for name in _AS_THEY_ARE}
+    values |= load(row["rest"])
+    attention, kept_stop, puller = row["attention"], row["kept_stop"], values.get("opener_puller")
+    values |= {
+        "state": State(row["state"]),
+        "tier": Tier(row["tier"]),
+        "tool_tier": Tier(row["tool_tier"]),
+        "actor": Identity(ActorKind(row["actor_kind"]), row["actor"]),
+        "verdict": _verdict_of(row["verdict"]) if row["verdict"] is not None else None,
+        "decided_by": _identity(row["decided_by_kind"], row["decided_by"]),
+        "opener": _identity(row["opener_kind"], row["opener"]),
+        "opener_puller": Puller(puller) if puller is not None else None,
+        "permit_waits": bool(row["permit_waits"]),
+        "attention": Attention(attention) if attention is not None else None,
+        "kept_stop": KeptStop(**load(kept_stop)) if kept_stop is not None else None,
+        "execution": _execution_of(row, values.get("execution", {})),
+    }
+    return Proposal(**values)
+
+
+def _pair(identity: Identity | None) -> tuple[str | None, str | None]:
+    return (identity.kind, identity.id) if identity else (None, None)
+
+
+def _identity(kind: str | None, name: str | None) -> Identity | None:
+    if kind is None and name is None:
+        return None
+    return Identity(ActorKind(kind or ""), name or "")
+
+
+def _rest_of_execution(execution: Execution) -> dict[str, Any]:
+    rest = {n: v for n, d in _EXECUTION_REST if (v := getattr(execution, n)) != d}
+    if execution.cause is not None:
+        cause = execution.cause
+        rest["cause"] = {**asdict(cause), "by": cause.by.as_json()}
+    return rest
+
+
+def _execution_of(row: Row, rest: Mapping[str, Any]) -> Execution | None:
+    if row["verb"] is None:
+        return None
+    values = dict(rest)
+    if "still_stands" in values:
+        values["still_stands"] = tuple(values["still_stands"])
+    if "cause" in values:
+        values["cause"] = _cause_of(values["cause"])
+    return Execution(
+        verb=Verb(row["verb"]),
+        attempt=row["attempt"],
+        outcome=Outcome(row["outcome"]),
+        window_closes_at_ms=row["window_closes_at_ms"],
+        **values,
+    )
+
+
+def _cause_of(value: Mapping[str, Any]) -> Cause:
+    by = Identity(ActorKind(value["by"]["kind"]), value["by"]["id"])
+    return Cause(by, Puller(value["puller"]), value["reason"], value["words"])
+
+
+def _verdict_text(verdict: Verdict) -> str:
+    """Write a verdict exactly; its wire form fills in levels and sorts, which this does not."""
+    results = [
+        [r.rule, r.level, [[f.code, f.path, f.words, f.level] for f in r.findings]]
+        for r in verdict.results
+    ]
+    return dump(
+        {"at_ms": verdict.at_ms, "policy_digest": verdict.policy_digest, "results": results}
+    )
+
+
+@lru_cache(maxsize=1024)
+def _verdict_of(text: str) -> Verdict:
+    """Read a verdict; it is frozen and read at every move, so that one reading serves them all."""
+    value = load(text)
+    results = tuple(
+        RuleResult(rule, Level(level), tuple(_finding(*finding) for finding in findings))
+        for rule, level, findings in value["results"]
+    )
+    return Verdict(results, value["at_ms"], value["policy_digest"])
+
+
+def _finding(code: str, path: str, words: str, level: str | None) -> Finding:
+    return Finding(code, path, words, Level(level) if level is not None else None)

@@ -1,0 +1,120 @@
+"""The default store: SQLite in WAL mode, one writer, reading connections beside it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Final, TypeVar
+
+from bot.storage.connection import CannotOpen, Connection, connect
+from bot.storage.lock import FileLock
+from bot.storage.migrations import check_schema, migrate
+from bot.storage.reader import Readers
+from bot.storage.writer import Writer
+from lifecycle.ports import StoreUnavailable, Transaction
+
+T = TypeVar("T")
+
+_READING_CONNECTIONS: Final = 2
+
+
+class SqliteStore:
+    """Implements the port ProposalStore (design section 11)."""
+
+    def __init__(self, readers: Readers, writer: Writer | None, closing: AsyncExitStack) -> None:
+        """Take what `open` has opened; `writer` is None where only reading is allowed."""
+        self._readers = readers
+        self._writer = writer
+        self._closing = closing
+
+    @classmethod
+    async def open(cls, path: Path, *, beside: bool = False) -> SqliteStore:
+        """Open `path` for writing: take the lock, check the mode, bring the tables up to date.
+
+        With `beside` no lock is taken and nothing is migrated: a command line may write a flag
+        while a bot runs. Raises CannotOpen (AlreadyRunning where another process has the lock).
+        """
+        async with AsyncExitStack() as opened:
+            if beside:
+                _must_exist(path)
+            else:
+                opened.callback(_locked(path).release)
+            connection = await _prepared(path, opened, beside=beside)
+            readers = await _readers(path, opened)
+            writer = Writer(connection)
+            opened.push_async_callback(writer.close)
+            return cls(readers, writer, opened.pop_all())
+
+    @classmethod
+    async def open_reader(cls, path: Path) -> SqliteStore:
+        """Open `path` only to read, beside a running bot or without one. Raises CannotOpen."""
+        _must_exist(path)
+        async with AsyncExitStack() as opened:
+            readers = await _readers(path, opened, check=True)
+            return cls(readers, None, opened.pop_all())
+
+    async def write(self, unit: Callable[[Transaction], T]) -> T:
+        """Run `unit` in a transaction and return its value once that is durable.
+
+        Raises what the unit raises, after undoing it alone; StoreUnavailable where SQLite failed
+        and nothing of the unit has happened. A caller that is cancelled leaves the unit whole or
+        undone, never half.
+        """
+        if self._writer is None:
+            raise StoreUnavailable("The store was opened only to read.")
+        return await self._writer.write(unit)
+
+    async def read(self, view: Callable[[Transaction], T]) -> T:
+        """Run `view` on a consistent snapshot; it cannot write."""
+        return await self._readers.read(view)
+
+    async def close(self) -> None:
+        """Finish what was accepted, close the connections and let go of the lock."""
+        await self._closing.aclose()
+
+
+def _locked(path: Path) -> FileLock:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        words = f"The folder {path.parent} cannot be made: {error.strerror}."
+        raise CannotOpen(words) from error
+    lock = FileLock(path)
+    lock.take()
+    return lock
+
+
+async def _prepared(path: Path, opened: AsyncExitStack, *, beside: bool) -> Connection:
+    connection = await connect(path, writing=True)
+    opened.push_async_callback(connection.close)
+    prepare = check_schema if beside else migrate
+    await _prepare(connection, prepare, path)
+    return connection
+
+
+async def _readers(path: Path, opened: AsyncExitStack, *, check: bool = False) -> Readers:
+    connections = []
+    for _ in range(_READING_CONNECTIONS):
+        connection = await connect(path, writing=False)
+        opened.push_async_callback(connection.close)
+        connections.append(connection)
+    if check:
+        await _prepare(connections[0], check_schema, path)
+    return Readers(connections)
+
+
+async def _prepare(
+    connection: Connection, prepare: Callable[[sqlite3.Connection, Path], None], path: Path
+) -> None:
+    try:
+        await connection.run(lambda plain: prepare(plain, path))
+    except sqlite3.Error as error:
+        words = f"The database {path} cannot be used: {error}. Its folder must allow new files."
+        raise CannotOpen(words) from error
+
+
+def _must_exist(path: Path) -> None:
+    if not path.exists():
+        raise CannotOpen(f"There is no database {path} yet; `signoff run` makes it.")
