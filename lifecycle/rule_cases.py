@@ -53,11 +53,6 @@ def options_of(rule: type[Rule], settings: Any) -> Any:
     return rule.Options.model_validate_json(orjson.dumps(settings))
 
 
-def case_holds(rule: type[Rule], case: RuleCase) -> bool:
-    """Run one case: it holds where the rule says exactly what the case expects."""
-    return case.code in outcome_of(rule, case)
-
-
 def outcome_of(rule: type[Rule], case: RuleCase) -> set[str | None]:
     """Return the codes of what the rule finds in the case; {None} where its law holds."""
     document, facts = world_of(case)

@@ -89,10 +89,11 @@ class Rule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoadedRule:
-    """A rule with its settings, and how hard its findings count."""
+    """A rule with its settings as read, and how hard its findings count."""
 
     rule: Rule
     level: Level
+    options: Any = None
 
     @property
     def id(self) -> str:

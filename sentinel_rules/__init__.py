@@ -1,0 +1,23 @@
+"""The business rules: one file a rule, law, documentation and proof together."""
+
+from __future__ import annotations
+
+from sentinel_rules.loading import (
+    RuleLoadError,
+    RuleProblem,
+    load_rules,
+    page_of,
+    rule_index,
+    rules_fingerprint,
+    tools_named,
+)
+
+__all__ = [
+    "RuleLoadError",
+    "RuleProblem",
+    "load_rules",
+    "page_of",
+    "rule_index",
+    "rules_fingerprint",
+    "tools_named",
+]

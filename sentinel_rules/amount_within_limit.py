@@ -1,0 +1,203 @@
+"""Money moves only in amounts that are unmistakable, positive and within their limits.
+
+What it checks:
+    Every `amount` (a string of ASCII digits: no sign, no leading zero, no point or exactly the
+    currency's decimals) and every `amount_minor` (an integer) at any depth, with the `currency` of
+    the same object or the nearest one around it. Each must be positive, have a limit, and be within
+    it alone and summed with its list; all together, with what the agent's other open and completed
+    proposals of the last 24 hours hold, must be within the limit of the day. A `transact` without
+    an amount, and numbers in a list named `items` or `amounts` that are not called an amount, are
+    missing amounts.
+
+Why:
+    `1.000,50`, `1e5` and 0.1 are read differently by the card, the rule and whoever pays; a
+    negative item hides a large one; ten small payments are one large payment.
+
+Settings:
+    per_action: {USD: "10000.00"}      the most of one action, by currency, in quotes.
+    per_agent_day: {USD: "25000.00"}   the most of one agent in 24 hours. A currency that is absent
+        from either has no limit to be within, so nothing of it passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Annotated, Any, ClassVar, Final, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from lifecycle.amounts import (
+    AMBIGUOUS,
+    MISSING,
+    NOT_POSITIVE,
+    Amount,
+    AmountsRead,
+    is_currency,
+    read_amounts,
+    value_of,
+)
+from lifecycle.document import ProposalDocument
+from lifecycle.paths import Parts, dotted
+from lifecycle.policy import ActionType
+from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
+from lifecycle.verdict import Finding
+
+_WORDS: Final = {
+    AMBIGUOUS: (
+        "This amount can be read in more than one way: write a string of digits with no point or "
+        'exactly the currency\'s decimals, like "120.00", once.'
+    ),
+    NOT_POSITIVE: "An amount is above zero: write it without a sign.",
+    MISSING: "There is no amount here: write `amount` and `currency`.",
+}
+_PARAMETERS: Final[Parts] = ("parameters",)
+
+
+def _as_text(value: Any) -> Any:
+    """Take a whole number as well; a number with a point is not what was written any more."""
+    if isinstance(value, float):
+        raise ValueError(f"write {value} in quotes, with the decimals of its currency")
+    return str(value) if type(value) is int else value
+
+
+def _currency(value: str) -> str:
+    if not is_currency(value):
+        raise ValueError(f"{value!r} is no currency: write three capital letters, like USD")
+    return value
+
+
+Limits = dict[Annotated[str, AfterValidator(_currency)], Annotated[str, BeforeValidator(_as_text)]]
+
+
+class AmountWithinLimit:
+    """Every amount is unmistakable, positive and within its limits."""
+
+    id: ClassVar[str] = "amount_within_limit"
+    version: ClassVar[int] = 1
+    summary: ClassVar[str] = "Amounts are unmistakable, positive, and within action and day limits."
+
+    class Options(RuleOptions):
+        """The limits by currency."""
+
+        per_action: Limits = Field(default_factory=dict)
+        per_agent_day: Limits = Field(default_factory=dict)
+
+        @model_validator(mode="after")
+        def _limits_are_amounts(self) -> Self:
+            for limits in (self.per_action, self.per_agent_day):
+                for currency, limit in limits.items():
+                    if value_of(limit, currency) is None:
+                        raise ValueError(
+                            f"{limit!r} is no amount of {currency}: write digits in quotes, like "
+                            '"10000.00"'
+                        )
+            return self
+
+    def __init__(self, options: Options) -> None:
+        self._action = {c: Decimal(limit) for c, limit in options.per_action.items()}
+        self._day = {c: Decimal(limit) for c, limit in options.per_agent_day.items()}
+
+    def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
+        """Say yes: money may be moved by any tool."""
+        return True
+
+    def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
+        """Find every amount that is not one, and every limit that is passed."""
+        read = read_amounts(proposal.parameters)
+        moves_money = ActionType.TRANSACT in (proposal.action_type, facts.tool.action_type)
+        if not (moves_money or read.amounts or read.bare):
+            return said(())
+        found = [*self._each(read), *self._lists(read), *self._day_of(read, facts.spent)]
+        if moves_money and not read.amounts and not read.bare:
+            found.append(_finding(MISSING, _PARAMETERS))
+        return said(found)
+
+    def _each(self, read: AmountsRead) -> Iterator[Finding]:
+        for amount in read.amounts:
+            if amount.flaw:
+                yield _finding(amount.flaw, amount.parts)
+            elif amount.currency not in self._action or amount.currency not in self._day:
+                yield Finding("no_limit_for_currency", dotted(amount.parts), self._no_limit(amount))
+            elif amount.value is not None and amount.value > self._action[amount.currency]:
+                yield self._above(amount.parts, amount.currency, "This amount is")
+        yield from (_finding(MISSING, parts) for parts in read.bare)
+
+    def _lists(self, read: AmountsRead) -> Iterator[Finding]:
+        for parts, totals in read.lists:
+            for currency, total in sorted(totals.items()):
+                if total > self._action.get(currency, total):
+                    yield self._above(parts, currency, f"This list comes to {total}, which is")
+
+    def _above(self, parts: Parts, currency: str, what: str) -> Finding:
+        words = f"{what} above the limit of {self._action[currency]} {currency} for one action."
+        return Finding("action_limit", dotted(parts), words)
+
+    def _day_of(self, read: AmountsRead, spent: Mapping[str, Decimal]) -> Iterator[Finding]:
+        for currency, total in sorted(read.total.items()):
+            before, limit = spent.get(currency, Decimal(0)), self._day.get(currency)
+            if limit is not None and before + total > limit:
+                yield Finding(
+                    "daily_limit",
+                    dotted(_first_in(read, currency)),
+                    f"With {before} {currency} of the last 24 hours this comes to "
+                    f"{before + total}, above the limit of {limit} {currency} a day.",
+                )
+
+    def _no_limit(self, amount: Amount) -> str:
+        limited = ", ".join(sorted(self._action.keys() & self._day.keys())) or "no currency"
+        named = amount.currency or "An amount without a valid currency"
+        return f"{named} has no limit to be within: there are limits for {limited}."
+
+    passes: ClassVar[tuple[RuleCase, ...]] = ()
+    fails: ClassVar[tuple[RuleCase, ...]] = ()
+
+
+def _finding(code: str, parts: Parts) -> Finding:
+    return Finding(code, dotted(parts), _WORDS[code])
+
+
+def _first_in(read: AmountsRead, currency: str) -> Parts:
+    return next((a.parts for a in read.amounts if a.currency == currency), _PARAMETERS)
+
+
+def _case(name: str, parameters: Any, code: str | None = None, spent: str = "0") -> RuleCase:
+    return RuleCase(
+        name,
+        {"action_type": "transact", "parameters": parameters},
+        {"per_action": {"USD": "10000.00"}, "per_agent_day": {"USD": "25000.00"}},
+        {"name": "issue-refund"},
+        {"spent": {"USD": Decimal(spent)}},
+        code,
+    )
+
+
+AmountWithinLimit.passes = (
+    _case("exactly the limit", {"amount": "10000.00", "currency": "USD"}),
+    _case("exactly the limit in cents", {"amount_minor": 1000000, "currency": "USD"}),
+    _case(
+        "a list that comes to the limit",
+        {"currency": "USD", "items": [{"amount": "3333.33"}, {"amount": "6666.67"}]},
+    ),
+    _case("exactly the day's limit", {"amount": "120.00", "currency": "USD"}, spent="24880.00"),
+    RuleCase("no money at all"),
+)
+AmountWithinLimit.fails = (
+    _case("a JSON number", {"amount": 50.5, "currency": "USD"}, AMBIGUOUS),
+    _case("a decimal comma", {"amount": "1.000,50", "currency": "USD"}, AMBIGUOUS),
+    _case("a negative amount", {"amount": "-50000.00", "currency": "USD"}, NOT_POSITIVE),
+    _case("no amount", {"order": "17"}, MISSING),
+    _case("bare numbers", {"items": [20000.0, -15000.0], "currency": "USD"}, MISSING),
+    _case(
+        "a currency without a limit",
+        {"amount": "1.00", "currency": "EUR"},
+        "no_limit_for_currency",
+    ),
+    _case("one cent above", {"amount_minor": 1000001, "currency": "USD"}, "action_limit"),
+    _case(
+        "a list above the limit",
+        {"currency": "USD", "items": [{"amount": "9000.00"}, {"amount": "1000.01"}]},
+        "action_limit",
+    ),
+    _case("a day's worth", {"amount": "120.00", "currency": "USD"}, "daily_limit", "24880.01"),
+)

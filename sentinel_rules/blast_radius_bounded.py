@@ -1,0 +1,234 @@
+"""What an action may reach is bounded, by its envelope and by the tool's own folder.
+
+What it checks:
+    With a risk envelope: every effect of the tool is among `allowed_side_effects` and none among
+    `forbidden_effects`; `max_affected_records` is at most the configured number; the keys of
+    `parameters.updates` are within the constraint `allowed_fields` and outside `forbidden_fields`;
+    any other constraint is one that the tool says it enforces. With or without an envelope: for a
+    tool with a root every path-like value stays below it, without `..`, NUL, escapes, backslashes
+    or a scheme, and so does the place that it really leads to.
+
+Why:
+    A promise that nobody keeps must not look like one, and a path is judged by where it leads, not
+    by how it begins.
+
+Settings:
+    max_affected_records: 100            the most records an envelope may allow, default 0.
+    roots: {delete-data: /srv/work}      the folder that a tool's paths stay below.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Final
+from unicodedata import category, normalize
+
+from pydantic import AfterValidator, Field, NonNegativeInt
+
+from lifecycle.document import ProposalDocument, RiskEnvelope
+from lifecycle.paths import dotted
+from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
+from lifecycle.values import paths_in
+from lifecycle.verdict import Finding
+
+_ALLOWED: Final = "allowed_fields"
+_FORBIDDEN: Final = "forbidden_fields"
+#: Enforced here or, max_rows, by authority.
+_ENFORCED: Final = frozenset({_ALLOWED, _FORBIDDEN, "max_rows"})
+_ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def _folder(root: str) -> str:
+    if not root.startswith("/") or root.startswith("//") or posixpath.normpath(root) != root:
+        raise ValueError(f"{root!r} must be an absolute, plain path, like /srv/work")
+    if root == "/":
+        raise ValueError("the root / holds everything: name a folder")
+    return root
+
+
+class BlastRadiusBounded:
+    """The envelope bounds effects, records and fields; paths stay below the tool's root."""
+
+    id: ClassVar[str] = "blast_radius_bounded"
+    version: ClassVar[int] = 1
+    summary: ClassVar[str] = "Effects, records, fields and paths stay within their bounds."
+
+    class Options(RuleOptions):
+        """The most records, and the folders of tools."""
+
+        max_affected_records: NonNegativeInt = 0
+        roots: dict[str, Annotated[str, AfterValidator(_folder)]] = Field(default_factory=dict)
+
+    def __init__(self, options: Options) -> None:
+        self._most = options.max_affected_records
+        self._roots = dict(options.roots)
+
+    @classmethod
+    def tools_named(cls, options: Options) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """Return where the settings name which tool."""
+        return tuple((("roots", tool), tool) for tool in options.roots)
+
+    def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
+        """Say whether there is anything to hold to: an envelope or a root."""
+        return proposal.risk_envelope is not None or facts.tool.name in self._roots
+
+    def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
+        """Find everything that reaches too far."""
+        found: list[Finding] = []
+        if envelope := proposal.risk_envelope:
+            found += _effects(envelope, facts)
+            found += self._records(envelope)
+            found += _fields(proposal)
+            found += _unenforced(proposal, facts)
+        if root := self._roots.get(facts.tool.name):
+            found += _paths(proposal, root, facts)
+        return said(found)
+
+    def _records(self, envelope: RiskEnvelope) -> Iterator[Finding]:
+        if not 0 <= envelope.max_affected_records <= self._most:
+            words = f"At most {self._most} records may be affected: ask for no more than that."
+            yield Finding("too_many_records", "risk_envelope.max_affected_records", words)
+
+    passes: ClassVar[tuple[RuleCase, ...]] = ()
+    fails: ClassVar[tuple[RuleCase, ...]] = ()
+
+
+def _effects(envelope: RiskEnvelope, facts: Facts) -> Iterator[Finding]:
+    for effect in facts.tool.effects:
+        if effect in envelope.forbidden_effects:
+            words = f"{facts.tool.name} has the effect {effect}, which this envelope forbids."
+            yield Finding("effect_not_allowed", "risk_envelope.forbidden_effects", words)
+        elif effect not in envelope.allowed_side_effects:
+            words = (
+                f"{facts.tool.name} has the effect {effect}, which this envelope does not allow."
+            )
+            yield Finding("effect_not_allowed", "risk_envelope.allowed_side_effects", words)
+
+
+def _fields(proposal: ProposalDocument) -> Iterator[Finding]:
+    constraints = proposal.target.constraints
+    bounded = constraints.get(_ALLOWED) is not None or constraints.get(_FORBIDDEN) is not None
+    updates = proposal.parameters.get("updates")
+    if not bounded or updates is None:
+        return
+    if not isinstance(updates, dict):
+        words = "Write updates as an object: the envelope bounds the fields that it may change."
+        yield Finding("field_not_allowed", "parameters.updates", words)
+        return
+    for name in updates:
+        if not _may_change(name, constraints):
+            path = dotted(("parameters", "updates", name))
+            yield Finding(
+                "field_not_allowed", path, "The constraints do not let this field change."
+            )
+
+
+def _may_change(name: str, constraints: dict[str, Any]) -> bool:
+    allowed, forbidden = constraints.get(_ALLOWED), constraints.get(_FORBIDDEN)
+    if allowed is not None and not (isinstance(allowed, list) and name in allowed):
+        return False
+    return forbidden is None or (isinstance(forbidden, list) and name not in forbidden)
+
+
+def _unenforced(proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
+    for name in proposal.target.constraints:
+        if name not in _ENFORCED and name not in facts.tool.constraints:
+            words = f"{facts.tool.name} does not enforce this constraint: leave it out."
+            yield Finding("constraint_not_enforced", dotted(("target", "constraints", name)), words)
+
+
+def _paths(proposal: ProposalDocument, root: str, facts: Facts) -> Iterator[Finding]:
+    for place in paths_in(proposal.parameters):
+        if not _stays_below(place.value, root, facts):
+            words = f"This path does not stay below {root}: write a plain path below it."
+            yield Finding("path_outside_root", place.path, words)
+
+
+def _stays_below(path: str, root: str, facts: Facts) -> bool:
+    if not _is_plain(path):
+        return False
+    whole = posixpath.normpath(posixpath.join(root, path))
+    if not _is_below(whole, root):
+        return False
+    return _is_below(facts.real_path(whole), facts.real_path(root))
+
+
+def _is_plain(path: str) -> bool:
+    """Say whether everybody who reads this path reads the same one."""
+    shown = normalize("NFKC", path)
+    return not (
+        not shown.strip()
+        or ".." in shown.split("/")
+        or "\\" in shown
+        or shown.startswith(("~", "//"))
+        or _ESCAPE.search(shown)
+        or _SCHEME.match(shown)
+        or shown.count("/") != path.count("/")
+        or any(category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in path)
+    )
+
+
+def _is_below(path: str, root: str) -> bool:
+    return path.startswith(root.rstrip("/") + "/")
+
+
+def _case(title: str, changes: Any, code: str | None = None, /, **tool: Any) -> RuleCase:
+    settings = {"max_affected_records": 100, "roots": {"delete-data": "/srv/work"}}
+    return RuleCase(title, changes, settings, tool, code=code)
+
+
+def _enveloped(constraints: Any = None, **changes: Any) -> dict[str, Any]:
+    envelope = {
+        "allowed_side_effects": ["email"],
+        "forbidden_effects": [],
+        "max_affected_records": 1,
+        "reversible_required": False,
+    }
+    return {
+        "risk_envelope": envelope | changes,
+        "parameters": {"updates": {"email": "pat@partner.example"}},
+        "target": {
+            "resource_type": "mailbox",
+            "resource_id": "outbox",
+            "domain": "shop.example",
+            "constraints": constraints or {},
+        },
+    }
+
+
+def _path(path: str) -> dict[str, Any]:
+    return {"action_type": "delete", "parameters": {"path": path}}
+
+
+BlastRadiusBounded.passes = (
+    _case("no envelope", {}),
+    _case("within the envelope", _enveloped({"allowed_fields": ["email"]})),
+    _case(
+        "a constraint that the tool enforces", _enveloped({"region": "EU"}), constraints=("region",)
+    ),
+    _case("below the root", _path("/srv/work/./old//a.csv"), name="delete-data"),
+    _case("a relative path", _path("old/a.csv"), name="delete-data"),
+    _case("a tool without a root", _path("/etc/passwd"), name="search"),
+)
+BlastRadiusBounded.fails = (
+    _case("an effect not allowed", _enveloped(allowed_side_effects=[]), "effect_not_allowed"),
+    _case("a forbidden effect", _enveloped(forbidden_effects=["email"]), "effect_not_allowed"),
+    _case("too many records", _enveloped(max_affected_records=101), "too_many_records"),
+    _case("a field outside", _enveloped({"allowed_fields": ["phone"]}), "field_not_allowed"),
+    _case("a forbidden field", _enveloped({"forbidden_fields": ["email"]}), "field_not_allowed"),
+    _case("an empty promise", _enveloped({"max_amount": 5}), "constraint_not_enforced"),
+    *(
+        _case(title, _path(path), "path_outside_root", name="delete-data")
+        for title, path in (
+            ("up and away", "/srv/work/../../etc/passwd"),
+            ("a folder with a longer name", "/srv/work-evil/x"),
+            ("an escape", "/srv/work/%2e%2e/x"),
+            ("NUL", "/srv/work/a\x00b"),
+            ("a home", "~/x"),
+            ("another system's slash", "old\\..\\..\\x"),
+        )
+    ),
+)

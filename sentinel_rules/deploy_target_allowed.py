@@ -1,0 +1,135 @@
+"""A deployment goes exactly where that tool may deploy.
+
+What it checks:
+    For tools listed in `targets` and every tool named `*-deploy`: `target.domain` is, character for
+    character, one of the tool's targets, and every `target host url domain` among the parameters,
+    at any depth, is equal to it.
+
+Why:
+    `staging.shop.example@evil.test`, a trailing dot, a port or another letter case lead elsewhere
+    or nowhere, and prefixes and patterns admit them. Names out of a short list do not.
+
+Settings:
+    targets: {staging-deploy: [staging.shop.example]}   by tool. A deploy tool without targets
+        deploys nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final
+
+from pydantic import Field
+
+from lifecycle.document import ProposalDocument
+from lifecycle.policy import ActionType
+from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
+from lifecycle.values import named_in
+from lifecycle.verdict import Finding
+
+_SUFFIX: Final = "-deploy"
+_SAY_WHERE: Final = frozenset({"target", "host", "url", "domain"})
+_CODE: Final = "target_not_allowed"
+
+
+class DeployTargetAllowed:
+    """The target of a deployment is one of the tool's targets, and named the same everywhere."""
+
+    id: ClassVar[str] = "deploy_target_allowed"
+    version: ClassVar[int] = 1
+    summary: ClassVar[str] = "A deployment goes exactly to one of the tool's own targets."
+
+    class Options(RuleOptions):
+        """The targets of each deploying tool."""
+
+        targets: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+
+    def __init__(self, options: Options) -> None:
+        self._targets = {tool: frozenset(names) for tool, names in options.targets.items()}
+
+    @classmethod
+    def tools_named(cls, options: Options) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """Return where the settings name which tool."""
+        return tuple((("targets", tool), tool) for tool in options.targets)
+
+    def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
+        """Say whether the tool deploys."""
+        return facts.tool.name in self._targets or facts.tool.name.endswith(_SUFFIX)
+
+    def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
+        """Find a target that is not allowed, and parameters that name another one."""
+        return said(self._findings(proposal, facts.tool.name))
+
+    def _findings(self, proposal: ProposalDocument, tool: str) -> Iterator[Finding]:
+        allowed = self._targets.get(tool, frozenset())
+        target = proposal.target.domain
+        if target not in allowed:
+            choice = " or ".join(sorted(allowed)) or "nowhere: it has no targets"
+            words = f"{tool} does not deploy there: it deploys to {choice}."
+            yield Finding(_CODE, "target.domain", words)
+        for place in named_in(proposal.parameters, _SAY_WHERE):
+            if place.value != target:
+                words = "This names another place than target.domain: write the same, or nothing."
+                yield Finding(_CODE, place.path, words)
+
+    passes: ClassVar[tuple[RuleCase, ...]] = tuple(
+        RuleCase(
+            name,
+            {
+                "action_type": "execute",
+                "target": {
+                    "resource_type": "service",
+                    "resource_id": "www",
+                    "domain": "staging.shop.example",
+                    "constraints": {},
+                },
+                "parameters": parameters,
+            },
+            {"targets": {"staging-deploy": ["staging.shop.example"]}},
+            {"name": tool, "action_type": ActionType.EXECUTE},
+        )
+        for name, tool, parameters in (
+            ("an allowed target", "staging-deploy", {"version": "v42"}),
+            ("the same host again", "staging-deploy", {"host": "staging.shop.example"}),
+            ("a tool that deploys nothing", "search", {"url": "https://elsewhere.test"}),
+        )
+    )
+    fails: ClassVar[tuple[RuleCase, ...]] = tuple(
+        RuleCase(
+            name,
+            {
+                "action_type": "execute",
+                "target": {
+                    "resource_type": "service",
+                    "resource_id": "www",
+                    "domain": domain,
+                    "constraints": {},
+                },
+                "parameters": parameters,
+            },
+            {"targets": targets},
+            {"name": "staging-deploy", "action_type": ActionType.EXECUTE},
+            code=_CODE,
+        )
+        for name, domain, parameters, targets in (
+            ("no targets at all", "staging.shop.example", {}, {}),
+            (
+                "a trailing dot",
+                "staging.shop.example.",
+                {},
+                {"staging-deploy": ["staging.shop.example"]},
+            ),
+            (
+                "the address of somebody else",
+                "https://staging.shop.example@evil.test/",
+                {},
+                {"staging-deploy": ["staging.shop.example"]},
+            ),
+            (
+                "another host among the parameters",
+                "staging.shop.example",
+                {"options": [{"host": "evil.test"}]},
+                {"staging-deploy": ["staging.shop.example"]},
+            ),
+        )
+    )

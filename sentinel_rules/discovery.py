@@ -1,0 +1,70 @@
+"""Where rules are: the modules of this package, and the entry-point group `sentinel_rules`."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from collections.abc import Collection, Iterator
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import Any, Final, cast
+
+from lifecycle.sentinel import Rule
+
+GROUP: Final = "sentinel_rules"
+_NO_RULES: Final = frozenset({"discovery", "loading", "settings"})
+
+
+class RuleNotFound(Exception):
+    """What should be a rule is none."""
+
+
+@cache
+def own_rules() -> dict[str, type[Rule]]:
+    """Return the rules of this package by id: one module, one rule, one name."""
+    package = import_module("sentinel_rules")
+    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+    return {
+        name: rule_in(import_module(f"sentinel_rules.{name}"), name)
+        for name in names
+        if name not in _NO_RULES
+    }
+
+
+def rule_in(place: Any, name: str) -> type[Rule]:
+    """Return the rule called `name` that a module holds, or that `place` is.
+
+    Raises RuleNotFound where there is none, several, or one with another id.
+    """
+    found = list(_rules_of(place)) if isinstance(place, ModuleType) else [place]
+    if len(found) != 1:
+        raise RuleNotFound(f"{name} must hold exactly one rule, and holds {len(found)}")
+    if not _is_rule(found[0]) or found[0].id != name:
+        raise RuleNotFound(f"the id of the rule {name} must be {name!r}")
+    return cast("type[Rule]", found[0])
+
+
+def _rules_of(module: ModuleType) -> Iterator[Any]:
+    for value in vars(module).values():
+        if _is_rule(value) and value.__module__ == module.__name__:
+            yield value
+
+
+def _is_rule(value: Any) -> bool:
+    return inspect.isclass(value) and all(
+        hasattr(value, name) for name in ("id", "version", "summary", "Options", "check")
+    )
+
+
+def guests(names: Collection[str]) -> Iterator[tuple[str, EntryPoint]]:
+    """Yield the entry points of other packages that are called one of these names."""
+    for point in entry_points(group=GROUP):
+        if point.name in names:
+            yield point.name, point
+
+
+def guest_names() -> frozenset[str]:
+    """Return what other packages offer, whether it is configured or not."""
+    return frozenset(point.name for point in entry_points(group=GROUP))

@@ -1,0 +1,188 @@
+"""Rules load only whole: all nine, each configured, each with its own cases holding (section 5)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from inspect import cleandoc
+from typing import Any
+
+from lifecycle.codes import RULES
+from lifecycle.nearest import meant
+from lifecycle.paths import Parts, dotted
+from lifecycle.policy import RuleSettings
+from lifecycle.rule_cases import outcome_of
+from lifecycle.sentinel import LoadedRule, Rule, RuleCase
+from sentinel_rules.discovery import RuleNotFound, guest_names, guests, own_rules, rule_in
+from sentinel_rules.settings import BadSettings, read_options
+
+_SECTION = "sentinel"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleProblem:
+    """One reason why the rules cannot load: the rule, the place in the config, the remedy."""
+
+    rule: str
+    path: Parts
+    remedy: str
+
+    def __str__(self) -> str:
+        """Tell it in one line."""
+        return f"{dotted(self.path)}: {self.remedy}"
+
+
+class RuleLoadError(Exception):
+    """The rules cannot load; `problems` says everything that must be mended first."""
+
+    def __init__(self, problems: Iterable[RuleProblem]) -> None:
+        """Take all problems that one look can find."""
+        self.problems = tuple(problems)
+        super().__init__("\n".join(map(str, self.problems)))
+
+    @property
+    def rule(self) -> str:
+        """The first rule that is wrong."""
+        return self.problems[0].rule
+
+    @property
+    def path(self) -> Parts:
+        """Where the first mistake stands in the config."""
+        return self.problems[0].path
+
+    @property
+    def remedy(self) -> str:
+        """What to do about the first one."""
+        return self.problems[0].remedy
+
+
+def load_rules(settings: Mapping[str, RuleSettings]) -> tuple[LoadedRule, ...]:
+    """Return the configured rules in the order of the table of nine, then others by id.
+
+    Rules of other packages load where they are configured. Raises RuleLoadError with every problem:
+    one of the nine missing or not configured, an unknown rule or key, a bad setting, an id that
+    two rules claim, a rule whose own cases do not hold.
+    """
+    problems: list[RuleProblem] = []
+    classes = _known(settings, problems)
+    problems += _missing(settings)
+    problems += _unknown(settings, classes, problems)
+    loaded = []
+    for rule_id in sorted(classes.keys() & settings.keys(), key=_rank):
+        try:
+            loaded.append(_loaded(classes[rule_id], settings[rule_id]))
+        except BadSettings as error:
+            problems += [_problem(rule_id, words, parts) for parts, words in error.faults]
+        except RuleNotFound as error:
+            problems.append(_problem(rule_id, f"{error}."))
+    if problems:
+        raise RuleLoadError(problems)
+    return tuple(loaded)
+
+
+def rules_fingerprint(rules: Iterable[LoadedRule]) -> dict[str, int]:
+    """Return ids and versions, for policyDigest."""
+    return {rule.id: rule.rule.version for rule in rules}
+
+
+def tools_named(rules: Iterable[LoadedRule]) -> Iterator[tuple[str, Parts, str]]:
+    """Yield (rule, place in the config, tool) for every tool that a rule's settings name."""
+    for loaded in rules:
+        hook = getattr(loaded.rule, "tools_named", None)
+        for parts, tool in hook(loaded.options) if hook else ():
+            yield loaded.id, (_SECTION, loaded.id, *parts), tool
+
+
+def page_of(rule: Rule | type[Rule]) -> str:
+    """Return the documentation of a rule: what it checks, why, its settings."""
+    kind: Any = rule if isinstance(rule, type) else type(rule)
+    module = sys.modules.get(kind.__module__)
+    return cleandoc((module.__doc__ if module else None) or kind.__doc__ or kind.summary)
+
+
+def rule_index() -> str:
+    """Return the index of the nine rules as a table, for the README of this package."""
+    rows = [
+        f"| [`{rule_id}`]({rule_id}.py) | {own_rules()[rule_id].summary} |"
+        for rule_id in sorted(own_rules(), key=_rank)
+    ]
+    return "\n".join(["| rule | the law |", "|---|---|", *rows])
+
+
+def _rank(rule_id: str) -> tuple[int, str]:
+    return RULES.index(rule_id) if rule_id in RULES else len(RULES), rule_id
+
+
+def _problem(rule: str, remedy: str, parts: Parts = ()) -> RuleProblem:
+    return RuleProblem(rule, (_SECTION, rule, *parts), remedy)
+
+
+def _known(
+    settings: Mapping[str, RuleSettings], problems: list[RuleProblem]
+) -> dict[str, type[Rule]]:
+    """Return the rules by id: our own, and those of other packages that are configured."""
+    classes = dict(own_rules())
+    claimed: dict[str, str] = dict.fromkeys(classes, "sentinel_rules")
+    for name, point in guests(classes.keys() | settings.keys()):
+        if claimed.setdefault(name, point.value) != point.value:
+            words = f"{point.value} and {claimed[name]} both call themselves {name}: remove one."
+            problems.append(_problem(name, words))
+            continue
+        try:
+            classes[name] = rule_in(point.load(), name)
+        except RuleNotFound as error:
+            problems.append(_problem(name, f"{error} (in {point.value})."))
+        except Exception as error:
+            words = f"{point.value} cannot be loaded ({type(error).__name__}): mend or remove it."
+            problems.append(_problem(name, words))
+    return classes
+
+
+def _missing(settings: Mapping[str, RuleSettings]) -> Iterator[RuleProblem]:
+    for rule_id in RULES:
+        if rule_id not in own_rules():
+            yield _problem(rule_id, f"the rule {rule_id} is not installed: install Signoff whole.")
+        elif rule_id not in settings:
+            words = f"the rule {rule_id} is missing: write {rule_id}: {{level: hard}}."
+            yield RuleProblem(rule_id, (_SECTION,), words)
+
+
+def _unknown(
+    settings: Mapping[str, RuleSettings],
+    classes: Mapping[str, type[Rule]],
+    problems: list[RuleProblem],
+) -> list[RuleProblem]:
+    told = {problem.rule for problem in problems}
+    known = classes.keys() | guest_names()
+    return [
+        _problem(name, f"there is no rule {name}.{meant(name, known) or ' Remove it.'}")
+        for name in settings
+        if name not in classes and name not in told
+    ]
+
+
+def _loaded(rule: type[Rule], settings: RuleSettings) -> LoadedRule:
+    _prove(rule)
+    options = read_options(rule, settings.settings)
+    return LoadedRule(rule(options), settings.level, options)
+
+
+@cache
+def _prove(rule: type[Rule]) -> None:
+    """Run the rule's own cases; raises RuleNotFound where one does not hold."""
+    if not (rule.passes and rule.fails):
+        raise RuleNotFound(f"{rule.id} needs a case that passes and a case that fails")
+    for case in (*rule.passes, *rule.fails):
+        if not _holds(rule, case, is_pass=case in rule.passes):
+            raise RuleNotFound(f"{rule.id} does not hold its own case {case.name!r}: mend the rule")
+
+
+def _holds(rule: type[Rule], case: RuleCase, *, is_pass: bool) -> bool:
+    if is_pass is not (case.code is None):
+        return False
+    try:
+        return case.code in outcome_of(rule, case)
+    except Exception:
+        return False

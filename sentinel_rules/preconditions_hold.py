@@ -1,0 +1,238 @@
+"""Every precondition is true in evidence that is trusted and fresh.
+
+What it checks:
+    For every precondition: its evidence is on record, comes from a trusted source, is fresh, and
+    makes it true. `eq` and `ne` compare JSON values with their type, `gt` and `lt` numbers,
+    `contains` finds a substring or a member, `matches` is RE2 over the whole text; `field` is a
+    dotted path into the payload. What is absent, null or of the wrong type makes it false, for `ne`
+    too. Evidence that a binding requires must be on record, trusted and fresh as well.
+
+Why:
+    An agent may be mistaken about the world, or be told wrong things. What must be true is shown by
+    somebody who looked, not said by whoever wants it.
+
+Settings:
+    trusted_sources: [crm-sensor]   whose evidence counts, default nobody's.
+    freshness_s: 300                how old evidence may be, in seconds; a binding's `freshness_ms`
+        only shortens it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Final
+
+from pydantic import PositiveInt
+
+from lifecycle.document import Precondition, ProposalDocument
+from lifecycle.patterns import BadPattern, compiled
+from lifecycle.records import EvidencePacket
+from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
+from lifecycle.verdict import Finding
+
+_LONGEST_PATTERN: Final = 1_000
+#: A source's clock may be a little ahead of ours.
+_AHEAD_MS: Final = 60_000
+_ABSENT: Final = object()
+_REQUIRED_TYPES: Final = frozenset({"precondition"})
+
+
+class PreconditionsHold:
+    """Preconditions are true in trusted, fresh evidence."""
+
+    id: ClassVar[str] = "preconditions_hold"
+    version: ClassVar[int] = 1
+    summary: ClassVar[str] = "Every precondition is true in trusted, fresh evidence."
+
+    class Options(RuleOptions):
+        """Whose evidence counts, and for how long."""
+
+        trusted_sources: tuple[str, ...] = ()
+        freshness_s: PositiveInt = 300
+
+    def __init__(self, options: Options) -> None:
+        self._trusted = frozenset(options.trusted_sources)
+        self._freshness_ms = options.freshness_s * 1000
+
+    def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
+        """Say whether the proposal leans on evidence."""
+        return bool(proposal.preconditions or proposal.evidence_bindings)
+
+    def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
+        """Find every precondition that does not hold, and evidence that does not count."""
+        return said([*self._preconditions(proposal, facts), *self._bindings(proposal, facts)])
+
+    def _preconditions(self, proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
+        for index, condition in enumerate(proposal.preconditions):
+            path = f"preconditions[{index}]"
+            packet = facts.evidence.get(condition.evidence_ref)
+            fault = self._fault(condition.evidence_ref, packet, proposal, facts)
+            if fault:
+                yield Finding(fault[0], f"{path}.evidence_ref", fault[1])
+            elif packet is None or not _holds(condition, packet.payload):
+                words = (
+                    f"The evidence does not show that {condition.field!r} {condition.operator} "
+                    "what is asked."
+                )
+                yield Finding("precondition_false", path, words)
+
+    def _bindings(self, proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
+        judged = {condition.evidence_ref for condition in proposal.preconditions}
+        for index, binding in enumerate(proposal.evidence_bindings):
+            needed = binding.required or binding.binding_type in _REQUIRED_TYPES
+            if not needed or binding.evidence_id in judged:
+                continue
+            packet = facts.evidence.get(binding.evidence_id)
+            if fault := self._fault(binding.evidence_id, packet, proposal, facts):
+                yield Finding(fault[0], f"evidence_bindings[{index}].evidence_id", fault[1])
+
+    def _fault(
+        self, ref: str, packet: EvidencePacket | None, proposal: ProposalDocument, facts: Facts
+    ) -> tuple[str, str] | None:
+        """Return the code and words of what is wrong with this evidence, None where it counts."""
+        if packet is None:
+            return "evidence_missing", "This evidence is not on record: a source must record it."
+        if packet.source not in self._trusted:
+            return "evidence_untrusted", "This evidence comes from nobody who is trusted with it."
+        age_ms = facts.now_ms - packet.observed_at_ms
+        most_ms = self._most_ms(ref, proposal)
+        if not -_AHEAD_MS <= age_ms <= most_ms:
+            return "evidence_stale", (
+                f"This evidence is {age_ms // 1000} s old and counts for {most_ms // 1000} s: "
+                "it must be observed again."
+            )
+        return None
+
+    def _most_ms(self, ref: str, proposal: ProposalDocument) -> int:
+        asked = (b.freshness_ms for b in proposal.evidence_bindings if b.evidence_id == ref)
+        return min([self._freshness_ms, *(ms for ms in asked if ms is not None)])
+
+    passes: ClassVar[tuple[RuleCase, ...]] = ()
+    fails: ClassVar[tuple[RuleCase, ...]] = ()
+
+
+def _holds(condition: Precondition, payload: Mapping[str, Any]) -> bool:
+    actual, wanted = _at(payload, condition.field), condition.value
+    if actual is _ABSENT or actual is None:
+        return False
+    match condition.operator:
+        case "eq":
+            return _equal(actual, wanted)
+        case "ne":
+            return _kind(actual) == _kind(wanted) and not _equal(actual, wanted)
+        case "gt":
+            return _kind(actual) == _kind(wanted) == "number" and bool(actual > wanted)
+        case "lt":
+            return _kind(actual) == _kind(wanted) == "number" and bool(actual < wanted)
+        case "contains":
+            return _contains(actual, wanted)
+        case "matches":
+            return _matches(actual, wanted)
+        case _:
+            return False
+
+
+def _at(payload: Any, field: str) -> Any:
+    """Follow a dotted path: names in objects, positions in lists."""
+    value = payload
+    for part in field.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(part, _ABSENT)
+        elif isinstance(value, list) and part.isascii() and part.isdecimal() and len(part) < 6:
+            value = value[int(part)] if int(part) < len(value) else _ABSENT
+        else:
+            return _ABSENT
+    return value
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case Mapping():
+            return "object"
+        case list() | tuple():
+            return "list"
+        case _:
+            return "null"
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Compare JSON values with their type, all the way down: true is not 1, and 1.0 is 1."""
+    if _kind(one) != _kind(other):
+        return False
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(_equal(one[k], other[k]) for k in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    return bool(one == other)
+
+
+def _contains(actual: Any, wanted: Any) -> bool:
+    if isinstance(actual, str):
+        return isinstance(wanted, str) and wanted in actual
+    return isinstance(actual, list) and any(_equal(item, wanted) for item in actual)
+
+
+def _matches(actual: Any, pattern: Any) -> bool:
+    if not (isinstance(actual, str) and isinstance(pattern, str)):
+        return False
+    if len(pattern) > _LONGEST_PATTERN:
+        return False
+    try:
+        return compiled(pattern).fullmatch(actual) is not None
+    except BadPattern:
+        return False
+
+
+def _case(
+    name: str,
+    operator: str,
+    value: Any,
+    code: str | None = None,
+    field: str = "account.age_days",
+    **packet: Any,
+) -> RuleCase:
+    now_ms = 1_772_452_800_000
+    observed: dict[str, Any] = {
+        "evidence_id": "e1",
+        "source": "crm-sensor",
+        "observed_at_ms": now_ms - 60_000,
+        "recorded_at_ms": now_ms - 60_000,
+        "payload": {"account": {"age_days": 40, "name": "Pat", "tags": ["vip", 1]}},
+    }
+    condition = {"field": field, "operator": operator, "value": value, "evidence_ref": "e1"}
+    evidence = EvidencePacket(**(observed | packet))
+    return RuleCase(
+        name,
+        {"preconditions": [condition]},
+        {"trusted_sources": ["crm-sensor"], "freshness_s": 300},
+        facts={"evidence": {evidence.evidence_id: evidence}},
+        code=code,
+    )
+
+
+_FALSE: Final = "precondition_false"
+PreconditionsHold.passes = (
+    RuleCase("nothing asked"),
+    _case("a greater number", "gt", 30),
+    _case("the same number", "eq", 40.0),
+    _case("another text", "ne", "Eve", field="account.name"),
+    _case("a member", "contains", "vip", field="account.tags"),
+    _case("the whole text", "matches", "P.t", field="account.name"),
+)
+PreconditionsHold.fails = (
+    _case("not greater", "gt", 40, _FALSE),
+    _case("a text is no number", "eq", "40", _FALSE),
+    _case("an absent field differs from nothing", "ne", 1, _FALSE, field="account.rank"),
+    _case("another type differs from nothing", "ne", "40", _FALSE),
+    _case("true is no member because 1 is", "contains", True, _FALSE, field="account.tags"),
+    _case("a part of the text", "matches", "P", _FALSE, field="account.name"),
+    _case("not on record", "eq", 40, "evidence_missing", evidence_id="e2"),
+    _case("nobody trusted", "eq", 40, "evidence_untrusted", source="leila"),
+    _case("too old", "eq", 40, "evidence_stale", observed_at_ms=1_772_452_800_000 - 300_001),
+)

@@ -1,0 +1,161 @@
+"""Whoever a message goes to, or claims to come from, belongs to an allowed domain.
+
+What it checks:
+    In `communicate` tools, at any depth of parameters and constraints: every value of a field whose
+    name is or ends in `to cc bcc recipient(s) from sender` (so `reply_to` and `X-Forward-To` too),
+    and every value under `headers`. Each must be one plain address with an ASCII local part, and
+    its domain must be allowed.
+
+Why:
+    A copy, a reply address or a header of one's own is as good a way out as the main recipient.
+    Names, comments, routes and lists in one field are read differently by different programs.
+
+Settings:
+    domains: [partner.example, .partner.example]   whole names. `partner.example` admits no
+        subdomain, `.partner.example` admits all of them (and not itself). Empty: nobody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Final
+
+import idna
+from pydantic import AfterValidator
+
+from lifecycle.document import ProposalDocument
+from lifecycle.policy import ActionType
+from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
+from lifecycle.values import content_of, recipients_in
+from lifecycle.verdict import Finding
+
+_LOCAL: Final = re.compile(r"[A-Za-z0-9_'+=&~-]+(?:\.[A-Za-z0-9_'+=&~-]+)*")
+_LABEL: Final = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_DOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_LONGEST_ADDRESS: Final = 254
+_LONGEST_LOCAL: Final = 64
+_LONGEST_SHOWN: Final = 80
+
+
+def _ascii_domain(written: str) -> str | None:
+    """Return a domain in small ASCII letters, None for what is no plain domain."""
+    try:
+        domain = written if written.isascii() else idna.encode(written).decode("ascii")
+    except (idna.IDNAError, UnicodeError):
+        return None
+    lower = domain.lower()
+    return lower if _DOMAIN.fullmatch(lower) else None
+
+
+def _allowed_domain(written: str) -> str:
+    domain = _ascii_domain(written.removeprefix("."))
+    if domain is None:
+        raise ValueError(
+            f"{written!r} is no domain: write partner.example, or .partner.example for all its "
+            "subdomains"
+        )
+    return f".{domain}" if written.startswith(".") else domain
+
+
+def _domain_of(address: Any) -> str | None:
+    """Return the domain of one plain address, None for anything else."""
+    if not isinstance(address, str) or len(address) > _LONGEST_ADDRESS:
+        return None
+    local, at, domain = address.partition("@")
+    if not at or len(local) > _LONGEST_LOCAL or _LOCAL.fullmatch(local) is None:
+        return None
+    return _ascii_domain(domain)
+
+
+class RecipientsAllowed:
+    """Every recipient is a plain address of an allowed domain."""
+
+    id: ClassVar[str] = "recipients_allowed"
+    version: ClassVar[int] = 1
+    summary: ClassVar[str] = "Every recipient and sender is one plain address of an allowed domain."
+
+    class Options(RuleOptions):
+        """The domains that mail may go to and come from."""
+
+        domains: tuple[Annotated[str, AfterValidator(_allowed_domain)], ...] = ()
+
+    def __init__(self, options: Options) -> None:
+        self._exact = frozenset(d for d in options.domains if not d.startswith("."))
+        self._below = tuple(d for d in options.domains if d.startswith("."))
+
+    def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
+        """Say whether the tool sends something to somebody."""
+        return ActionType.COMMUNICATE in (proposal.action_type, facts.tool.action_type)
+
+    def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
+        """Find every recipient that is not one plain, allowed address."""
+        return said(self._findings(proposal))
+
+    def _findings(self, proposal: ProposalDocument) -> Iterator[Finding]:
+        for place in recipients_in(content_of(proposal)):
+            domain = _domain_of(place.value)
+            if domain is None:
+                yield Finding(
+                    "not_plain_address",
+                    place.path,
+                    "This is not one plain address: write name@domain alone, one in each item.",
+                )
+            elif not self._allows(domain):
+                yield Finding(
+                    "domain_not_allowed",
+                    place.path,
+                    f"{domain[:_LONGEST_SHOWN]} is not an allowed domain: write to "
+                    f"{self._choice()}.",
+                )
+
+    def _allows(self, domain: str) -> bool:
+        return domain in self._exact or domain.endswith(self._below)
+
+    def _choice(self) -> str:
+        below = [f"any subdomain of {d[1:]}" for d in self._below]
+        return ", ".join([*sorted(self._exact), *below]) or "nobody: no domain is allowed"
+
+    passes: ClassVar[tuple[RuleCase, ...]] = (
+        RuleCase("an allowed domain", settings={"domains": ["partner.example"]}),
+        RuleCase(
+            "a subdomain where all are admitted",
+            {"parameters": {"to": ["pat@eu.partner.example"], "cc": None}},
+            {"domains": [".partner.example"]},
+        ),
+        RuleCase(
+            "a tool that sends nothing",
+            {"action_type": "read", "parameters": {"to": "eve@evil.test"}},
+            {"domains": []},
+        ),
+    )
+    fails: ClassVar[tuple[RuleCase, ...]] = tuple(
+        RuleCase(name, {"parameters": parameters}, {"domains": domains}, code=code)
+        for name, parameters, domains, code in (
+            ("no domain allowed", {"to": "pat@partner.example"}, [], "domain_not_allowed"),
+            (
+                "a look-alike suffix",
+                {"to": "pat@evilpartner.example"},
+                ["partner.example", ".partner.example"],
+                "domain_not_allowed",
+            ),
+            (
+                "a subdomain nobody admitted",
+                {"to": "pat@sub.partner.example"},
+                ["partner.example"],
+                "domain_not_allowed",
+            ),
+            (
+                "a header of one's own",
+                {"headers": {"X-Forward-To": "eve@evil.test"}},
+                ["partner.example"],
+                "domain_not_allowed",
+            ),
+            (
+                "a name beside the address",
+                {"options": {"bcc": "Pat <pat@partner.example>"}},
+                ["partner.example"],
+                "not_plain_address",
+            ),
+        )
+    )
