@@ -1,0 +1,203 @@
+"""Delivery: brings stale cards and kept messages onto one surface, again until they are there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from bot.chat.card import card_of
+from bot.chat.card_facts import Beside
+from bot.chat.content import CardContent
+from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
+from bot.chat.undelivered import healed, undelivered
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.proposal import Proposal
+from lifecycle.records import Card, Message
+from lifecycle.review import Review
+from lifecycle.world import World
+
+log = logging.getLogger("signoff.delivery")
+
+_PAGE: Final = 20
+_LONGEST_PAUSE_S: Final = 60.0
+#: So many failures in a row, and a person must know.
+ATTENTION_AFTER: Final = 5
+
+
+class Delivery:
+    """The one deliverer of a surface. The store knows what is due; nothing is remembered here."""
+
+    def __init__(self, world: World, surface: Surface) -> None:
+        self.world = world
+        self.surface = surface
+        self._due = asyncio.Event()
+        self._lock = asyncio.Lock()
+
+    def nudge(self) -> None:
+        """Look soon."""
+        self._due.set()
+
+    async def run(self) -> None:
+        """Deliver whatever is due whenever nudged, until cancelled."""
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            try:
+                await self.drain()
+            except StoreUnavailable:
+                log.error("the store cannot be read or written; %s waits", self.surface.name)
+            except Exception as error:
+                # What is due stays due; one broken card must not silence a surface for good.
+                log.error("%s: delivery failed: %s", self.surface.name, type(error).__name__)
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Deliver nothing meanwhile, so that an answer comes before what follows it."""
+        async with self._lock:
+            yield
+
+    async def drain(self) -> int:
+        """Deliver all that is due now, cards first; return how much was delivered."""
+        async with self._lock:
+            return await self._cards() + await self._messages()
+
+    async def _cards(self) -> int:
+        count = 0
+        while True:
+            now_ms = self.world.clock.now_ms()
+            stale = await self.world.store.read(
+                lambda tx: tx.cards.stale(self.surface.name, now_ms, _PAGE)  # noqa: B023
+            )
+            done = [await self._card(card) for card in stale]
+            count += sum(done)
+            if not any(done):
+                return count
+
+    async def _card(self, card: Card) -> bool:
+        now_ms = self.world.clock.now_ms()
+        found = await self.world.store.read(partial(_shown, card.proposal_id))
+        if found is None:
+            return False
+        proposal, reviews = found
+        beside = Beside(self.world.law.policy, now_ms, reviews, self._defaults(proposal))
+        content = card_of(proposal, beside)
+        try:
+            card, posted = await self._placed(card, content)
+        except SurfaceFailed as failure:
+            await self._failed(card, failure)
+            return False
+        await self.world.store.write(partial(self._written, card, content.version, posted))
+        return True
+
+    async def _placed(self, card: Card, content: CardContent) -> tuple[Card, Posted | None]:
+        """Edit the card where it stands, or post it; None where a final card was deleted."""
+        if card.message_ids:
+            try:
+                return card, await self.surface.edit_card(content, card)
+            except CardGone:
+                log.info("the card of %s was deleted on %s", card.proposal_id, card.surface)
+                if content.final:
+                    return card, None
+                card = replace(card, claim="", delivered=False)
+        if not card.claim:
+            card = replace(card, claim=self.world.nonce()[:24])
+            await self.world.store.write(partial(_claimed, card))
+        return card, await self.surface.post_card(content, card.claim)
+
+    def _written(self, card: Card, version: int, posted: Posted | None, tx: Transaction) -> None:
+        now_ms = self.world.clock.now_ms()
+        fresh = tx.cards.get(card.proposal_id, card.surface) or card
+        at_ms, ids, full = fresh.posted_at_ms, fresh.message_ids, fresh.full
+        if posted is not None:
+            moved = posted.message_id not in ids[-1:]
+            ids = (*ids, posted.message_id) if moved else ids
+            at_ms, full = (now_ms if moved else at_ms), posted.full
+        tx.cards.put(
+            replace(
+                fresh,
+                shown_version=version,
+                message_ids=ids,
+                delivered=posted is not None,
+                full=full,
+                attempts=0,
+                retry_at_ms=0,
+                why="",
+                posted_at_ms=at_ms,
+                claim=card.claim,
+            )
+        )
+        healed(tx, self.world.moment(), card.proposal_id)
+
+    async def _failed(self, card: Card, failure: SurfaceFailed) -> None:
+        attempts = card.attempts + 1
+        retry_at_ms = self.world.clock.now_ms() + _pause_ms(attempts, failure)
+        enough = failure.lasting or attempts >= ATTENTION_AFTER
+        log.warning("%s: the card of %s: %s", card.surface, card.proposal_id, failure)
+
+        def unit(tx: Transaction) -> None:
+            fresh = tx.cards.get(card.proposal_id, card.surface) or card
+            tx.cards.put(
+                replace(
+                    fresh,
+                    attempts=attempts,
+                    retry_at_ms=retry_at_ms,
+                    why=str(failure),
+                    claim=card.claim,
+                )
+            )
+            if enough:
+                undelivered(tx, self.world.moment(), card.proposal_id, card.surface, str(failure))
+
+        await self.world.store.write(unit)
+
+    async def _messages(self) -> int:
+        count = 0
+        while True:
+            now_ms = self.world.clock.now_ms()
+            waiting = await self.world.store.read(
+                lambda tx: tx.outbox.waiting(self.surface.name, now_ms, _PAGE)  # noqa: B023
+            )
+            done = [await self._message(message) for message in waiting]
+            count += sum(done)
+            if not any(done):
+                return count
+
+    async def _message(self, message: Message) -> bool:
+        try:
+            await self.surface.say(message)
+        except SurfaceFailed as failure:
+            pause_ms = _pause_ms(message.attempts + 1, failure)
+            at_ms, why = self.world.clock.now_ms() + pause_ms, str(failure)
+            await self.world.store.write(lambda tx: tx.outbox.failed(message.key, at_ms, why))
+            return False
+        now_ms = self.world.clock.now_ms()
+        await self.world.store.write(lambda tx: tx.outbox.delivered(message.key, now_ms))
+        return True
+
+    def _defaults(self, proposal: Proposal) -> dict[str, object]:
+        try:
+            return dict(self.world.toolbox.describe(proposal.tool))
+        except KeyError:
+            return {}
+
+
+def _shown(proposal_id: str, tx: Transaction) -> tuple[Proposal, list[Review]] | None:
+    proposal = tx.proposals.get(proposal_id)
+    return None if proposal is None else (proposal, list(tx.reviews.of(proposal_id)))
+
+
+def _claimed(card: Card, tx: Transaction) -> None:
+    fresh = tx.cards.get(card.proposal_id, card.surface) or card
+    tx.cards.put(replace(fresh, claim=card.claim, delivered=card.delivered))
+
+
+def _pause_ms(attempts: int, failure: SurfaceFailed) -> int:
+    """Return the pause before the next attempt: the platform's word, else doubled up to 60 s."""
+    if failure.retry_after_s is not None:
+        return int(failure.retry_after_s * 1000)
+    return int(1000 * min(_LONGEST_PAUSE_S, 2.0 ** min(attempts - 1, 10)))

@@ -1,0 +1,63 @@
+"""What a command is given and what it answers, whichever the surface."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lifecycle.answers import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A file that came with a command; it is fetched only once its announced size is known good."""
+
+    name: str
+    size_bytes: int
+    fetch: Callable[[], Awaitable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under headings, for a surface that can draw them. Every cell is literal text."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def as_text(self) -> str:
+        """Return the rows as plain lines, for a surface that cannot."""
+        lines = [" · ".join(cell for cell in row if cell) for row in self.rows]
+        return "\n".join([self.title, *lines] if self.title else lines)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandReply:
+    """The answer to one command: words for people, or one JSON `document` for a proposer.
+
+    All text is literal: a platform escapes it, and pings nobody. `code` is None where the command
+    had its effect.
+    """
+
+    blocks: tuple[str | Table, ...] = ()
+    document: Mapping[str, Any] | None = None
+    code: str | None = None
+    proposal_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The blocks as plain text."""
+        return "\n".join(
+            block.as_text() if isinstance(block, Table) else block for block in self.blocks
+        )
+
+    @classmethod
+    def words(cls, *lines: str, code: str | None = None) -> CommandReply:
+        """Return an answer of plain lines."""
+        return cls(tuple(lines), code=code)
+
+    @classmethod
+    def of(cls, reply: Reply) -> CommandReply:
+        """Return the answer for what the law replied."""
+        return cls((reply.words,), code=reply.code, proposal_id=reply.proposal_id)

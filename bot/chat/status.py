@@ -1,0 +1,53 @@
+"""`status`: surfaces, policy, freeze, what needs attention (design section 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from bot.chat.neutral import neutral
+from bot.chat.replies import CommandReply, Table
+from bot.chat.spans import moment_words
+from lifecycle.freezing import frozen
+from lifecycle.policy import Policy
+from lifecycle.ports import Transaction
+
+_MOST: Final = 20
+
+
+def status_reply(
+    tx: Transaction, policy: Policy, now_ms: int, health: Sequence[str] = ()
+) -> CommandReply:
+    """Return how the house stands; `health` are the surfaces' own lines. A view."""
+    seq, head = tx.audit.head()
+    blocks: list[str | Table] = [
+        f"Signoff at {moment_words(now_ms)}",
+        *health,
+        f"Policy {policy.digest}",
+        _freeze_words(tx),
+        f"{tx.proposals.count_waiting()} pending, {tx.proposals.count_executing()} executing",
+        f"Audit: {seq} entries, head {head}",
+    ]
+    if policy.solo_operator:
+        blocks.append("solo_operator is on: owners may approve what their agents propose")
+    blocks.append(_attention(tx))
+    return CommandReply(tuple(blocks))
+
+
+def _freeze_words(tx: Transaction) -> str:
+    freeze = frozen(tx)
+    if freeze is None:
+        return "Not frozen"
+    why = neutral(str(freeze.get("reason", ""))).text
+    return f"FROZEN by {freeze.get('by')} since {moment_words(int(freeze['at_ms']))}: {why}"
+
+
+def _attention(tx: Transaction) -> str | Table:
+    found = tx.proposals.with_attention(_MOST)
+    if not found:
+        return "Nothing needs a person's attention"
+    rows = tuple(
+        (each.proposal_id, str(each.attention), neutral(each.attention_why or "—").text)
+        for each in found
+    )
+    return Table("Needs a person", ("id", "attention", "why"), rows)

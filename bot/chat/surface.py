@@ -1,0 +1,70 @@
+"""A surface: one chat platform or the terminal, seen from what has to be shown and said there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from bot.chat.content import CardContent
+from lifecycle.records import Card, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """Where a card stands now; `full` says that the whole of every value can be seen there."""
+
+    message_id: str
+    full: bool = True
+
+
+class SurfaceFailed(Exception):
+    """The surface could not do it; what was to be shown stays due.
+
+    `retry_after_s` is the platform's own word on when to come back; `lasting` says that trying
+    again as it is will not help (no permission, channel gone).
+    """
+
+    def __init__(
+        self, why: str, *, retry_after_s: float | None = None, lasting: bool = False
+    ) -> None:
+        super().__init__(why)
+        self.retry_after_s = retry_after_s
+        self.lasting = lasting
+
+
+class CardGone(SurfaceFailed):
+    """The message in which the card stood was deleted; no review is changed by that."""
+
+
+class Surface(Protocol):
+    """What delivery and the notifier need of a platform."""
+
+    name: str
+
+    async def post_card(self, content: CardContent, claim: str) -> Posted:
+        """Post the card with its seeds; the same `claim` again finds what was posted before.
+
+        Raises SurfaceFailed.
+        """
+
+    async def edit_card(self, content: CardContent, card: Card) -> Posted:
+        """Render the card anew where it stands; a final one loses its seeds.
+
+        Raises CardGone where the message was deleted, SurfaceFailed.
+        """
+
+    async def say(self, message: Message) -> None:
+        """Say one kept message to its recipient, or to the channel; raises SurfaceFailed."""
+
+    async def read_card(self, card: Card) -> bool:
+        """Apply the decisions found on a card; True where it was read or nothing can be missed."""
+
+    async def catch_up(self) -> int:
+        """Read all open cards after a gap; return how many decisions were found."""
+
+    async def membership(self, people: Iterable[str]) -> Mapping[str, bool]:
+        """Say who of those with an account here is still a member; what cannot be read is False."""
+
+    def health(self) -> Sequence[str]:
+        """Return lines for `status`: connected or not, and what is missing."""

@@ -1,0 +1,99 @@
+"""The terminal channel: a line, its tool call included, is finished before the next is read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from pathlib import Path
+from typing import Final, Protocol
+
+from bot.chat.commands import Commands
+from bot.chat.delivery import Delivery
+from bot.chat.terminal.commands import TerminalCommands
+from bot.chat.terminal.lines import Lines
+from bot.chat.terminal.render import Screen
+from lifecycle.ports import StoreUnavailable
+from lifecycle.workflow import Workflow
+
+log = logging.getLogger("signoff.terminal")
+
+_WELCOME: Final = (
+    "Signoff at the terminal. Whoever types here is trusted: `ben: approve p1` speaks for ben. "
+    "All commands: help"
+)
+
+
+class Input(Protocol):
+    """Where lines come from."""
+
+    async def next(self) -> bytes | None:
+        """Return the next line without its end, None when there are no more."""
+
+
+class TerminalClient:
+    """Reads lines until there are no more, and answers each before it reads the next."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        commands: Commands,
+        delivery: Delivery,
+        screen: Screen,
+        *,
+        folders: tuple[Path, ...],
+    ) -> None:
+        self._workflow = workflow
+        self._delivery = delivery
+        self._screen = screen
+        self._commands = TerminalCommands(
+            commands, folders, lambda: workflow.world.nonce()[:8].lower()
+        )
+
+    async def run(self, lines: Input) -> None:
+        """Work until the end of the input; raises nothing where nobody reads the answers."""
+        try:
+            if self._screen.drawn:
+                self._screen.line(_WELCOME)
+            await self.settled()
+            while (line := await lines.next()) is not None:
+                await self.answer(line)
+        except OSError as error:
+            log.warning("the terminal is gone: %s", type(error).__name__)
+
+    async def answer(self, line: bytes) -> None:
+        """Answer one line, then finish what it set in motion."""
+        async with self._delivery.held():
+            reply = await self._commands.run(line)
+            if reply is not None:
+                self._screen.reply(reply)
+        await self.settled()
+
+    async def settled(self) -> None:
+        """Show what is due and let what waited for its card begin, until nothing can move now."""
+        try:
+            while await self._moved():
+                await self._workflow.idle()
+        except StoreUnavailable:
+            log.error("the store cannot be read or written; the terminal shows the rest later")
+
+    async def _moved(self) -> bool:
+        await self._workflow.idle()
+        shown = await self._delivery.drain()
+        opened = await self._workflow.open_ready()
+        return bool(shown or opened)
+
+
+def standard_input(history: Path) -> Input:
+    """Return the input at hand: a keyboard with a prompt, else the lines of a pipe or a file."""
+    if sys.stdin.isatty():
+        from bot.chat.terminal.keyboard import Keyboard
+
+        return Keyboard(history)
+    return Lines(sys.stdin.fileno())
+
+
+async def run_terminal(client: TerminalClient, history: Path) -> None:
+    """Run the client on standard input to its end."""
+    await client.run(standard_input(history))
+    await asyncio.sleep(0)

@@ -1,0 +1,109 @@
+"""One line at the terminal: who speaks, which file is meant, what is answered."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from bot.chat.commands import Commands
+from bot.chat.replies import CommandReply
+from bot.chat.terminal.speakers import Spoken, spoken
+from bot.chat.typed import typed
+from bot.intake.composing import composed
+from lifecycle.answers import Sender
+from lifecycle.errors import Fault, Refused
+from lifecycle.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
+
+#: Commands that take a document, and may take it from a file.
+_TAKE_FILES: Final = frozenset({"propose", "evidence"})
+
+
+class TerminalCommands:
+    """Runs lines. `folders` are where a relative `@path` is looked for, in this order."""
+
+    def __init__(
+        self, commands: Commands, folders: tuple[Path, ...], new_id: Callable[[], str]
+    ) -> None:
+        self._commands = commands
+        self._folders = folders
+        self._new_id = new_id
+
+    async def run(self, line: bytes) -> CommandReply | None:
+        """Answer one line; None for an empty one and for a comment (`#`)."""
+        text = line.decode("utf-8", "surrogateescape")
+        if not text.strip() or text.lstrip().startswith("#"):
+            return None
+        if text.startswith("\ufeff"):
+            text = text.removeprefix("\ufeff")
+        said = spoken(text, self._commands.workflow.policy)
+        if said.objection is not None:
+            return await self._objected(said)
+        word, rest = typed(said.text)
+        if word in _TAKE_FILES and rest.lstrip().startswith("@"):
+            return await self._from_file(word, rest.strip().removeprefix("@"), said.sender)
+        if not _is_utf8(line) and word not in _TAKE_FILES:
+            return CommandReply.words(
+                "This line is not UTF-8: set the terminal or the file to UTF-8.",
+                code="invalid_unicode",
+            )
+        return await self._commands.run(said.text, said.sender)
+
+    async def _objected(self, said: Spoken) -> CommandReply:
+        """A stranger's proposal is answered like any other; the law refuses and audits it."""
+        word, rest = typed(said.text)
+        if word == "propose":
+            return await self._commands.propose(rest, said.sender)
+        await self._commands.workflow.note_ignored("", said.sender, "unknown_agent")
+        return CommandReply.words(said.objection or "", code="unknown_agent")
+
+    async def _from_file(self, word: str, name: str, sender: Sender) -> CommandReply:
+        try:
+            raw = self._read(name)
+        except Refused as error:
+            answer = await self._commands.workflow.intake.refused(error, sender, b"")
+            return CommandReply(document=answer.as_json(), code=answer.reason)
+        now_ms = self._commands.workflow.world.clock.now_ms()
+        document = composed(raw, Path(name).stem, now_ms, self._new_id)
+        if word == "propose":
+            return await self._commands.propose_bytes(document, sender)
+        reply = await self._commands.workflow.record_evidence(document, sender)
+        return CommandReply.of(reply)
+
+    def _read(self, name: str) -> bytes:
+        """Read a regular file whose size was looked at before; raises Refused."""
+        path = self._found(name)
+        announced_size_refused(path.stat().st_size)
+        with path.open("rb") as file:
+            raw = file.read(DOCUMENT_LIMIT_BYTES + 1)
+        announced_size_refused(len(raw))
+        return raw
+
+    def _found(self, name: str) -> Path:
+        for folder in self._folders:
+            path = folder / Path(name).expanduser()
+            try:
+                if stat.S_ISREG(path.stat().st_mode):
+                    return path
+            except (OSError, ValueError):
+                continue
+        raise Refused([_no_file(name)])
+
+
+def _no_file(name: str) -> Fault:
+    return Fault(
+        "malformed_json",
+        required="a file with one JSON object",
+        actual="no such file",
+        suggestion=f"There is no file {name[:200]!r} here or beside the config: check the path "
+        "behind @.",
+    )
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,66 @@
+"""The terminal as a surface: what it shows is seen at once, and it never misses anything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from bot.chat.content import CardContent
+from bot.chat.surface import Posted, SurfaceFailed
+from bot.chat.terminal.render import Screen
+from bot.chat.terminal.speakers import SURFACE
+from lifecycle.records import Card, Message
+
+#: Kept messages that are words for people; all others are one JSON object for a proposer.
+_WORDS: Final = frozenset({"announcement", "note", "summary"})
+
+
+class TerminalSurface:
+    """Implements Surface over a screen. People decide here by commands alone: nothing to read."""
+
+    name = SURFACE
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+
+    async def post_card(self, content: CardContent, claim: str) -> Posted:
+        """Print the whole card."""
+        await self._written(lambda: self._screen.card(content))
+        return Posted(claim)
+
+    async def edit_card(self, content: CardContent, card: Card) -> Posted:
+        """Print what became of it: paper cannot be edited."""
+        await self._written(lambda: self._screen.update(content))
+        return Posted(card.message_ids[-1])
+
+    async def say(self, message: Message) -> None:
+        """Print an announcement as words, anything for a proposer as one line of JSON."""
+        words = message.body.get("text")
+        if message.kind in _WORDS and isinstance(words, str):
+            await self._written(lambda: self._screen.line(words))
+        else:
+            await self._written(lambda: self._screen.document(message.body))
+
+    async def read_card(self, card: Card) -> bool:
+        """Nothing can be decided behind the terminal's back."""
+        return card.delivered
+
+    async def catch_up(self) -> int:
+        """Nothing is ever missed."""
+        return 0
+
+    async def membership(self, people: Iterable[str]) -> Mapping[str, bool]:
+        """The terminal has no accounts that could be lost."""
+        return dict.fromkeys((), False)
+
+    def health(self) -> Sequence[str]:
+        """Say that it is there, and whom it trusts."""
+        return ("terminal: on; it trusts whoever types",)
+
+    async def _written(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except (OSError, ValueError) as error:
+            raise SurfaceFailed("nobody reads the terminal any more", lasting=True) from error
+        await asyncio.sleep(0)

@@ -1,0 +1,152 @@
+"""Cards and answers as terminal text: drawn for a keyboard, plain lines for a pipe."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, TextIO
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table as Drawn
+from rich.text import Text
+
+from bot.chat.content import CardContent, Colour, Field
+from bot.chat.replies import CommandReply, Table
+
+_STYLES: Mapping[Colour, str] = {
+    Colour.CHECKING: "bright_black",
+    Colour.WAITING: "yellow",
+    Colour.RUNNING: "blue",
+    Colour.DONE: "green",
+    Colour.UNDONE: "magenta",
+    Colour.REJECTED: "red",
+    Colour.ATTENTION: "bold bright_red",
+}
+
+
+class Screen:
+    """Where the terminal channel writes. Every line is whole and flushed before the next.
+
+    `stream` None means whatever standard output is at the moment: a prompt may stand in for it.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream
+
+    @property
+    def drawn(self) -> bool:
+        """True where somebody looks at a terminal; a pipe gets plain lines."""
+        return self._out.isatty()
+
+    def document(self, value: Mapping[str, Any]) -> None:
+        """Write one JSON object on one line: no colour, no wrapping, ASCII alone."""
+        self.line(json.dumps(value, ensure_ascii=True, separators=(",", ":")))
+
+    def line(self, text: str) -> None:
+        """Write one plain line. Raises OSError where nobody reads any more."""
+        out = self._out
+        try:
+            out.write(text + "\n")
+        except UnicodeEncodeError:
+            encoding = out.encoding or "ascii"
+            out.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        out.flush()
+
+    def reply(self, reply: CommandReply) -> None:
+        """Write the answer to a command."""
+        if reply.document is not None:
+            self.document(reply.document)
+            return
+        for block in reply.blocks:
+            if isinstance(block, Table):
+                self._table(block)
+            else:
+                self._lines(block)
+
+    def card(self, content: CardContent) -> None:
+        """Write a whole card."""
+        if self.drawn:
+            self._draw(_panel(content))
+            return
+        for line in card_lines(content):
+            self.line(line)
+
+    def update(self, content: CardContent) -> None:
+        """Write what became of a card that was shown before: the bot's fields, once more."""
+        if content.final or content.colour is Colour.ATTENTION:
+            self.card(content)
+            return
+        state = next((each.text for each in content.facts if each.label == "State"), "")
+        self._lines(f"{content.proposal_id}: {state}")
+
+    def _lines(self, text: str) -> None:
+        for line in text.split("\n"):
+            self.line(line)
+
+    def _table(self, table: Table) -> None:
+        if not self.drawn:
+            self._lines(table.as_text())
+            return
+        drawn = Drawn(title=table.title or None, title_justify="left", box=box.SIMPLE)
+        for place, name in enumerate(table.columns):
+            drawn.add_column(name, overflow="fold", no_wrap=place == 0)
+        for row in table.rows:
+            drawn.add_row(*(Text(cell) for cell in row))
+        self._draw(drawn)
+
+    def _draw(self, drawing: RenderableType) -> None:
+        out = self._out
+        Console(file=out, markup=False, highlight=False, emoji=False).print(drawing)
+        out.flush()
+
+    @property
+    def _out(self) -> TextIO:
+        return self._stream if self._stream is not None else sys.stdout
+
+
+def card_lines(content: CardContent) -> Iterator[str]:
+    """Yield a card as plain lines; only its title begins at the edge."""
+    yield content.title
+    yield from _field_lines(content.facts)
+    yield f"  {content.written_by}:"
+    yield from _field_lines(content.written)
+    for warning in content.warnings:
+        yield f"  {warning}"
+    for command in content.commands:
+        yield f"  > {command}"
+    yield f"  {content.footer}"
+
+
+def _field_lines(fields: tuple[Field, ...]) -> Iterator[str]:
+    for each in fields:
+        first, *more = each.text.split("\n")
+        yield f"  {each.label}: {first}"
+        yield from (f"    {line}" for line in more)
+
+
+def _panel(content: CardContent) -> RenderableType:
+    style = _STYLES[content.colour]
+    parts: list[RenderableType] = [_grid(content.facts), Text(f"{content.written_by}:", "dim")]
+    parts.append(_grid(content.written))
+    parts += [Text(warning, "bold yellow") for warning in content.warnings]
+    parts += [Text(f"> {command}", "bold") for command in content.commands]
+    return Panel(
+        Group(*parts),
+        title=Text(content.title),
+        title_align="left",
+        subtitle=Text(content.footer, "dim"),
+        subtitle_align="left",
+        border_style=style,
+    )
+
+
+def _grid(fields: tuple[Field, ...]) -> Drawn:
+    grid = Drawn.grid(padding=(0, 2))
+    grid.add_column(style="dim", overflow="fold", max_width=28)
+    grid.add_column(overflow="fold")
+    for each in fields:
+        grid.add_row(Text(each.label), Text(each.text))
+    return grid

@@ -1,0 +1,74 @@
+"""Who speaks at the terminal: `leila: propose …`; without a name, the first person allowed to."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from lifecycle.answers import Sender
+from lifecycle.masking import mask_text
+from lifecycle.nearest import meant
+from lifecycle.policy import Policy
+from lifecycle.proposal import ActorKind
+
+SURFACE: Final = "terminal"
+_NAMED: Final = re.compile(r"\s*([^\s:{}\"'`@]{1,64})\s*:(?!//)\s*")
+
+
+class Spoken(NamedTuple):
+    """Who speaks and what is said; `objection` is a sentence where nobody may speak so."""
+
+    sender: Sender
+    text: str
+    objection: str | None = None
+
+
+def spoken(text: str, policy: Policy) -> Spoken:
+    """Split `name: command`; a name that may not be spoken for is a stranger with an objection."""
+    found = _NAMED.match(text)
+    if found is None:
+        return _by_default(text, policy)
+    name, rest = found[1], text[found.end() :]
+    sender = _sender(name, policy)
+    if sender is not None:
+        return Spoken(sender, rest)
+    stranger = Sender(SURFACE, None, None, account=name)
+    return Spoken(stranger, rest, _objection(name, policy))
+
+
+def _by_default(text: str, policy: Policy) -> Spoken:
+    first = next((person.id for person in policy.people.values() if person.terminal), None)
+    if first is not None:
+        return Spoken(Sender(SURFACE, ActorKind.PERSON, first, account=first), text)
+    return Spoken(
+        Sender(SURFACE, None, None),
+        text,
+        "Nobody under people has terminal: true, so say who speaks: leila: propose …",
+    )
+
+
+def _sender(name: str, policy: Policy) -> Sender | None:
+    for kind, known in (
+        (ActorKind.PERSON, policy.people),
+        (ActorKind.AGENT, policy.agents),
+        (ActorKind.SOURCE, policy.sources),
+    ):
+        entry = known.get(name)
+        if entry is not None and entry.terminal:
+            return Sender(SURFACE, kind, name, account=name)
+    return None
+
+
+def _objection(name: str, policy: Policy) -> str:
+    if name in policy.people or name in policy.agents or name in policy.sources:
+        return (
+            f"{name} may not be spoken for at this terminal. Write terminal: true under {name} "
+            "in the config, and reload."
+        )
+    may = [
+        entry.id
+        for known in (policy.people, policy.agents, policy.sources)
+        for entry in known.values()
+        if entry.terminal
+    ]
+    return f"Nobody called {mask_text(name)!r} speaks at this terminal.{meant(name, may)}"

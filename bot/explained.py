@@ -1,0 +1,84 @@
+"""Why a proposal stands where it stands: every rule's verdict and every condition of authority."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bot.views import as_seen, resolve
+from lifecycle.authority import Condition, explain
+from lifecycle.gate import Accepted
+from lifecycle.masking import mask_secrets
+from lifecycle.policy import Agent, Person, Policy
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind, Proposal
+
+
+def explained(tx: Transaction, given: str, policy: Policy, now_ms: int) -> dict[str, Any]:
+    """Return the verdict rule by rule and the conditions of authority under `policy`, as JSON.
+
+    A view; raises ProposalNotFound and AmbiguousId as `resolve` does. `authority` is null where
+    the tool or the proposer is no longer configured.
+    """
+    proposal = as_seen(resolve(tx, given), now_ms)
+    return {
+        "proposal_id": proposal.proposal_id,
+        "state": proposal.state.value,
+        "reason": proposal.reason,
+        "explanation": mask_secrets(proposal.explanation),
+        "waiting_for": proposal.waiting_for,
+        "verdict": mask_secrets(proposal.verdict.as_json()) if proposal.verdict else None,
+        "authority": authority_json(proposal, policy),
+    }
+
+
+def authority_json(proposal: Proposal, policy: Policy) -> dict[str, Any] | None:
+    """Return each lasting condition of authority and whether it holds; the rate is left out."""
+    proposer, accepted = _proposer(proposal, policy), _accepted(proposal, policy)
+    if proposer is None or accepted is None:
+        return None
+    found = explain(proposer, accepted.tool, accepted.document)
+    return {
+        "rule": found.rule_name,
+        "denied": found.denied,
+        "reason": found.reason_code,
+        "conditions": [_condition(each) for each in found.conditions],
+    }
+
+
+def _condition(condition: Condition) -> dict[str, Any]:
+    return {
+        "name": condition.name,
+        "held": condition.held,
+        "required": condition.required,
+        "actual": condition.actual,
+        "code": None if condition.held else condition.code,
+    }
+
+
+def _proposer(proposal: Proposal, policy: Policy) -> Agent | Person | None:
+    if proposal.actor.kind is ActorKind.PERSON:
+        return policy.people.get(proposal.actor.id)
+    return policy.agents.get(proposal.actor.id)
+
+
+def _accepted(proposal: Proposal, policy: Policy) -> Accepted | None:
+    """Put together what authority judged, from the stored record; a masked document is gone."""
+    tool = policy.tools.get(proposal.tool)
+    if tool is None or proposal.masked:
+        return None
+    document = proposal.read()
+    return Accepted(
+        document=document,
+        canonical=proposal.document,
+        digest=proposal.digest,
+        content_digest=proposal.content_digest,
+        likeness_digest=proposal.likeness_digest,
+        tool=tool,
+        tier=proposal.tier,
+        quorum=proposal.quorum,
+        quorum_needs_people=proposal.quorum_needs_people,
+        window_s=proposal.window_s,
+        r3_document=proposal.r3_document,
+        r3_s256=proposal.r3_s256,
+        r3_uri="",
+    )
