@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from email import policy
 from email.errors import HeaderParseError
@@ -17,6 +18,7 @@ import idna
 from lifecycle.ports import Call, ToolFailed
 
 _POLICY: Final = policy.SMTP.clone(cte_type="7bit")
+_LOCAL: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}")
 _RECIPIENTS: Final = (("to", "To"), ("cc", "Cc"), ("bcc", "Bcc"))
 
 
@@ -85,7 +87,7 @@ def _address(value: Any) -> Address:
     if not isinstance(value, str) or not value.isprintable():
         raise ValueError("an address is one line of text")
     local, at, domain = value.rpartition("@")
-    if not (at and local and local.isascii() and domain):
+    if not (at and _LOCAL.fullmatch(local) and domain):
         raise ValueError("an address is local@domain with an ASCII local part")
     address = Address(username=local, domain=_ascii_domain(domain))
     if Address(addr_spec=address.addr_spec) != address:

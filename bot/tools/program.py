@@ -35,11 +35,7 @@ async def run(
     When this returns, or is cancelled, every process of its group is dead. Raises OSError or
     ValueError where the program could not be started. No shell is involved.
     """
-    program = _Program(argv, told, folder, environment)
-    try:
-        return await program.listened_to(keep)
-    finally:
-        await program.end()
+    return await _Program(argv, told, folder, environment).listened_to(keep)
 
 
 class _Program:
@@ -68,7 +64,7 @@ class _Program:
         watcher.start()
 
     async def listened_to(self, keep: int) -> Ended:
-        """Read what it prints until it ends; the pipes may be held open by nobody after that."""
+        """Read what it prints until it has ended: nobody ends in peace who writes into a closed pipe."""
         output = asyncio.create_task(self._read(self._process.stdout, keep, first=True))
         errors = asyncio.create_task(self._read(self._process.stderr, _TAIL, first=False))
         try:
@@ -76,11 +72,14 @@ class _Program:
             done, _ = await asyncio.wait((output, errors), timeout=_GRACE_S)
             return Ended(code, *(t.result() if t in done else b"" for t in (output, errors)))
         finally:
-            output.cancel()
-            errors.cancel()
-            await asyncio.gather(output, errors, return_exceptions=True)
+            try:
+                await self._end()
+            finally:
+                output.cancel()
+                errors.cancel()
+                await asyncio.gather(output, errors, return_exceptions=True)
 
-    async def end(self) -> None:
+    async def _end(self) -> None:
         """End the whole group: politely while the program runs, for good in any case."""
         try:
             if not self._ended.done():

@@ -1,0 +1,264 @@
+"""A program is called with JSON, and nothing of it survives the call (design section 7)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import psutil
+import pytest
+
+from bot.tools.command import CommandTool
+from lifecycle.calling import call_tool
+from lifecycle.proposal import Outcome
+from tests.contracts.tool_contract import Kind, ToolContract, call, done
+
+COUNTER = """
+import hashlib, json, pathlib, sys
+call = json.load(sys.stdin)
+if "version" not in call["parameters"]:
+    print("version is missing", file=sys.stderr)
+    sys.exit(10)
+state = pathlib.Path("state"); state.mkdir(exist_ok=True)
+verb, name = sys.argv[1], hashlib.sha256(call["proposal_id"].encode()).hexdigest()
+(staged, live) = (state / (name + ".staged"), state / (name + ".live"))
+if verb == "execute":
+    (staged if DEFERRED else live).write_text("x")
+elif verb == "commit":
+    staged.exists() and staged.rename(live)
+else:
+    staged.unlink(missing_ok=True); live.unlink(missing_ok=True)
+print(json.dumps({"name": name}))
+"""
+
+
+class CommandBench:
+    parameters = MappingProxyType({"version": "1"})
+    failing = MappingProxyType({})
+
+    def __init__(self, folder: Path, *verbs: str) -> None:
+        self.folder = folder
+        deferred = "commit" in verbs
+        program = COUNTER.replace("DEFERRED", str(deferred))
+        (folder / "counter.py").write_text(program)
+        settings = {verb: [sys.executable, "counter.py", verb] for verb in ("execute", *verbs)}
+        self.tool = CommandTool(settings, folder, os.environ)
+
+    def acts(self) -> int:
+        return len(list(self.folder.glob("state/*.live")))
+
+    def staged(self) -> int:
+        return len(list(self.folder.glob("state/*.staged")))
+
+
+class TestDeferred(ToolContract):
+    kind = Kind(reversible=True, deferred=True, idempotent=True)
+
+    @pytest.fixture
+    def bench(self, tmp_path):
+        return CommandBench(tmp_path, "roll_back", "commit")
+
+
+class TestCompensated(ToolContract):
+    kind = Kind(reversible=True, deferred=False, idempotent=True)
+
+    @pytest.fixture
+    def bench(self, tmp_path):
+        return CommandBench(tmp_path, "roll_back")
+
+
+class TestOneWay(ToolContract):
+    kind = Kind(reversible=False, deferred=False, idempotent=True)
+
+    @pytest.fixture
+    def bench(self, tmp_path):
+        return CommandBench(tmp_path)
+
+
+class Shell:
+    """A tool that is one line of shell, for what a contract cannot tell."""
+
+    parameters = MappingProxyType({"n": 1})
+
+    def __init__(self, line: str, folder: Path, environment=os.environ, **settings) -> None:
+        argv = {"execute": ["sh", "-c", line]} | settings
+        self.tool = CommandTool(argv, folder, environment)
+
+
+async def outcome_of(line: str, folder: Path, limit_s: float = 20):
+    bench = Shell(line, folder)
+    return await call_tool(bench.tool, replace(call(bench, "execute"), limit_s=limit_s))
+
+
+def alive(mark: str) -> list[int]:
+    """Return the processes whose command line holds a mark of ours."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        line = " ".join(process.info["cmdline"] or [])
+        if mark in line and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(process.pid)
+    return [pid for pid in found if pid != os.getpid()]
+
+
+async def test_the_program_is_given_the_call_and_nothing_more(tmp_path):
+    bench = Shell("cat", tmp_path)
+
+    result = await done(bench, "execute")
+
+    assert dict(result.receipt) == {
+        "verb": "execute",
+        "proposal_id": "p1",
+        "digest": "sha256:aa",
+        "idempotency_key": "p1:execute:1",
+        "tool": "the-tool",
+        "target": {"resource_type": "x", "resource_id": "y", "domain": "z", "constraints": {}},
+        "parameters": {"n": 1},
+        "receipt": None,
+    }
+
+
+async def test_the_environment_is_path_home_lang_and_what_the_tool_names(tmp_path):
+    around = {"PATH": os.environ["PATH"], "HOME": "/h", "LANG": "C", "SECRET": "s", "MINE": "m"}
+    show = "import json,os;print(json.dumps(dict(os.environ)))"
+    tool = CommandTool(
+        {"execute": [sys.executable, "-c", show], "env": ["MINE", "ABSENT"]}, tmp_path, around
+    )
+
+    receipt = await tool.execute(call(Shell("", tmp_path), "execute"))
+
+    assert receipt.keys() - {"LC_CTYPE"} == {"PATH", "HOME", "LANG", "MINE"}
+
+
+async def test_paths_are_relative_to_the_folder_of_the_config(tmp_path):
+    (tmp_path / "here").write_text("")
+
+    assert (await outcome_of("test -f here", tmp_path)).outcome is Outcome.DONE
+
+
+async def test_arguments_are_no_shell_text(tmp_path):
+    bench = Shell("", tmp_path, execute=["printf", '{"a":"%s"}', "$(id); rm -rf *"])
+
+    assert (await done(bench, "execute")).receipt == {"a": "$(id); rm -rf *"}
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome"),
+    [
+        ("exit 0", Outcome.DONE),
+        ("exit 10", Outcome.FAILED),
+        ("exit 1", Outcome.UNKNOWN),
+        ("exit 11", Outcome.UNKNOWN),
+        ("kill -9 $$", Outcome.UNKNOWN),
+        ("kill -TERM $$", Outcome.UNKNOWN),
+        ("echo not json", Outcome.DONE),
+        ("echo '[1]'", Outcome.DONE),
+        ("exec <&- >&- 2>&-", Outcome.DONE),
+    ],
+)
+async def test_the_exit_code_says_how_it_ended(tmp_path, line, outcome):
+    assert (await outcome_of(line, tmp_path)).outcome is outcome
+
+
+async def test_a_program_that_does_not_exist_has_done_nothing(tmp_path):
+    bench = Shell("", tmp_path, execute=["./nowhere"])
+
+    result = await call_tool(bench.tool, call(bench, "execute"))
+
+    assert result.outcome is Outcome.FAILED
+    assert "nowhere" in result.explanation
+
+
+async def test_a_file_that_may_not_be_run_has_done_nothing(tmp_path):
+    (tmp_path / "plain").write_text("x")
+    bench = Shell("", tmp_path, execute=["./plain"])
+
+    assert (await call_tool(bench.tool, call(bench, "execute"))).outcome is Outcome.FAILED
+
+
+async def test_more_than_a_mebibyte_of_output_is_no_receipt(tmp_path):
+    result = await outcome_of("printf '{\"a\":\"'; yes | head -c 2000000; printf '\"}'", tmp_path)
+
+    assert (result.outcome, result.receipt) == (Outcome.DONE, {})
+
+
+async def test_a_call_larger_than_a_pipe_arrives_whole_even_unread(tmp_path):
+    bench = Shell("cat", tmp_path)
+    bench.parameters = {"text": "x" * 60_000}
+    assert (await done(bench, "execute")).receipt["parameters"] == bench.parameters
+
+    unread = Shell("exit 0", tmp_path)
+    unread.parameters = {"text": "x" * 60_000}
+    await done(unread, "execute")
+
+
+async def test_what_it_writes_to_standard_error_is_logged_masked(tmp_path, caplog):
+    with caplog.at_level(logging.INFO):
+        result = await outcome_of("echo 'password=hunter2' >&2; exit 10", tmp_path)
+
+    assert "‹secret, 7 characters›" in caplog.text
+    assert "hunter2" not in caplog.text + result.explanation
+
+
+async def test_only_the_tail_of_standard_error_is_kept(tmp_path, caplog):
+    with caplog.at_level(logging.INFO):
+        await outcome_of("yes | head -c 500000 >&2; echo the end >&2", tmp_path)
+
+    assert "the end" in caplog.text
+    assert len(caplog.text) < 6_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sleep 611.1",
+        "sleep 611.1 & sleep 611.1",
+        "trap '' TERM; (trap '' TERM; sleep 611.1) & while :; do sleep 0.05; done",
+    ],
+)
+async def test_a_time_limit_kills_the_whole_group(tmp_path, line):
+    result = await outcome_of(line, tmp_path, limit_s=0.2)
+
+    assert result.outcome is Outcome.UNKNOWN
+    assert alive("sleep 611.1") == []
+
+
+async def test_what_a_program_leaves_running_is_killed_when_it_ends(tmp_path):
+    result = await outcome_of("sleep 612.2 & (trap '' TERM HUP; sleep 612.2) & exit 0", tmp_path)
+
+    assert result.outcome is Outcome.DONE
+    assert alive("sleep 612.2") == []
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8])
+async def test_a_cancellation_at_any_moment_leaves_nothing_running(tmp_path, turns):
+    bench = Shell("sleep 613.3 & sleep 613.3", tmp_path)
+    task = asyncio.create_task(call_tool(bench.tool, call(bench, "execute")))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert alive("sleep 613.3") == []
+
+
+async def test_a_program_may_end_in_peace_when_it_is_told_to(tmp_path):
+    line = "trap 'touch ended; exit 0' TERM; touch began; while :; do sleep 0.02; done"
+
+    await outcome_of(line, tmp_path, limit_s=0.5)
+
+    assert (tmp_path / "ended").exists()
+
+
+def test_a_receipt_is_json_and_nothing_that_python_adds():
+    from bot.tools.command import _receipt
+
+    assert _receipt(b'{"a": ' + b"[" * 100_000, "t") == {}
+    assert _receipt(json.dumps({"a": 1}).encode(), "t") == {"a": 1}

@@ -1,0 +1,160 @@
+"""Every call ends done, failed or unknown, in words that leak nothing (design section 7)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from lifecycle.calling import LARGEST_RECEIPT, call_tool
+from lifecycle.ports import Call, ToolFailed
+from lifecycle.proposal import Outcome
+
+CALL = Call(
+    verb="execute",
+    proposal_id="p1",
+    digest="sha256:aa",
+    idempotency_key="p1:execute:1",
+    tool="staging-deploy",
+    target={},
+    parameters={},
+    receipt=None,
+    permit="t",
+    limit_s=5,
+)
+
+
+class Answers:
+    """Answers every verb alike: returns a value, raises an error, or never ends."""
+
+    def __init__(self, answer=None, *, raises=None, hangs=False):
+        self.answer, self.raises, self.hangs = answer, raises, hangs
+        self.verbs = []
+
+    async def _act(self, verb):
+        self.verbs.append(verb)
+        if self.hangs:
+            await asyncio.Event().wait()
+        if self.raises is not None:
+            raise self.raises
+        return self.answer
+
+    async def execute(self, call):
+        return await self._act("execute")
+
+    async def commit(self, call):
+        return await self._act("commit")
+
+    async def roll_back(self, call):
+        return await self._act("roll_back")
+
+
+@pytest.mark.parametrize("verb", ["execute", "commit", "roll_back"])
+async def test_the_verb_of_the_call_is_called_once(verb):
+    tool = Answers({})
+
+    result = await call_tool(tool, replace(CALL, verb=verb))
+
+    assert (result.outcome, tool.verbs) == (Outcome.DONE, [verb])
+
+
+async def test_a_verb_that_no_tool_has_is_unknown_and_calls_nothing():
+    tool = Answers({})
+
+    result = await call_tool(tool, replace(CALL, verb="explode"))
+
+    assert (result.outcome, tool.verbs) == (Outcome.UNKNOWN, [])
+
+
+async def test_a_receipt_is_kept_as_plain_json():
+    result = await call_tool(Answers({"a": (1, 2.0)}), CALL)
+
+    assert result.receipt == {"a": [1, 2]}
+
+
+async def test_tool_failed_means_failed_and_its_words_are_masked():
+    result = await call_tool(Answers(raises=ToolFailed("no\nway: password=hunter2 " * 99)), CALL)
+
+    assert result.outcome is Outcome.FAILED
+    assert "hunter2" not in result.explanation
+    assert "\n" not in result.explanation
+    assert len(result.explanation) < 400
+
+
+async def test_any_other_error_is_unknown_and_only_its_name_is_told():
+    result = await call_tool(Answers(raises=RuntimeError("postgres://u:pw@h/d")), CALL)
+
+    assert result.outcome is Outcome.UNKNOWN
+    assert "RuntimeError" in result.explanation
+    assert "pw" not in result.explanation
+
+
+async def test_a_timeout_of_the_tools_own_is_unknown():
+    result = await call_tool(Answers(raises=TimeoutError()), CALL)
+
+    assert (result.outcome, "within" in result.explanation) == (Outcome.UNKNOWN, False)
+
+
+async def test_no_answer_within_the_limit_is_unknown():
+    result = await call_tool(Answers(hangs=True), replace(CALL, limit_s=0.01))
+
+    assert result.outcome is Outcome.UNKNOWN
+    assert "within 0.01 s" in result.explanation
+
+
+async def test_a_cancellation_of_the_caller_is_passed_on():
+    task = asyncio.create_task(call_tool(Answers(hangs=True), CALL))
+    await asyncio.sleep(0)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.parametrize(
+    "answer", [None, "done", 1, [], {"a": float("nan")}, {"a": 2**60}, {"a": object()}, {1: 2}]
+)
+async def test_what_is_no_receipt_is_unknown(answer):
+    result = await call_tool(Answers(answer), CALL)
+
+    assert (result.outcome, result.receipt) == (Outcome.UNKNOWN, None)
+
+
+async def test_a_receipt_too_large_is_summarised_with_what_the_law_reads():
+    receipt = {"affected_records": 7, "effects": ["deploy"], "log": "x" * LARGEST_RECEIPT}
+
+    kept = (await call_tool(Answers(receipt), CALL)).receipt
+
+    assert kept["affected_records"] == 7
+    assert kept["effects"] == ["deploy"]
+    assert kept["receipt_left_out"]["bytes"] > LARGEST_RECEIPT
+    assert "log" not in kept
+
+
+async def test_a_receipt_whose_effects_alone_are_too_large_cannot_be_judged():
+    result = await call_tool(Answers({"effects": ["x" * 99_999]}), CALL)
+
+    assert (result.outcome, result.receipt) == (Outcome.UNKNOWN, None)
+
+
+@pytest.mark.parametrize(
+    ("stated", "stands"),
+    [
+        ([], ()),
+        (None, ()),
+        (False, ()),
+        (["a", 1], ("a", 1)),
+        ("the mail", ("the mail",)),
+        (True, (True,)),
+        ({"a": 1}, ({"a": 1},)),
+    ],
+)
+async def test_roll_back_says_what_still_stands(stated, stands):
+    result = await call_tool(Answers({"still_stands": stated}), replace(CALL, verb="roll_back"))
+
+    assert (result.outcome, result.still_stands) == (Outcome.DONE, stands)
+
+
+async def test_only_roll_back_is_read_for_what_still_stands():
+    assert (await call_tool(Answers({"still_stands": ["a"]}), CALL)).still_stands == ()
