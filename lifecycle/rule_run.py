@@ -1,0 +1,137 @@
+"""Rules at work in threads: one hop a check, and a rule that is late is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+#: The rules compute: more threads at once only make each of them slower.
+_MOST_WORKERS: Final = 2
+#: A rule that hangs in so many threads is not started in yet another one.
+_MOST_STUCK: Final = 8
+
+Step = Callable[[], T]
+
+
+class Run(Generic[T]):
+    """A row of steps on its way through one worker; `results` are those that came in time."""
+
+    def __init__(self, steps: Sequence[tuple[str, Step[T]]], ticks: Callable[[], float]) -> None:
+        """Take named steps, and the clock that says how long one takes, in seconds."""
+        self._steps = steps
+        self._ticks = ticks
+        self._lock = threading.Lock()
+        self._since: float | None = None
+        self._wake: Callable[[], None] = lambda: None
+        self.results: list[T] = []
+        self.is_done = False
+        self.is_left = False
+
+    def work(self) -> None:
+        """Take one step after the other, until all are done or nobody waits any more."""
+        for _, step in self._steps:
+            with self._lock:
+                if self.is_left:
+                    return
+                self._since = self._ticks()
+            result = step()
+            with self._lock:
+                if self.is_left:
+                    return
+                self.results.append(result)
+                self._since = None
+                self.is_done = len(self.results) == len(self._steps)
+        self._wake()
+
+    def leave(self, limit_s: float | None = None) -> bool:
+        """Stop waiting where the current step took `limit_s` or more (None: in any case)."""
+        with self._lock:
+            if self.is_done:
+                return False
+            if limit_s is None or self._time_s() >= limit_s:
+                self.is_left = True
+            return self.is_left
+
+    def _time_s(self) -> float:
+        return 0.0 if self._since is None else self._ticks() - self._since
+
+    @property
+    def current(self) -> str:
+        """The name of the step that it is at, or was left at."""
+        return self._steps[len(self.results)][0]
+
+    async def finished(self, limit_s: float) -> bool:
+        """Wait until all steps are done: True; or until one of them is late: False."""
+        loop = asyncio.get_running_loop()
+        woken: asyncio.Future[None] = loop.create_future()
+        self._wake = lambda: _tell(loop, woken)
+        delay_s = limit_s
+        while not self.is_done:
+            await asyncio.wait([woken], timeout=delay_s)
+            if self.leave(limit_s):
+                return False
+            delay_s = max(limit_s - self._time_s(), 0.001)
+        return True
+
+
+def _tell(loop: asyncio.AbstractEventLoop, woken: asyncio.Future[None]) -> None:
+    def wake() -> None:
+        if not woken.done():
+            woken.set_result(None)
+
+    try:
+        loop.call_soon_threadsafe(wake)
+    except RuntimeError:
+        return  # the loop has closed: nobody waits
+
+
+class Workers:
+    """A few daemon threads; one that is left behind is replaced and ends by itself.
+
+    Being daemons they never hold up the end of the process.
+    """
+
+    def __init__(self, most: int = _MOST_WORKERS) -> None:
+        """Start none yet: a thread begins when there is work for it."""
+        self._most = most
+        self._runs: SimpleQueue[Run[object]] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._idle = 0
+        self._count = 0
+        self._stuck: Counter[str] = Counter()
+
+    def take(self, run: Run[T]) -> None:
+        """Hand a run to the next worker that is free."""
+        with self._lock:
+            if self._idle:
+                self._idle -= 1
+            elif self._count < self._most:
+                self._count += 1
+                threading.Thread(target=self._work, name="sentinel", daemon=True).start()
+        self._runs.put(run)  # type: ignore[arg-type]
+
+    def left_behind(self, run: Run[T]) -> None:
+        """Note that a worker is busy with something nobody waits for."""
+        with self._lock:
+            self._count -= 1
+            self._stuck[run.current] += 1
+
+    def is_stuck(self, name: str) -> bool:
+        """Say whether this step hangs in so many threads that it is not tried again."""
+        return self._stuck[name] >= _MOST_STUCK
+
+    def _work(self) -> None:
+        while True:
+            run = self._runs.get()
+            run.work()
+            with self._lock:
+                if run.is_left:
+                    self._stuck[run.current] -= 1
+                    return
+                self._idle += 1
