@@ -35,6 +35,7 @@ class World:
     toolbox: NotingToolbox
     spool: MemorySpool
     ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+    policies: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     async def submits(
         self, base: Mapping[str, Any] = MAIL, /, *, by: str = "leila", **changes: Any
@@ -128,7 +129,7 @@ class World:
     async def adopts(self, **changes: Any) -> None:
         """Put a policy with `changes` in force, under a digest of its own."""
         policy = replace(self.workflow.policy, **changes)
-        policy = replace(policy, digest=f"pol1_{next(self.ids):064d}")
+        policy = replace(policy, digest=f"pol1_{next(self.policies):064d}")
         await self.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
         await self.workflow.idle()
         await self.shows()

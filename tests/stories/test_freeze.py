@@ -1,0 +1,48 @@
+"""The freeze stops what acts, never what stops."""
+
+from __future__ import annotations
+
+from lifecycle.state import State
+from tests.builders import MAIL, PROD
+from tests.world import World
+
+
+async def test_while_frozen_nothing_executes_and_after_thaw_it_goes_on(world: World) -> None:
+    await world.workflow.freeze("incident 7", world.sender("ana"))
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    reply = await world.approves("ben", proposal_id)
+    await world.passes(minutes=5)
+    assert "frozen" in reply.words
+    assert world.tool("production-deploy").calls == []
+
+    await world.workflow.thaw(world.sender("ana"))
+    await world.keeps_house()
+
+    assert world.tool("production-deploy").verbs() == ["execute"]
+
+
+async def test_while_frozen_no_window_closes_and_roll_back_works(world: World) -> None:
+    first = (await world.submits(MAIL)).proposal_id or ""
+    second = (await world.submits(MAIL, parameters={"to": "sam@partner.example"})).proposal_id or ""
+    await world.approves("ana", first)
+    await world.approves("ana", second)
+    await world.workflow.freeze("incident 7", world.sender("ana"))
+    await world.passes(minutes=20)
+    assert world.tool("send-email").verbs() == ["execute", "execute"]
+
+    await world.rejects("ben", first)
+    assert (await world.proposal(first)).state is State.ROLLED_BACK
+    await world.workflow.thaw(world.sender("ana"))
+    await world.keeps_house()
+
+    assert (await world.proposal(second)).state is State.COMPLETED
+
+
+async def test_only_operators_freeze_with_a_reason_and_thaw(world: World) -> None:
+    codes = [
+        (await world.workflow.freeze("why", world.sender("ben"))).code,
+        (await world.workflow.freeze(" ", world.sender("ana"))).code,
+        (await world.workflow.freeze("why", world.sender("leila"))).code,
+    ]
+
+    assert codes == ["not_an_operator", "reason_required", "not_an_operator"]

@@ -1,0 +1,179 @@
+"""Taking back: once, by whoever was first, whatever else happens at that moment."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from lifecycle.ports import ToolFailed
+from lifecycle.proposal import Attention
+from lifecycle.state import State
+from lifecycle.tier import Tier
+from tests.builders import MAIL
+from tests.fakes.tools import answering, raising, waiting_for
+from tests.world import World
+
+
+@pytest.fixture
+async def mail(world: World) -> str:
+    """A mail inside its window, opened by the orchestrator."""
+    await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
+    return (await world.submits(MAIL)).proposal_id or ""
+
+
+async def test_two_crosses_roll_back_once(world: World, mail: str) -> None:
+    gate = asyncio.Event()
+    world.tool("send-email").on["roll_back"] = waiting_for(gate)
+    crosses = asyncio.gather(
+        world.workflow.reject(mail, world.sender("ana"), "no"),
+        world.workflow.reject(mail, world.sender("ben"), "no"),
+    )
+    replies = await crosses
+    gate.set()
+    await world.workflow.idle()
+
+    assert sorted(reply.done for reply in replies) == [False, True]
+    assert world.tool("send-email").verbs() == ["execute", "roll_back"]
+    assert (await world.proposal(mail)).state is State.ROLLED_BACK
+
+
+async def test_a_cross_during_the_run_is_kept_and_carried_out(world: World) -> None:
+    gate = asyncio.Event()
+    world.tool("send-email").on["execute"] = waiting_for(gate)
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.workflow.approve(proposal_id, world.sender("ben"))
+
+    reply = await world.workflow.reject(proposal_id, world.sender("ana"), "wrong amount")
+    assert world.tool("send-email").verbs() == ["execute"]
+    gate.set()
+    await world.workflow.idle()
+
+    taken = await world.proposal(proposal_id)
+    assert reply.done
+    assert world.tool("send-email").verbs() == ["execute", "roll_back"]
+    assert (taken.state, taken.explanation) == (State.ROLLED_BACK, "wrong amount")
+    assert str(taken.decided_by) == "person ana"
+
+
+async def test_while_the_commit_runs_it_is_too_late(world: World, mail: str) -> None:
+    gate = asyncio.Event()
+    world.tool("send-email").on["commit"] = waiting_for(gate)
+    world.clock.advance(900)
+    await world.workflow.close_due()
+
+    reply = await world.workflow.reject(mail, world.sender("ana"), "no")
+    gate.set()
+    await world.workflow.idle()
+
+    assert reply.code == "window_closed"
+    assert world.tool("send-email").verbs() == ["execute", "commit"]
+
+
+async def test_a_window_is_open_until_its_closing_is_claimed(world: World, mail: str) -> None:
+    world.clock.advance(1000)
+
+    reply = await world.rejects("ana", mail)
+
+    assert reply.done
+    assert world.tool("send-email").verbs() == ["execute", "roll_back"]
+
+
+async def test_closing_and_cross_together_have_one_outcome(world: World, mail: str) -> None:
+    world.clock.advance(900)
+    await asyncio.gather(
+        world.workflow.close_due(), world.workflow.reject(mail, world.sender("ana"), "no")
+    )
+    await world.workflow.idle()
+
+    verbs = world.tool("send-email").verbs()
+    ended = (await world.proposal(mail)).state
+    assert (verbs[1:], ended) in [
+        (["commit"], State.COMPLETED),
+        (["roll_back"], State.ROLLED_BACK),
+    ]
+
+
+async def test_what_still_stands_is_retried_alone(world: World, mail: str) -> None:
+    tool = world.tool("send-email")
+    tool.on["roll_back"] = answering({"still_stands": ["copy-2"]})
+    await world.rejects("ana", mail)
+    partial = await world.proposal(mail)
+    assert (partial.state, partial.attention) == (State.EXECUTING, Attention.ROLLBACK_INCOMPLETE)
+    await world.passes(minutes=30)
+    assert tool.verbs() == ["execute", "roll_back"]
+
+    tool.on["roll_back"] = answering({})
+    await world.workflow.retry(mail, world.sender("ben"))
+    await world.workflow.idle()
+
+    assert tool.calls[-1].receipt == {"still_stands": ["copy-2"]}
+    assert (await world.proposal(mail)).reason == "rolled_back_by_person"
+
+
+async def test_a_roll_back_that_failed_calls_a_person(world: World, mail: str) -> None:
+    world.tool("send-email").on["roll_back"] = raising(ToolFailed("gone"))
+    await world.rejects("ana", mail)
+
+    assert (await world.proposal(mail)).attention is Attention.ROLLBACK_INCOMPLETE
+
+
+async def test_the_owner_of_the_agent_may_stop_but_cal_may_not(world: World, mail: str) -> None:
+    refused = await world.rejects("cal", mail)
+    stopped = await world.rejects("olga", mail)
+
+    assert refused.code == "not_a_reviewer"
+    assert stopped.done
+
+
+async def test_the_orchestrator_never_rolls_back(world: World, mail: str) -> None:
+    reply = await world.rejects("nour", mail)
+
+    assert reply.code == "not_a_reviewer"
+    assert (await world.proposal(mail)).state is State.EXECUTING
+
+
+async def test_going_beyond_the_envelope_is_rolled_back_by_sentinel(world: World) -> None:
+    envelope = {
+        "allowed_side_effects": ["email"],
+        "forbidden_effects": [],
+        "max_affected_records": 1,
+        "reversible_required": True,
+    }
+    world.tool("send-email").on["execute"] = answering({"affected_records": 2})
+    proposal_id = (await world.submits(MAIL, risk_envelope=envelope)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+
+    taken = await world.proposal(proposal_id)
+    assert (taken.state, taken.reason) == (State.ROLLED_BACK, "rolled_back_by_sentinel")
+
+
+async def test_the_reason_may_follow_a_bare_cross(world: World) -> None:
+    proposal_id = (await world.submits(MAIL, task_id="t1")).proposal_id or ""
+    await world.reacts("ana", proposal_id, "❌")
+    waiting = await world.store.read(
+        lambda tx: tx.outbox.waiting("terminal", world.clock.now_ms(), 10)
+    )
+    assert [m for m in waiting if m.kind == "ended"] == []
+
+    await world.workflow.give_reason(proposal_id, world.sender("ana"), "wrong customer")
+
+    waiting = await world.store.read(
+        lambda tx: tx.outbox.waiting("terminal", world.clock.now_ms(), 10)
+    )
+    told = [m.body["explanation"] for m in waiting if m.kind == "ended"]
+    task = await world.store.read(lambda tx: tx.backlog.get("t1"))
+    assert told == ["wrong customer"]
+    assert task is not None
+    assert task.explanation == "wrong customer"
+
+
+async def test_without_a_reason_the_word_goes_out_after_five_minutes(world: World) -> None:
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.reacts("ana", proposal_id, "❌")
+    await world.passes(minutes=5)
+
+    waiting = await world.store.read(
+        lambda tx: tx.outbox.waiting("terminal", world.clock.now_ms(), 10)
+    )
+    assert [m.body["explanation"] for m in waiting if m.kind == "ended"] == ["Rejected by ana."]
