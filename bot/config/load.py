@@ -21,8 +21,7 @@ from bot.config.models import (
 from bot.config.problems import Problems, nearest
 from bot.config.quorum import check_quorums
 from bot.config.reading import read_file
-from bot.config.rule_options import checked_versions
-from bot.config.rules import check_tool_names, read_rules
+from bot.config.rules import load_versions, read_rules, settled
 from bot.config.structure import M, read_as
 from bot.config.tools import read_tools
 from bot.config.values import EnvName
@@ -36,6 +35,7 @@ _KEYS: Final = (
 _NEEDED: Final = ("people", "agents", "tools", "sentinel")
 _DATABASE: Final = "sqlite:///data/signoff.db"
 _SQLITE: Final = "sqlite:///"
+_MEMORY: Final = "memory:"
 
 
 class _EnvNameOnly(BaseModel):
@@ -44,11 +44,11 @@ class _EnvNameOnly(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What an operator decided. `database` is the file of the store, None for `memory:`."""
+    """What an operator decided. `database` is a URL: `sqlite:///…` or `memory:`."""
 
     path: Path
     policy: Policy
-    database: Path | None
+    database: str
     permit_secret_env: str | None
     chat: ChatEntry
     intake: IntakeEntry
@@ -58,6 +58,13 @@ class Config:
     def folder(self) -> Path:
         """The folder of the file, from which relative paths are counted."""
         return self.path.parent
+
+    @property
+    def database_file(self) -> Path | None:
+        """The file of the database, None where it is in memory."""
+        if self.database == _MEMORY:
+            return None
+        return self.folder / self.database.removeprefix(_SQLITE)
 
     @property
     def data(self) -> Path:
@@ -74,12 +81,11 @@ def load_config(path: Path) -> Config:
     who = read_identities(file, problems)
     tools = read_tools(file, path.parent, problems)
     rules = read_rules(file, problems)
-    check_tool_names(rules, file, problems)
-    versions = checked_versions(rules, problems)
+    versions = load_versions(settled(rules, path.parent), file, problems)
     config = Config(
         path=path,
-        policy=_policy(file, who, tools, rules, versions, problems),
-        database=_database(file, path.parent, problems),
+        policy=_policy(file, who, tools, rules, versions, path.parent, problems),
+        database=_database(file, problems),
         permit_secret_env=_permit_secret_env(file, problems),
         chat=_section(file, "chat", ChatEntry, problems),
         intake=_section(file, "intake", IntakeEntry, problems),
@@ -108,6 +114,7 @@ def _policy(
     tools: Mapping[str, ToolPolicy],
     rules: Mapping[str, RuleSettings],
     versions: Mapping[str, int],
+    folder: Path,
     problems: Problems,
 ) -> Policy:
     solo = file.get("solo_operator", False)
@@ -128,7 +135,7 @@ def _policy(
         people=who.people,
         agents=who.agents,
         sources=who.sources,
-        rules=rules,
+        rules=settled(rules, folder),
         limits=limits,
         orchestrator=orchestrator,
         auto_approval_tiers=tiers,
@@ -174,15 +181,15 @@ def _permit_secret_env(file: Mapping[str, Any], problems: Problems) -> str | Non
     return entry.permit_secret_env if entry else None
 
 
-def _database(file: Mapping[str, Any], folder: Path, problems: Problems) -> Path | None:
+def _database(file: Mapping[str, Any], problems: Problems) -> str:
     url = file.get("database", _DATABASE)
-    if url == "memory:":
-        return None
+    if url == _MEMORY:
+        return _MEMORY
     if isinstance(url, str) and url.startswith(_SQLITE) and url.removeprefix(_SQLITE).strip("/"):
-        return folder / url.removeprefix(_SQLITE)
+        return url
     if isinstance(url, str) and url.startswith(("postgres:", "postgresql:", "postgresql+")):
         words = "PostgreSQL is not there yet; write sqlite:///data/signoff.db (one bot, one file)"
     else:
         words = "write sqlite:///data/signoff.db (relative to this file) or memory: for trying out"
     problems.add(("database",), words)
-    return None
+    return _MEMORY

@@ -1,27 +1,23 @@
-"""The nine rules: all present, each with a level, naming tools that exist (design section 5)."""
+"""The rules: each with a level, loaded whole, naming tools that exist (design section 5)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
 
 from bot.config.identities import section_of
 from bot.config.problems import Problems, nearest, quoted
-from lifecycle.codes import RULES
-from lifecycle.paths import Parts
 from lifecycle.policy import Level, RuleSettings
+
+_BOUNDED: Final = "blast_radius_bounded"
 
 
 def read_rules(file: Mapping[str, Any], problems: Problems) -> dict[str, RuleSettings]:
-    """Return the settings of the rules that can be read; a rule that is missing is a problem."""
+    """Return the level and the settings of every rule that has them."""
     section = section_of(file, "sentinel", problems)
-    for rule in RULES:
-        if rule not in section:
-            problems.add(
-                ("sentinel",),
-                f"the rule {rule} is missing; all nine must be configured (write "
-                f"{rule}: {{level: hard}} and its settings)",
-            )
     found = {name: _rule(name, value, problems) for name, value in section.items()}
     return {name: rule for name, rule in found.items() if rule is not None}
 
@@ -42,40 +38,53 @@ def _rule(name: str, value: Any, problems: Problems) -> RuleSettings | None:
     return RuleSettings(Level(level), {k: v for k, v in value.items() if k != "level"})
 
 
-def check_tool_names(
+def load_versions(
     rules: Mapping[str, RuleSettings], file: Mapping[str, Any], problems: Problems
-) -> None:
-    """Note the tools that a rule's settings name and the config does not declare."""
-    written = file.get("tools")
-    known = list(written) if isinstance(written, dict) else []
-    for rule, settings in rules.items():
-        for parts, name in _tools_named(rule, settings.settings):
-            if name not in known:
-                problems.add(
-                    ("sentinel", rule, *parts),
-                    f"{rule} names the tool {quoted(name)}, which is not under tools"
-                    + nearest(str(name), known),
-                )
+) -> dict[str, int]:
+    """Return the versions of the rules by id; note what keeps the rules from loading.
+
+    The rules themselves say which of their settings is wrong, and which tools they name.
+    """
+    from sentinel_rules import RuleLoadError, load_rules, rules_fingerprint, tools_named
+
+    try:
+        loaded = load_rules(rules)
+    except RuleLoadError as error:
+        for problem in error.problems:
+            if problem.rule in rules or problem.rule not in _written(file):
+                problems.add(problem.path, problem.remedy)
+        return {}
+    for rule, parts, tool in tools_named(loaded):
+        if tool not in _tools(file):
+            words = f"{rule} names the tool {quoted(tool)}, which is not under tools"
+            problems.add(parts, words + nearest(tool, _tools(file)))
+    return rules_fingerprint(loaded)
 
 
-def _tools_named(rule: str, settings: Mapping[str, Any]) -> Iterator[tuple[Parts, Any]]:
-    match rule:
-        case "deploy_target_allowed":
-            yield from _keys(settings, "targets")
-        case "blast_radius_bounded":
-            yield from _keys(settings, "roots")
-        case "change_window_open":
-            yield from _keys(settings, "hours")
-            freezes = settings.get("freezes")
-            for index, freeze in enumerate(freezes if isinstance(freezes, list) else ()):
-                tools = freeze.get("tools") if isinstance(freeze, dict) else None
-                for place, name in enumerate(tools if isinstance(tools, list) else ()):
-                    yield ("freezes", index, "tools", place), name
-        case _:
-            return
+def settled(rules: Mapping[str, RuleSettings], folder: Path) -> dict[str, RuleSettings]:
+    """Return the rules as they are to be loaded: roots relative to the config's folder made whole.
+
+    The digest is taken of what was written, so that it does not depend on where the file lies.
+    """
+    bounded = rules.get(_BOUNDED)
+    roots = bounded.settings.get("roots") if bounded else None
+    if bounded is None or not isinstance(roots, dict):
+        return dict(rules)
+    whole = {tool: _whole(root, folder) for tool, root in roots.items()}
+    return {**rules, _BOUNDED: replace(bounded, settings={**bounded.settings, "roots": whole})}
 
 
-def _keys(settings: Mapping[str, Any], key: str) -> Iterator[tuple[Parts, Any]]:
-    value = settings.get(key)
-    for name in value if isinstance(value, dict) else ():
-        yield (key, name), name
+def _whole(root: Any, folder: Path) -> Any:
+    if not isinstance(root, str) or not root or root.startswith(("/", "~")):
+        return root
+    return os.path.normpath(folder / root)
+
+
+def _written(file: Mapping[str, Any]) -> Collection[str]:
+    section = file.get("sentinel")
+    return section if isinstance(section, dict) else ()
+
+
+def _tools(file: Mapping[str, Any]) -> Collection[str]:
+    section = file.get("tools")
+    return section if isinstance(section, dict) else ()

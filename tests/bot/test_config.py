@@ -133,15 +133,17 @@ def test_rules_keep_their_level_and_settings(config: Config) -> None:
 
 
 def test_the_database_stands_beside_the_config(config: Config) -> None:
-    assert config.database == config.folder / "data" / "signoff.db"
+    assert config.database_file == config.folder / "data" / "signoff.db"
     assert config.data == config.folder / "data"
 
 
 def test_the_database_may_be_memory_or_an_absolute_path(write_config) -> None:
     line = "sqlite:///data/signoff.db"
 
-    assert load_config(write_config((line, '"memory:"'))).database is None
-    assert load_config(write_config((line, "sqlite:////var/x.db"))).database == Path("/var/x.db")
+    assert load_config(write_config((line, '"memory:"'))).database_file is None
+    assert load_config(write_config((line, "sqlite:////var/x.db"))).database_file == Path(
+        "/var/x.db"
+    )
 
 
 def test_little_is_needed_and_the_rest_is_safe(write_config) -> None:
@@ -210,3 +212,20 @@ def test_the_digest_names_its_form(config: Config) -> None:
     assert config.policy.digest.startswith("pol1_")
     assert len(config.policy.digest) == len("pol1_") + 64
     assert config.policy.tools["search"].action_type is ActionType.READ
+
+
+def test_a_root_is_counted_from_the_folder_of_the_config(write_config) -> None:
+    path = write_config(("roots: {}", "roots: {search: data/records}"))
+
+    settings = load_config(path).policy.rules["blast_radius_bounded"].settings
+
+    assert settings["roots"] == {"search": str(path.parent / "data" / "records")}
+
+
+def test_the_digest_does_not_depend_on_where_the_file_lies(write_config, tmp_path: Path) -> None:
+    path = write_config(("roots: {}", "roots: {search: data/records}"))
+    moved = tmp_path / "elsewhere" / "config.yaml"
+    moved.parent.mkdir()
+    moved.write_bytes(path.read_bytes())
+
+    assert load_config(moved).policy.digest == load_config(path).policy.digest

@@ -207,9 +207,33 @@ REFUSALS = {
     ),
     "hours of no tool": (
         "    hours: {}",
-        "    hours: {deploy: {}}",
+        '    hours: {deploy: {zone: UTC, days: [mon], from: "08:00", to: "18:00"}}',
         "sentinel.change_window_open.hours.deploy",
         "not under tools",
+    ),
+    "misspelt setting of a rule": (
+        "domains: [shop.example]",
+        "domain: [shop.example]",
+        "sentinel.recipients_allowed",
+        "domains",
+    ),
+    "pattern that is no RE2": (
+        "patterns: []",
+        'patterns: ["(?<!a)b"]',
+        "sentinel.prohibited_content.patterns",
+        "prohibited_content",
+    ),
+    "amount that is a number": (
+        'per_action: {USD: "10000.00"}',
+        "per_action: {USD: 10000.00}",
+        "sentinel.amount_within_limit.per_action",
+        "amount_within_limit",
+    ),
+    "rule that nobody knows": (
+        "secrets_absent: {level: hard}",
+        "secrets_absent: {level: hard}\n  secrets_absnt: {level: hard}",
+        "sentinel.secrets_absnt",
+        "secrets_absent",
     ),
     "negative limit": (
         "proposal_ttl_s: 86400",
