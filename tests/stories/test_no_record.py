@@ -1,0 +1,114 @@
+"""No record, no action: when the trail cannot be written nothing executes, and stopping works."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.storage.opening import open_store
+from lifecycle.state import State
+from tests.builders import MAIL, PROD
+from tests.world import World, a_world
+
+FILE = "signoff.db"
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[World]:
+    """The law over a real file, whose audit table a test can break."""
+    store = await open_store(f"sqlite:///{FILE}", tmp_path)
+    world = a_world(store)
+    await world.workflow.start()
+    yield world
+    await world.workflow.stop(1)
+    await store.close()
+
+
+def break_audit(folder: Path) -> None:
+    """Let every insert into the trail fail, as on a full disk."""
+    with sqlite3.connect(folder / FILE) as db:
+        db.execute(
+            "CREATE TRIGGER broken BEFORE INSERT ON audit BEGIN SELECT RAISE(FAIL, 'disk full'); END"
+        )
+
+
+def mend_audit(folder: Path) -> None:
+    with sqlite3.connect(folder / FILE) as db:
+        db.execute("DROP TRIGGER broken")
+
+
+async def test_L08_an_approval_that_cannot_be_recorded_leaves_it_decidable(
+    stage: World, tmp_path: Path
+) -> None:
+    proposal_id = (await stage.submits(PROD)).proposal_id or ""
+    break_audit(tmp_path)
+
+    reply = await stage.approves("ana", proposal_id)
+    assert reply.code == "audit_unavailable"
+    assert stage.tool("production-deploy").calls == []
+    mend_audit(tmp_path)
+    await stage.approves("ana", proposal_id)
+
+    assert stage.tool("production-deploy").verbs() == ["execute"]
+
+
+async def test_L08_a_submission_that_cannot_be_recorded_is_refused(
+    stage: World, tmp_path: Path
+) -> None:
+    break_audit(tmp_path)
+
+    answer = await stage.submits(PROD)
+
+    assert (answer.reason, answer.state) == ("audit_unavailable", None)
+
+
+async def test_L08_a_rejection_is_spooled_holds_at_once_and_is_replayed(
+    stage: World, tmp_path: Path
+) -> None:
+    proposal_id = (await stage.submits(PROD, approval_class="dual")).proposal_id or ""
+    await stage.approves("ana", proposal_id)
+    break_audit(tmp_path)
+    reply = await stage.rejects("ben", proposal_id, "stop")
+    assert "Kept" in reply.words
+    mend_audit(tmp_path)
+    await stage.workflow.approve(proposal_id, stage.sender("dee"))
+    await stage.workflow.idle()
+    assert stage.tool("production-deploy").calls == []
+
+    await stage.workflow.recover()
+
+    ended = await stage.proposal(proposal_id)
+    assert (ended.state, ended.explanation) == (State.REJECTED, "stop")
+    assert stage.spool.stops == []
+
+
+async def test_L08_a_roll_back_is_spooled_and_no_window_closes_meanwhile(
+    stage: World, tmp_path: Path
+) -> None:
+    proposal_id = (await stage.submits(MAIL)).proposal_id or ""
+    await stage.approves("ana", proposal_id)
+    break_audit(tmp_path)
+    await stage.rejects("ben", proposal_id, "stop")
+    mend_audit(tmp_path)
+    stage.clock.advance(900)
+    assert await stage.workflow.close_due() == 0
+
+    await stage.workflow.recover()
+    await stage.workflow.idle()
+
+    assert stage.tool("send-email").verbs() == ["execute", "roll_back"]
+    assert (await stage.proposal(proposal_id)).state is State.ROLLED_BACK
+
+
+async def test_a_spooled_stop_survives_the_process(stage: World, tmp_path: Path) -> None:
+    proposal_id = (await stage.submits(PROD)).proposal_id or ""
+    break_audit(tmp_path)
+    await stage.rejects("ben", proposal_id, "stop")
+    mend_audit(tmp_path)
+
+    await stage.restarts()
+
+    assert (await stage.proposal(proposal_id)).state is State.REJECTED
