@@ -1,0 +1,115 @@
+"""A class of the operator's own is a tool like any other (design section 7)."""
+
+from __future__ import annotations
+
+from itertools import count
+from types import MappingProxyType
+
+import pytest
+
+from bot.tools.python import PythonTool
+from lifecycle.calling import call_tool
+from lifecycle.proposal import Outcome
+from tests.contracts.tool_contract import Kind, ToolContract, call, done
+
+CLASSES = """
+from lifecycle.ports import ToolFailed
+
+class Plain:
+    reversible = True
+
+    def __init__(self, live):
+        self.live = live
+
+    def execute(self, call):
+        if "version" not in call.parameters:
+            raise ToolFailed("version is missing")
+        self.live[call.proposal_id] = 1
+        return {"id": call.proposal_id}
+
+    def roll_back(self, call):
+        self.live.pop(call.proposal_id, None)
+        return {}
+
+class Waits(Plain):
+    deferred = True
+
+    def __init__(self, live, staged):
+        self.live, self.staged = live, staged
+
+    async def execute(self, call):
+        if "version" not in call.parameters:
+            raise ToolFailed("version is missing")
+        self.staged[call.proposal_id] = 1
+        return {"id": call.proposal_id}
+
+    async def commit(self, call):
+        self.staged.pop(call.proposal_id, None)
+        self.live[call.proposal_id] = 1
+        return {}
+
+    async def roll_back(self, call):
+        self.staged.pop(call.proposal_id, None)
+        return {}
+
+class OneWay:
+    def execute(self, call):
+        return None
+
+no_class = 1
+"""
+NUMBERS = count()
+
+
+class PythonBench:
+    parameters = MappingProxyType({"version": "1"})
+    failing = MappingProxyType({})
+
+    def __init__(self, folder, name: str, **options) -> None:
+        module = f"tools_of_test_{next(NUMBERS)}"
+        (folder / f"{module}.py").write_text(CLASSES)
+        self.options = options
+        self.tool = PythonTool({"class": f"{module}:{name}", "options": options}, folder)
+
+    def acts(self) -> int:
+        return len(self.options["live"])
+
+    def staged(self) -> int:
+        return len(self.options.get("staged", ()))
+
+
+class TestPlainMethods(ToolContract):
+    kind = Kind(reversible=True, deferred=False, idempotent=True)
+
+    @pytest.fixture
+    def bench(self, tmp_path):
+        return PythonBench(tmp_path, "Plain", live={})
+
+
+class TestAsyncMethods(ToolContract):
+    kind = Kind(reversible=True, deferred=True, idempotent=True)
+
+    @pytest.fixture
+    def bench(self, tmp_path):
+        return PythonBench(tmp_path, "Waits", live={}, staged={})
+
+
+async def test_a_class_without_roll_back_says_so_and_does_nothing(tmp_path):
+    bench = PythonBench(tmp_path, "OneWay")
+
+    result = await call_tool(bench.tool, call(bench, "roll_back", {}))
+
+    assert result.outcome is Outcome.FAILED
+    assert (await done(bench, "commit", {})).receipt == {}
+
+
+async def test_a_class_that_returns_no_receipt_is_unknown(tmp_path):
+    bench = PythonBench(tmp_path, "OneWay")
+
+    assert (await call_tool(bench.tool, call(bench, "execute"))).outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize("name", ["nowhere:X", "json:nothing", "json:loads"])
+def test_what_is_no_class_is_refused_by_name(tmp_path, name):
+    with pytest.raises(ValueError, match=name):
+        PythonTool({"class": name}, tmp_path)

@@ -1,0 +1,81 @@
+"""The toolbox makes each tool from the config and tells people what it adds (design section 7)."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from bot.tools.toolbox import ConfiguredToolbox
+from lifecycle.calling import call_tool
+from lifecycle.policy import ActionType, ToolKind, ToolPolicy
+from lifecycle.ports import Call
+from lifecycle.proposal import Outcome
+from lifecycle.tier import Tier
+
+
+def policy(kind: ToolKind | None, **settings) -> ToolPolicy:
+    return ToolPolicy("t", Tier.CONFIRM, ActionType.EXECUTE, kind, settings=settings)
+
+
+def box(folder, **tools: ToolPolicy) -> ConfiguredToolbox:
+    return ConfiguredToolbox(tools, folder, os.environ, lambda: 0)
+
+
+def test_a_tool_that_the_config_does_not_know_is_a_key_error(tmp_path):
+    with pytest.raises(KeyError):
+        box(tmp_path).tool("t")
+
+
+@pytest.mark.parametrize("kind", [ToolKind.AGENT, None])
+@pytest.mark.parametrize("verb", ["execute", "commit", "roll_back"])
+async def test_a_tool_of_an_agent_or_blocked_is_never_called(tmp_path, kind, verb):
+    tool = box(tmp_path, t=policy(kind)).tool("t")
+
+    result = await call_tool(tool, Call(verb, "p1", "d", "k", "t", {}, {}, {}, "", 1))
+
+    assert result.outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (
+            policy(ToolKind.EMAIL),
+            {"from": "signoff@localhost", "leaves by": "the Maildir data/outbox"},
+        ),
+        (
+            policy(ToolKind.EMAIL, smtp={"host": "h", "port": 25, "from": "a@b.example"}),
+            {"from": "a@b.example", "leaves by": "SMTP h:25"},
+        ),
+        (policy(ToolKind.WEBHOOK, url="http://h/x?y"), {"posts to": "http://h/x"}),
+        (
+            policy(ToolKind.COMMAND, execute=["run", "--password", "hunter2"]),
+            {"runs": "run --password ‹secret, 7 characters›"},
+        ),
+        (policy(ToolKind.AGENT), {"carried out by": "the agent itself, with a permit"}),
+        (policy(None), {}),
+    ],
+)
+def test_people_are_told_what_the_config_adds_without_secrets(tmp_path, made, words):
+    assert box(tmp_path, t=made).describe("t") == words
+
+
+def test_a_real_path_follows_every_link_from_the_folder_of_the_config(tmp_path):
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "link").symlink_to("/etc")
+    toolbox = box(tmp_path)
+
+    assert toolbox.real_path("inside/link/passwd") == os.path.realpath("/etc/passwd")
+    assert toolbox.real_path("inside/../inside/a") == str(tmp_path.resolve() / "inside" / "a")
+
+
+def test_a_policy_whose_tools_cannot_be_made_leaves_the_old_ones(tmp_path):
+    toolbox = box(tmp_path, old=policy(None))
+
+    with pytest.raises(ValueError, match="nowhere"):
+        toolbox.adopt({"new": policy(ToolKind.PYTHON, **{"class": "nowhere:X"})})
+
+    assert toolbox.tool("old") is not None
+    with pytest.raises(KeyError):
+        toolbox.tool("new")

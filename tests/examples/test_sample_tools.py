@@ -1,0 +1,189 @@
+"""The sample tools really do something, once, and take it back to the byte."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.intake.composing import composed
+from lifecycle.document import ProposalDocument
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+TOOLS = EXAMPLES / "tools"
+
+
+@pytest.fixture
+def use(tmp_path):
+    """Run a sample tool as the bot does: JSON in, JSON out, in the folder of the config."""
+
+    def run(script: str, verb: str, parameters: Any, *, key="p1:execute:1", receipt=None, fails=0):
+        told = {
+            "verb": verb,
+            "proposal_id": key.split(":")[0],
+            "digest": "sha256:aa",
+            "idempotency_key": key,
+            "tool": script,
+            "target": {"domain": "staging.shop.example", "resource_id": "shop"},
+            "parameters": parameters,
+            "receipt": receipt,
+        }
+        ended = subprocess.run(
+            [sys.executable, TOOLS / f"{script}.py", verb],
+            input=json.dumps(told),
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            check=False,
+        )
+        assert ended.returncode == fails, ended.stderr
+        return json.loads(ended.stdout) if fails == 0 else ended.stderr
+
+    return run
+
+
+@pytest.fixture
+def site(tmp_path) -> Path:
+    return tmp_path / "data/sites/staging.shop.example.json"
+
+
+def test_a_deployment_is_taken_back_to_the_byte(use, site):
+    use("deploy", "execute", {"version": "1.0"}, key="p0:execute:1")
+    before = site.read_bytes()
+
+    receipt = use("deploy", "execute", {"version": "2.0"})
+    assert json.loads(site.read_text())["version"] == "2.0"
+    assert (receipt["previous_version"], receipt["affected_records"]) == ("1.0", 1)
+    assert receipt["effects"] == ["deploy"]
+
+    assert use("deploy", "roll_back", {}, receipt=receipt)["still_stands"] == []
+    assert site.read_bytes() == before
+    assert use("deploy", "roll_back", {}, receipt=receipt)["still_stands"] == []
+
+
+def test_the_first_deployment_is_taken_back_to_nothing(use, site):
+    receipt = use("deploy", "execute", {"version": "1.0"})
+
+    use("deploy", "roll_back", {}, receipt=receipt)
+
+    assert not site.exists()
+
+
+def test_a_deployment_over_ours_is_not_undone(use, site):
+    receipt = use("deploy", "execute", {"version": "1.0"})
+    use("deploy", "execute", {"version": "2.0"}, key="p2:execute:1")
+
+    assert use("deploy", "roll_back", {}, receipt=receipt)["still_stands"] != []
+    assert json.loads(site.read_text())["version"] == "2.0"
+
+
+def test_the_same_key_again_is_answered_and_not_done_again(use, site):
+    first = use("deploy", "execute", {"version": "1.0"})
+    use("deploy", "execute", {"version": "2.0"}, key="p2:execute:1")
+
+    assert use("deploy", "execute", {"version": "1.0"})["written"] == first["written"]
+    assert json.loads(site.read_text())["version"] == "2.0"
+
+
+@pytest.mark.parametrize("version", [None, "", 1, "../x", "a/b", ".x", "a\nb"])
+def test_a_version_that_is_no_name_fails_and_leaves_nothing(use, tmp_path, version):
+    assert use("deploy", "execute", {"version": version}, fails=10)
+    assert not (tmp_path / "data").exists()
+
+
+def test_records_are_written_read_and_deleted_with_their_data_set(use, tmp_path):
+    tracked = {"dataset": "leads-2024", "record": "partner"}
+    use("notes", "update-tracker", tracked | {"updates": {"status": "new"}}, key="a:execute:1")
+    use("notes", "update-tracker", tracked | {"updates": {"owner": "leila"}}, key="b:execute:1")
+    assert use("notes", "read", tracked)["record"] == {"owner": "leila", "status": "new"}
+
+    receipt = use("delete", "execute", {"path": "data/records/leads-2024"}, key="c:execute:1")
+
+    assert (receipt["affected_records"], receipt["effects"]) == (1, ["delete"])
+    assert list((tmp_path / "data/records").iterdir()) == []
+    assert use("notes", "read", tracked, fails=10)
+
+
+def test_an_interrupted_deletion_is_finished_by_a_repeat(use, tmp_path):
+    from hashlib import sha256
+
+    left = tmp_path / "data/records" / f".leaving-{sha256(b'p1:execute:1').hexdigest()[:40]}"
+    left.mkdir(parents=True)
+    (left / "a.json").write_text("{}")
+
+    assert use("delete", "execute", {"path": "data/records/old"})["affected_records"] == 1
+    assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["data/records", "data", ".", "/", "/etc", "data/records/../sites", "data/records/link", ""],
+)
+def test_nothing_outside_the_root_is_ever_deleted(use, tmp_path, path):
+    (tmp_path / "data/records").mkdir(parents=True)
+    (tmp_path / "data/sites").mkdir()
+    (tmp_path / "data/records/link").symlink_to(tmp_path / "data/sites")
+
+    use("delete", "execute", {"path": path}, fails=10)
+
+    assert (tmp_path / "data/sites").is_dir()
+
+
+def test_links_inside_a_data_set_are_removed_and_not_followed(use, tmp_path):
+    (tmp_path / "data/records/old").mkdir(parents=True)
+    (tmp_path / "kept.txt").write_text("x")
+    (tmp_path / "data/records/old/link").symlink_to(tmp_path / "kept.txt")
+
+    use("delete", "execute", {"path": "data/records/old"})
+
+    assert (tmp_path / "kept.txt").exists()
+
+
+def test_search_and_fetch_find_the_library(use):
+    found = use("search", "execute", {"query": "payment TERMS"})
+
+    assert {match["document"] for match in found["matches"]} == {"payment-terms"}
+    assert found["count"] == 2
+    assert "14 days" in use("notes", "fetch", {"document": "payment-terms"})["text"]
+    assert use("notes", "fetch", {"document": "nothing"}, fails=10)
+
+
+def test_pages_and_settings_are_taken_back(use, tmp_path):
+    page = use("publish", "execute", {"slug": "news", "title": "T", "body": "B"})
+    setting = use("settings", "execute", {"name": "banner", "value": True}, key="p2:execute:1")
+    assert (tmp_path / "data/published/news.md").read_text() == "# T\n\nB\n"
+    assert json.loads((tmp_path / "data/settings.json").read_text()) == {"banner": True}
+
+    use("publish", "roll_back", {}, receipt=page)
+    use("settings", "roll_back", {}, receipt=setting)
+
+    assert not (tmp_path / "data/published/news.md").exists()
+    assert not (tmp_path / "data/settings.json").exists()
+
+
+def test_drafts_and_tasks_are_written_and_recalled(use):
+    draft = {"to": "pat@partner.example", "subject": "S", "body": "B"}
+    use("notes", "draft-email", draft, key="a:execute:1")
+    use("notes", "create-task", {"title": "Call Pat"}, key="b:execute:1")
+
+    assert use("notes", "recall", {})["count"] == 2
+    assert use("notes", "recall", {"tool": "other"})["count"] == 0
+
+
+def test_a_verb_that_a_tool_does_not_know_fails(use):
+    assert "search" not in use("notes", "explode", {}, fails=10)
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.json")), ids=lambda file: file.stem)
+def test_every_example_is_a_proposal_once_it_is_filled_in(file):
+    raw = composed(file.read_bytes(), file.stem, 1_772_452_800_000, lambda: "a1b2c3")
+
+    document = ProposalDocument.of_bytes(raw)
+
+    assert document.proposal_id == f"{file.stem}-a1b2c3"
+    assert document.actor == "leila"
+    assert len((document.justification or "x" * 15).strip()) >= 15
