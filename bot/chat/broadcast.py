@@ -4,21 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
+from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.surface import Surface
 from lifecycle.ports import StoreUnavailable
+from lifecycle.workflow import Workflow
 from lifecycle.world import World
 
 log = logging.getLogger("signoff.surfaces")
 
 
-class Broadcast:
-    """The Notifier port. Built from the surfaces, then given the world that it notifies about."""
+class ServedSurface(Surface, Protocol):
+    """A surface on which people are met."""
 
-    def __init__(self, surfaces: Sequence[Surface]) -> None:
+    async def serve(self, commands: Commands, delivery: Delivery) -> None:
+        """Hear people and agents until the surface ends; cancelled when the bot stops."""
+
+
+class Broadcast:
+    """The Notifier port. Built from the surfaces, then given the world that it notifies about.
+
+    `summaries` is the law of each rule in a sentence, for the command `rules`.
+    """
+
+    def __init__(
+        self, surfaces: Sequence[ServedSurface], summaries: Mapping[str, str] | None = None
+    ) -> None:
         self._surfaces = {surface.name: surface for surface in surfaces}
+        self._summaries = summaries or {}
         self._deliveries: dict[str, Delivery] = {}
         self._world: World | None = None
 
@@ -33,12 +49,28 @@ class Broadcast:
         """Return the deliverer of one surface; raises KeyError."""
         return self._deliveries[name]
 
-    async def run(self) -> None:
-        """Deliver on all surfaces until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for delivery in self._deliveries.values():
-                delivery.nudge()
-                group.create_task(delivery.run())
+    async def serve(self, workflow: Workflow) -> None:
+        """Deliver, and meet people until the last surface has ended."""
+        self.attach(workflow.world)
+        commands = Commands(workflow, health=self.health, summaries=self._summaries)
+        running = [asyncio.create_task(each.run()) for each in self._deliveries.values()]
+        self.nudge()
+        try:
+            await asyncio.gather(
+                *(
+                    surface.serve(commands, self._deliveries[name])
+                    for name, surface in self._surfaces.items()
+                )
+            )
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Show what is still to be shown."""
+        for delivery in self._deliveries.values():
+            await delivery.drain()
 
     def nudge(self) -> None:
         """Say that cards or messages may be waiting."""

@@ -48,7 +48,7 @@ def facts_of(proposal: Proposal, beside: Beside) -> tuple[Field, ...]:
             _deadline(proposal, beside.now_ms),
             _window(proposal, beside.now_ms),
             Field("Cannot be undone", undone_words(proposal, tool)),
-            _decided(proposal, beside.reviews),
+            _decided(proposal, beside),
             _added(beside.defaults),
             _unenforced(proposal, tool),
             _refused_before(proposal),
@@ -156,12 +156,15 @@ def _reviewers(proposal: Proposal, beside: Beside, tool: ToolPolicy | None) -> F
     may = sorted(eligible(beside.policy, tool, proposal.actor.id))
     named = ", ".join(may[:_MOST_NAMED]) or "nobody"
     more = f" and {len(may) - _MOST_NAMED} more" if len(may) > _MOST_NAMED else ""
+    return Field("Reviewers", f"{tool.reviewers}: {named}{more}\n{_quorum_words(proposal, beside)}")
+
+
+def _quorum_words(proposal: Proposal, beside: Beside) -> str:
     counted = approvals(beside.reviews, beside.policy, proposal)
+    if not counted and _auto_approval(proposal, beside.policy):
+        return "auto-approval stands for the quorum"
     by = f" ({', '.join(counted)})" if counted else ""
-    return Field(
-        "Reviewers",
-        f"{tool.reviewers}: {named}{more}\napproved by {len(counted)} of {proposal.quorum}{by}",
-    )
+    return f"approved by {len(counted)} of {proposal.quorum}{by}"
 
 
 def _deadline(proposal: Proposal, now_ms: int) -> Field | None:
@@ -190,23 +193,30 @@ def _window(proposal: Proposal, now_ms: int) -> Field | None:
     return Field("Window", f"{text} ({about(closes_ms, now_ms)})", at_ms=closes_ms)
 
 
-def _decided(proposal: Proposal, reviews: Sequence[Review]) -> Field | None:
-    lines = list(_decisions(proposal, reviews))
+def _decided(proposal: Proposal, beside: Beside) -> Field | None:
+    lines = list(_decisions(proposal, beside))
     return Field("Decisions", "\n".join(lines)) if lines else None
 
 
-def _decisions(proposal: Proposal, reviews: Sequence[Review]) -> Iterator[str]:
-    yield from map(review_words, reviews)
-    execution = proposal.execution
-    orchestrated = proposal.opener if proposal.opener_puller is Puller.ORCHESTRATOR else None
-    if orchestrated is not None:
-        yield f"opened by {orchestrated} (auto-approval)"
-    if execution is not None and execution.early:
-        yield f"opened by auto-approval, began {moment_words(execution.began_at_ms)}"
+def _decisions(proposal: Proposal, beside: Beside) -> Iterator[str]:
+    if orchestrated := _auto_approval(proposal, beside.policy):
+        yield orchestrated
+    yield from map(review_words, beside.reviews)
     if proposal.kept_stop is not None:
         yield f"❌ by person {proposal.kept_stop.person} is kept until the tool has answered"
     if proposal.terminal:
         yield end_words(proposal)
+
+
+def _auto_approval(proposal: Proposal, policy: Policy) -> str | None:
+    """Return who stood in for people, and when it began; the end of a proposal keeps it."""
+    execution = proposal.execution
+    if execution is not None and execution.early:
+        by = proposal.opener or f"agent {policy.orchestrator or 'of the orchestrator'}"
+        return f"opened by {by} (auto-approval), {moment_words(execution.began_at_ms)}"
+    if proposal.opener is not None and proposal.opener_puller is Puller.ORCHESTRATOR:
+        return f"opened by {proposal.opener} (auto-approval)"
+    return None
 
 
 def _added(defaults: Mapping[str, Any]) -> Field | None:

@@ -182,6 +182,7 @@ class Commands:
         if not given:
             return _usage(command)
         if not reason and command != "approve":
+            await self.workflow.note_ignored(given, sender, "reason_required")
             words = f"Say why: {command} {mask_text(given[:64])} <reason>"
             return CommandReply.words(words, code="reason_required")
         return await self._on_whole_id(given, sender) or CommandReply.of(

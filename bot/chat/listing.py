@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from bot.chat.card_facts import state_words
 from bot.chat.content import CardContent
@@ -14,7 +14,7 @@ from bot.views import PendingPage
 from lifecycle.policy import Policy
 from lifecycle.proposal import Proposal
 
-_TITLE: int = 80
+_TITLE: Final = 80
 
 
 def pending_reply(page: PendingPage, now_ms: int) -> CommandReply:

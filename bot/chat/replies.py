@@ -28,7 +28,9 @@ class Table:
 
     def as_text(self) -> str:
         """Return the rows as plain lines, for a surface that cannot."""
-        lines = [" · ".join(cell for cell in row if cell) for row in self.rows]
+        lines = [
+            " · ".join(cell.replace("\n", "\n    ") for cell in row if cell) for row in self.rows
+        ]
         return "\n".join([self.title, *lines] if self.title else lines)
 
 

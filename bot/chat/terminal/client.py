@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import secrets
 import sys
 from pathlib import Path
 from typing import Final, Protocol
@@ -14,7 +14,6 @@ from bot.chat.terminal.commands import TerminalCommands
 from bot.chat.terminal.lines import Lines
 from bot.chat.terminal.render import Screen
 from lifecycle.ports import StoreUnavailable
-from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.terminal")
 
@@ -36,19 +35,16 @@ class TerminalClient:
 
     def __init__(
         self,
-        workflow: Workflow,
         commands: Commands,
         delivery: Delivery,
         screen: Screen,
         *,
         folders: tuple[Path, ...],
     ) -> None:
-        self._workflow = workflow
+        self._workflow = commands.workflow
         self._delivery = delivery
         self._screen = screen
-        self._commands = TerminalCommands(
-            commands, folders, lambda: workflow.world.nonce()[:8].lower()
-        )
+        self._commands = TerminalCommands(commands, folders, lambda: secrets.token_hex(4))
 
     async def run(self, lines: Input) -> None:
         """Work until the end of the input; raises nothing where nobody reads the answers."""
@@ -91,9 +87,3 @@ def standard_input(history: Path) -> Input:
 
         return Keyboard(history)
     return Lines(sys.stdin.fileno())
-
-
-async def run_terminal(client: TerminalClient, history: Path) -> None:
-    """Run the client on standard input to its end."""
-    await client.run(standard_input(history))
-    await asyncio.sleep(0)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
+from bot.chat.commands import Commands
 from bot.chat.content import CardContent
+from bot.chat.delivery import Delivery
 from bot.chat.surface import Posted, SurfaceFailed
+from bot.chat.terminal.client import TerminalClient, standard_input
 from bot.chat.terminal.render import Screen
 from bot.chat.terminal.speakers import SURFACE
 from lifecycle.records import Card, Message
 
+_DATA: Final = Path("data")
 #: Kept messages that are words for people; all others are one JSON object for a proposer.
 _WORDS: Final = frozenset({"announcement", "note", "summary"})
 
@@ -21,8 +26,16 @@ class TerminalSurface:
 
     name = SURFACE
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: Screen, folders: tuple[Path, ...] = (), data: Path = _DATA) -> None:
+        """Take where to write, where `@path` is looked for, and where the history is kept."""
         self._screen = screen
+        self._folders = folders
+        self._data = data
+
+    async def serve(self, commands: Commands, delivery: Delivery) -> None:
+        """Answer what is typed, until the end of the input."""
+        client = TerminalClient(commands, delivery, self._screen, folders=self._folders)
+        await client.run(standard_input(self._data / "history"))
 
     async def post_card(self, content: CardContent, claim: str) -> Posted:
         """Print the whole card."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -16,6 +16,8 @@ from rich.text import Text
 from bot.chat.content import CardContent, Colour, Field
 from bot.chat.replies import CommandReply, Table
 
+#: What changes while a proposal is open, beside its state.
+_NEWS: Final = ("Reviewers", "Window", "Decisions")
 _STYLES: Mapping[Colour, str] = {
     Colour.CHECKING: "bright_black",
     Colour.WAITING: "yellow",
@@ -79,8 +81,12 @@ class Screen:
         if content.final or content.colour is Colour.ATTENTION:
             self.card(content)
             return
-        state = next((each.text for each in content.facts if each.label == "State"), "")
-        self._lines(f"{content.proposal_id}: {state}")
+        news = {each.label: each.text for each in content.facts}
+        self._lines(f"{content.proposal_id}: {news['State']}")
+        for label in filter(news.__contains__, _NEWS):
+            self._lines(f"  {label}: {news[label]}".replace("\n", "\n    "))
+        for command in content.commands:
+            self.line(f"  > {command}")
 
     def _lines(self, text: str) -> None:
         for line in text.split("\n"):
