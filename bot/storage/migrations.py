@@ -48,15 +48,20 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 def check_schema(connection: sqlite3.Connection, path: Path) -> None:
     """Raise CannotOpen unless the database is of exactly this version; changes nothing."""
-    _refuse_strangers(connection, path)
-    if not connection.execute(LEDGER["foreign_tables"]).fetchone()["ours"]:
-        raise CannotOpen(f"The database {path} is empty; `signoff run` fills it.")
-    applied = _applied(connection)
-    _refuse_newer(applied, path)
-    if applied < newest():
+    if check_known(connection, path) < newest():
         raise CannotOpen(
             f"The database {path} is of an older Signoff; start `signoff run` once to update it."
         )
+
+
+def check_known(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the database's version; raise CannotOpen where this program does not know it."""
+    _refuse_strangers(connection, path)
+    if not connection.execute(LEDGER["foreign_tables"]).fetchone()["ours"]:
+        raise CannotOpen(f"{path} holds no tables of Signoff.")
+    applied = _applied(connection)
+    _refuse_newer(applied, path)
+    return applied
 
 
 def _applied(connection: sqlite3.Connection) -> int:

@@ -1,0 +1,109 @@
+"""Copies of the database: taken while the bot runs, brought back while none does."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from bot.storage.connection import CannotOpen, open_plain
+from bot.storage.durable_files import sync_file, sync_folder
+from bot.storage.lock import FileLock
+from bot.storage.migrations import check_known
+from bot.storage.queries import PRAGMAS
+
+Progress = Callable[[int], object]
+
+_PAGES_A_STEP: Final = 1_000
+#: What SQLite keeps beside a database in WAL mode.
+_SIDE_FILES: Final = ("-wal", "-shm")
+
+
+def back_up(database: Path, file: Path, progress: Progress = lambda _done: None) -> None:
+    """Copy `database` into `file`, which must not exist, also while the bot writes.
+
+    `progress` is told how many pages are done. The copy is one file, checked and forced to disk
+    before it gets its name. Raises CannotOpen with a sentence; then no `file` arises.
+    """
+    if file.exists():
+        raise CannotOpen(f"{file} exists already; name a file that does not.")
+    if not database.exists():
+        raise CannotOpen(f"There is no database {database} to copy.")
+    _copy(database, file, progress)
+
+
+def bring_back(file: Path, database: Path, progress: Progress = lambda _done: None) -> Path | None:
+    """Put the copy `file` in the place of `database`; return where the old one stands now.
+
+    Raises CannotOpen where a process holds the database, or where `file` is no sound copy that
+    this program knows; then nothing has changed.
+    """
+    if not file.exists():
+        raise CannotOpen(f"There is no file {file}.")
+    database.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(database)
+    lock.take()
+    try:
+        fresh = database.with_name(database.name + ".restored")
+        fresh.unlink(missing_ok=True)
+        _copy(file, fresh, progress)
+        kept = _move_aside(database)
+        fresh.replace(database)
+        sync_folder(database.parent)
+    finally:
+        lock.release()
+    return kept
+
+
+def _copy(source: Path, target: Path, progress: Progress) -> None:
+    half_made = target.with_name(target.name + ".part")
+    try:
+        half_made.unlink(missing_ok=True)
+        _copy_pages(source, half_made, progress)
+        sync_file(half_made)
+        half_made.replace(target)
+        sync_folder(target.parent)
+    except (sqlite3.Error, OSError) as error:
+        raise CannotOpen(f"{source} cannot be copied to {target}: {error}.") from error
+    finally:
+        half_made.unlink(missing_ok=True)
+
+
+def _copy_pages(source: Path, half_made: Path, progress: Progress) -> None:
+    def told(_status: int, remaining: int, total: int) -> None:
+        progress(total - remaining)
+
+    with (
+        closing(open_plain(source, writing=False)) as original,
+        closing(sqlite3.connect(half_made, isolation_level=None)) as copy,
+    ):
+        original.backup(copy, pages=_PAGES_A_STEP, progress=told)
+        copy.row_factory = sqlite3.Row
+        copy.execute(PRAGMAS["single_file"])
+        found = copy.execute(PRAGMAS["integrity"]).fetchone()[0]
+        if found != "ok":
+            raise CannotOpen(f"{source} is damaged: {found}.")
+        check_known(copy, source)
+
+
+def _move_aside(database: Path) -> Path | None:
+    """Rename the database with its side files, which would otherwise be read into the new one."""
+    if not database.exists():
+        for side in _SIDE_FILES:
+            database.with_name(database.name + side).unlink(missing_ok=True)
+        return None
+    kept = _free_name(database)
+    for side in ("", *_SIDE_FILES):
+        part = database.with_name(database.name + side)
+        if part.exists():
+            part.replace(kept.with_name(kept.name + side))
+    return kept
+
+
+def _free_name(database: Path) -> Path:
+    number = 1
+    while (kept := database.with_name(f"{database.name}.before-{number}")).exists():
+        number += 1
+    return kept

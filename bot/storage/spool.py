@@ -1,0 +1,84 @@
+"""Stops that the store could not take: one JSON line each, forced to disk (design section 10)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bot.storage.durable_files import replace_file, sync_folder
+from bot.storage.json_text import dump, load
+
+
+class FileSpool:
+    """Implements the port Spool over one file of this process alone.
+
+    What a dying process left half written is no stop that anybody was told of: it is moved to
+    `<file>.torn` when the spool is opened, for a person to look at.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Name the file and put aside what is torn in it. Raises OSError."""
+        self.path = path
+        self._put_aside_what_is_torn()
+
+    def keep(self, stop: Mapping[str, Any]) -> None:
+        """Append one stop and force it to disk; raises OSError, leaving no half of it."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not self.path.exists()
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        descriptor = os.open(self.path, flags, 0o600)
+        try:
+            self._append(descriptor, dump(stop).encode() + b"\n")
+        finally:
+            os.close(descriptor)
+        if is_new:
+            sync_folder(self.path.parent)
+
+    def kept(self) -> Sequence[Mapping[str, Any]]:
+        """Return the stops that wait, oldest first."""
+        return [load(line.decode()) for line in self._lines()]
+
+    def clear(self, count: int) -> None:
+        """Forget the first `count` stops, which are in the store now."""
+        if count > 0:
+            replace_file(self.path, b"".join(line + b"\n" for line in self._lines()[count:]))
+
+    def _append(self, descriptor: int, line: bytes) -> None:
+        size = os.fstat(descriptor).st_size
+        try:
+            if os.write(descriptor, line) < len(line):
+                raise OSError(f"{self.path} took only a part of a line")
+            os.fsync(descriptor)
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+
+    def _lines(self) -> list[bytes]:
+        try:
+            return self.path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+
+    def _put_aside_what_is_torn(self) -> None:
+        lines = self._lines()
+        whole = [line for line in lines if _is_stop(line)]
+        if len(whole) == len(lines) and self._ends_with_a_line():
+            return
+        torn = [line for line in lines if not _is_stop(line)]
+        aside = self.path.with_name(self.path.name + ".torn")
+        before = aside.read_bytes() if aside.exists() else b""
+        if torn:
+            replace_file(aside, before + b"".join(line + b"\n" for line in torn))
+        replace_file(self.path, b"".join(line + b"\n" for line in whole))
+
+    def _ends_with_a_line(self) -> bool:
+        return not self.path.exists() or self.path.read_bytes()[-1:] in (b"", b"\n")
+
+
+def _is_stop(line: bytes) -> bool:
+    try:
+        return isinstance(load(line.decode()), dict)
+    except ValueError:
+        return False
