@@ -85,7 +85,7 @@ class Answer:
             "deduplicated": self.deduplicated,
             "differs": list(self.differs),
             "errors": [fault.as_json() for fault in self.errors],
-            "retry": retry_of(self.reason).value if self.reason else None,
+            "retry": retry_of(self.reason or "").value,
             "retry_after_s": self.retry_after_s,
             "result": self.result,
             "execution": dict(self.execution) if self.execution is not None else None,

@@ -10,6 +10,7 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import Execution, Proposal
 from lifecycle.records import Message
 from lifecycle.state import State
+from lifecycle.tier import Tier
 
 #: How long the word to the proposer waits for the reason behind a bare ❌ (design section 6).
 REASON_WAIT_MS: Final = 300_000
@@ -53,7 +54,7 @@ def answer_of(
         proposal_id=proposal.proposal_id,
         state=proposal.state.value,
         tier=proposal.tier.value,
-        outcome=AuthorityOutcome.ALLOW,
+        outcome=_outcome(proposal),
         reason=proposal.reason,
         explanation=proposal.explanation or _waiting_words(proposal),
         digest=proposal.digest,
@@ -77,6 +78,11 @@ def execution_json(execution: Execution | None) -> dict[str, Any] | None:
         "window_opens_at": rfc3339(opens) if opens is not None else None,
         "window_closes_at": rfc3339(closes) if closes is not None else None,
     }
+
+
+def _outcome(proposal: Proposal) -> AuthorityOutcome:
+    """A BLOCK tool is refused before authority is asked; all else on record was allowed."""
+    return AuthorityOutcome.DENY if proposal.tier is Tier.BLOCK else AuthorityOutcome.ALLOW
 
 
 def _waiting_words(proposal: Proposal) -> str:
