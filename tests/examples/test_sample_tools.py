@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.intake.composing import composed
+from bot.composing import composed
 from lifecycle.document import ProposalDocument
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -11,7 +11,7 @@ from bot.chat.commands import Commands
 from bot.chat.replies import CommandReply
 from bot.chat.terminal.speakers import Spoken, spoken
 from bot.chat.typed import typed
-from bot.intake.composing import composed
+from bot.composing import composed
 from lifecycle.answers import Sender
 from lifecycle.errors import Fault, Refused
 from lifecycle.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused

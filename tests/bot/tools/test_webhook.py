@@ -51,7 +51,7 @@ class OtherSide:
 async def serving(side: OtherSide) -> AsyncIterator[str]:
     app = web.Application()
     app.router.add_post("/deploy", side.take)
-    runner = web.AppRunner(app)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()

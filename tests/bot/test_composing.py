@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bot.intake.composing import composed
+from bot.composing import composed
 
 NOW_MS = 1_772_452_800_000
 
