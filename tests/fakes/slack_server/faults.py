@@ -1,0 +1,58 @@
+"""Faults that a test scripts: what the server does instead of answering well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["ratelimited", "lost_answer", "dropped", "status", "error"]
+
+
+@dataclass
+class Fault:
+    """What happens to calls of `method` ("*": any); `times` None means for ever.
+
+    `every` 3 hits each third matching call. lost_answer acts and hangs up, dropped hangs up before
+    acting, status answers `status`, error answers ok: false with `error`.
+    """
+
+    method: str
+    kind: Kind
+    times: int | None = 1
+    every: int = 1
+    retry_after_s: int = 1
+    status: int = 500
+    error: str = "internal_error"
+    needed: str | None = None
+    seen: int = 0
+
+    def hits(self, method: str) -> bool:
+        """Count this call; True where it is to fail."""
+        if self.method not in ("*", method) or self.times == 0:
+            return False
+        self.seen += 1
+        if self.seen % self.every:
+            return False
+        if self.times is not None:
+            self.times -= 1
+        return True
+
+
+class RateLimited(Exception):
+    """429 with Retry-After, nothing was done."""
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__(retry_after_s)
+        self.retry_after_s = retry_after_s
+
+
+class SlackError(Exception):
+    """ok: false."""
+
+    def __init__(self, error: str, **more: object) -> None:
+        super().__init__(error)
+        self.body = {"ok": False, "error": error} | more
+
+
+Hook = Callable[[str], None]

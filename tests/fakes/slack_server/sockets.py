@@ -1,0 +1,124 @@
+"""Socket Mode: envelopes over WebSockets, acknowledged or delivered again."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import WSMsgType, web
+
+
+@dataclass
+class Envelope:
+    """Something to deliver: `acks` are what came back for it, in order."""
+
+    id: str
+    type: str
+    payload: dict[str, Any]
+    accepts_response: bool = False
+    attempt: int = 0
+    acks: list[dict[str, Any]] = field(default_factory=list)
+    acked: asyncio.Event = field(default_factory=asyncio.Event)
+    sent_to: list[int] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "envelope_id": self.id,
+            "type": self.type,
+            "payload": self.payload,
+            "accepts_response_payload": self.accepts_response,
+        }
+        if self.type == "events_api":
+            reason = "timeout" if self.attempt else ""
+            found |= {"retry_attempt": self.attempt, "retry_reason": reason}
+        return found
+
+
+class Sockets:
+    """All open sockets of the app; each envelope goes to one of them."""
+
+    def __init__(self) -> None:
+        self.open: list[web.WebSocketResponse] = []
+        self.opened = 0
+        self.envelopes: dict[str, Envelope] = {}
+        self.unasked: list[Envelope] = []
+        self.silent = False
+        self._ids = itertools.count(1)
+        self._turn = itertools.count()
+
+    async def serve(self, request: web.Request) -> web.WebSocketResponse:
+        """Take one connection until it ends."""
+        socket = web.WebSocketResponse(autoping=False)
+        await socket.prepare(request)
+        self.opened += 1
+        self.open.append(socket)
+        if not self.silent:
+            await socket.send_json({"type": "hello", "num_connections": len(self.open)})
+            await self._flush()
+        try:
+            await self._listen(socket)
+        finally:
+            if socket in self.open:
+                self.open.remove(socket)
+        return socket
+
+    async def _listen(self, socket: web.WebSocketResponse) -> None:
+        async for message in socket:
+            if message.type is WSMsgType.PING and not self.silent:
+                await socket.pong(message.data)
+            if message.type is WSMsgType.TEXT:
+                self._acknowledged(json.loads(message.data))
+
+    def _acknowledged(self, ack: dict[str, Any]) -> None:
+        envelope = self.envelopes.get(ack.get("envelope_id", ""))
+        if envelope is not None:
+            envelope.acks.append(ack)
+            envelope.acked.set()
+
+    async def send(
+        self, kind: str, payload: dict[str, Any], *, accepts_response: bool = False
+    ) -> Envelope:
+        """Send one envelope, or keep it until a socket opens."""
+        envelope = Envelope(f"env-{next(self._ids)}", kind, payload, accepts_response)
+        self.envelopes[envelope.id] = envelope
+        await self._deliver(envelope)
+        return envelope
+
+    async def again(self, envelope: Envelope) -> None:
+        """Deliver the same event once more, as Slack does when nobody acknowledged it."""
+        envelope.attempt += 1
+        envelope.acked.clear()
+        await self._deliver(envelope)
+
+    async def _deliver(self, envelope: Envelope) -> None:
+        alive = [socket for socket in self.open if not socket.closed]
+        if not alive or self.silent:
+            self.unasked.append(envelope)
+            return
+        socket = alive[next(self._turn) % len(alive)]
+        envelope.sent_to.append(id(socket))
+        await socket.send_json(envelope.as_json())
+
+    async def _flush(self) -> None:
+        kept, self.unasked = self.unasked, []
+        for envelope in kept:
+            await self._deliver(envelope)
+
+    async def disconnect(self, reason: str = "refresh_requested") -> None:
+        """Tell all sockets to come back."""
+        for socket in list(self.open):
+            await socket.send_json({"type": "disconnect", "reason": reason})
+
+    async def drop(self) -> None:
+        """Cut all connections without a word."""
+        for socket in list(self.open):
+            if socket._req is not None and socket._req.transport is not None:
+                socket._req.transport.abort()
+
+    async def close(self) -> None:
+        """Close what is open."""
+        for socket in list(self.open):
+            await socket.close()

@@ -1,0 +1,265 @@
+"""What people and agents do in the workspace: each changes it and delivers what Slack would."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+from tests.fakes.slack_server.signed import Answered, SignedPoster
+from tests.fakes.slack_server.sockets import Envelope, Sockets
+from tests.fakes.slack_server.workspace import Message, StoredFile, User, Workspace
+
+OPS = "C0OPS"
+Delivered = Envelope | Answered
+
+
+class Stage:
+    """Mixed into the server. With `poster` set, all goes over signed HTTP, else over the socket."""
+
+    workspace: Workspace
+    sockets: Sockets
+    poster: SignedPoster | None = None
+    base: str
+    _events = itertools.count(1)
+
+    # -- typing ---------------------------------------------------------------------------
+
+    async def says(
+        self,
+        user: str,
+        text: str,
+        *,
+        channel: str = OPS,
+        thread_ts: str | None = None,
+        files: list[StoredFile] | None = None,
+        both: bool = True,
+        team: str | None = None,
+    ) -> tuple[Message, list[Delivered]]:
+        """Post `text` as that user; a mention of the bot arrives as two events if `both`."""
+        known = self.workspace.users.get(user, User(user))
+        message = Message(
+            channel,
+            self.workspace.new_ts(),
+            user,
+            text,
+            team=team or known.team,
+            thread_ts=thread_ts,
+            bot_id=known.bot_id,
+            files=[each.as_json(self.base) for each in files or []],
+        )
+        self.workspace.messages.append(message)
+        event = _typed_event(message, known)
+        kinds = ["message"]
+        if f"<@{self.workspace.bot_user}>" in text:
+            kinds = ["app_mention", "message"] if both else ["app_mention"]
+        return message, [await self.event(event | {"type": kind}, team=team) for kind in kinds]
+
+    async def proposes(self, user: str, document: dict[str, Any], **how: Any) -> Message:
+        """Mention the bot with a proposal, escaped as Slack's own clients do."""
+        text = _escaped(json.dumps(document))
+        message, _ = await self.says(user, f"<@{self.workspace.bot_user}> propose {text}", **how)
+        return message
+
+    def a_file(self, name: str, body: bytes, announced: int | None = None) -> StoredFile:
+        """Keep a file that a message can carry."""
+        file = StoredFile(f"F{self.workspace.number()}", name, len(body), body, announced)
+        self.workspace.files[file.id] = file
+        return file
+
+    # -- reacting -------------------------------------------------------------------------
+
+    async def reacts(
+        self,
+        user: str,
+        ts: str,
+        name: str = "white_check_mark",
+        *,
+        channel: str = OPS,
+        team: str | None = None,
+        heard: bool = True,
+    ) -> Delivered | None:
+        """Add a reaction; not `heard`: nobody is told, as while the bot is away."""
+        message = self.workspace.find(channel, ts)
+        if message is not None and user not in message.reactions.setdefault(name, []):
+            message.reactions[name].append(user)
+        if not heard:
+            return None
+        return await self.event(
+            self._reaction("reaction_added", user, ts, name, channel), team=team
+        )
+
+    async def unreacts(
+        self,
+        user: str,
+        ts: str,
+        name: str = "white_check_mark",
+        *,
+        channel: str = OPS,
+        heard: bool = True,
+    ) -> Delivered | None:
+        """Take a reaction away."""
+        message = self.workspace.find(channel, ts)
+        if message is not None and user in message.reactions.get(name, []):
+            message.reactions[name].remove(user)
+            if not message.reactions[name]:
+                del message.reactions[name]
+        if not heard:
+            return None
+        return await self.event(self._reaction("reaction_removed", user, ts, name, channel))
+
+    def _reaction(self, kind: str, user: str, ts: str, name: str, channel: str) -> dict[str, Any]:
+        return {
+            "type": kind,
+            "user": user,
+            "reaction": name,
+            "item": {"type": "message", "channel": channel, "ts": ts},
+            "item_user": self.workspace.bot_user,
+            "event_ts": self.workspace.new_ts(),
+        }
+
+    async def deletes(self, ts: str, *, channel: str = OPS) -> Delivered:
+        """Delete a message, as a moderator may."""
+        message = self.workspace.find(channel, ts)
+        assert message is not None
+        self.workspace.messages.remove(message)
+        event = {
+            "type": "message",
+            "subtype": "message_deleted",
+            "channel": channel,
+            "deleted_ts": ts,
+            "previous_message": message.as_json(),
+            "ts": self.workspace.new_ts(),
+        }
+        return await self.event(event)
+
+    # -- commands and buttons -------------------------------------------------------------
+
+    async def slash(self, user: str, text: str, *, channel: str = OPS) -> Delivered:
+        """Run `/signoff <text>`."""
+        fields = {
+            "command": "/signoff",
+            "text": text,
+            "user_id": user,
+            "team_id": self._team(user),
+            "channel_id": channel,
+            "trigger_id": f"trigger-{self.workspace.number()}",
+            "response_url": f"{self.base}/response/{self.workspace.number()}",
+            "api_app_id": "A1",
+        }
+        if self.poster is not None:
+            return await self.poster.form(fields, self.now_s())
+        return await self.sockets.send("slash_commands", fields, accepts_response=True)
+
+    async def presses(
+        self, user: str, message: Message, action_id: str, *, team: str | None = None
+    ) -> Delivered:
+        """Press a button of a message."""
+        button = next(
+            each
+            for block in message.blocks
+            if block["type"] == "actions"
+            for each in block["elements"]
+            if each["action_id"] == action_id
+        )
+        action = {
+            "type": "button",
+            "action_id": action_id,
+            "block_id": "b1",
+            "value": button.get("value", ""),
+            "action_ts": self.workspace.new_ts(),
+        }
+        payload = self._interaction("block_actions", user, team) | {
+            "channel": {"id": message.channel},
+            "container": {
+                "type": "message",
+                "message_ts": message.ts,
+                "channel_id": message.channel,
+            },
+            "message": message.as_json(),
+            "actions": [action],
+            "response_url": f"{self.base}/response/{self.workspace.number()}",
+        }
+        return await self.interacts(payload)
+
+    async def submits(self, user: str, view: dict[str, Any], values: dict[str, str]) -> Delivered:
+        """Send a modal; `values` are texts by action id."""
+        state = {
+            block["block_id"]: {
+                block["element"]["action_id"]: {
+                    "type": "plain_text_input",
+                    "value": values.get(block["element"]["action_id"]),
+                }
+            }
+            for block in view["blocks"]
+            if block["type"] == "input"
+        }
+        shown = view | {"state": {"values": state}, "hash": f"h{self.workspace.number()}"}
+        payload = self._interaction("view_submission", user, None) | {"view": shown}
+        return await self.interacts(payload)
+
+    def _interaction(self, kind: str, user: str, team: str | None) -> dict[str, Any]:
+        team = team or self._team(user)
+        return {
+            "type": kind,
+            "user": {"id": user, "team_id": team},
+            "team": {"id": team},
+            "api_app_id": "A1",
+            "trigger_id": f"trigger-{self.workspace.number()}",
+        }
+
+    async def interacts(self, payload: dict[str, Any]) -> Delivered:
+        """Deliver an interaction."""
+        if self.poster is not None:
+            return await self.poster.form({"payload": json.dumps(payload)}, self.now_s())
+        return await self.sockets.send("interactive", payload, accepts_response=True)
+
+    # -- delivering -----------------------------------------------------------------------
+
+    async def event(
+        self, event: dict[str, Any], *, team: str | None = None, event_id: str | None = None
+    ) -> Delivered:
+        """Deliver one event of the Events API."""
+        payload = {
+            "type": "event_callback",
+            "team_id": team or self.workspace.team,
+            "api_app_id": "A1",
+            "event_id": event_id or f"Ev{next(self._events)}",
+            "event_time": int(self.now_s()),
+            "event": event,
+            "authorizations": [
+                {"team_id": self.workspace.team, "user_id": self.workspace.bot_user, "is_bot": True}
+            ],
+        }
+        if self.poster is not None:
+            return await self.poster.event(payload, self.now_s())
+        return await self.sockets.send("events_api", payload)
+
+    def now_s(self) -> float:
+        """The time that signatures carry."""
+        return self.workspace.now_ms() / 1000
+
+    def _team(self, user: str) -> str:
+        known = self.workspace.users.get(user)
+        return known.team if known else self.workspace.team
+
+
+def _typed_event(message: Message, user: User) -> dict[str, Any]:
+    event: dict[str, Any] = {
+        "user": message.user,
+        "text": message.text,
+        "ts": message.ts,
+        "event_ts": message.ts,
+        "channel": message.channel,
+        "channel_type": "channel",
+        "team": message.team,
+    }
+    optional = {"thread_ts": message.thread_ts, "bot_id": user.bot_id, "files": message.files}
+    event |= {key: value for key, value in optional.items() if value}
+    if message.files:
+        event["subtype"] = "file_share"
+    return event
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
