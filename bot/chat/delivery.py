@@ -105,7 +105,7 @@ class Delivery:
                     return card, None
                 card = replace(card, claim="", delivered=False)
         if not card.claim:
-            card = replace(card, claim=self.world.nonce()[:24])
+            card = replace(card, claim=self.world.nonce()[-24:])
             await self.world.store.write(partial(_claimed, card))
         return card, await self.surface.post_card(content, card.claim)
 
@@ -147,7 +147,6 @@ class Delivery:
                     attempts=attempts,
                     retry_at_ms=retry_at_ms,
                     why=str(failure),
-                    claim=card.claim,
                 )
             )
             if enough:

@@ -32,11 +32,9 @@ class TerminalCommands:
 
     async def run(self, line: bytes) -> CommandReply | None:
         """Answer one line; None for an empty one and for a comment (`#`)."""
-        text = line.decode("utf-8", "surrogateescape")
+        text = line.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
         if not text.strip() or text.lstrip().startswith("#"):
             return None
-        if text.startswith("\ufeff"):
-            text = text.removeprefix("\ufeff")
         said = spoken(text, self._commands.workflow.policy)
         if said.objection is not None:
             return await self._objected(said)

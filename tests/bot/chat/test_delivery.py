@@ -1,0 +1,213 @@
+"""Delivery: what is due arrives, again and again until it does, and a person learns when not."""
+
+from __future__ import annotations
+
+import json
+
+from bot.chat.broadcast import Broadcast
+from bot.chat.delivery import ATTENTION_AFTER, Delivery
+from bot.chat.surface import SurfaceFailed
+from bot.storage.memory import MemoryStore
+from lifecycle.records import Card
+from lifecycle.state import State
+from tests.builders import MAIL, PROD
+from tests.fakes.surface import FakeSurface
+from tests.world import World, a_world
+
+
+class Stage:
+    """The law with fake surfaces in place of the plain notifier."""
+
+    def __init__(self, *surfaces: FakeSurface) -> None:
+        self.world: World = a_world(MemoryStore())
+        self.broadcast = Broadcast(surfaces)
+        self.world.workflow.world.notifier = self.broadcast
+        self.broadcast.attach(self.world.workflow.world)
+
+    def delivery(self, name: str = "discord") -> Delivery:
+        return self.broadcast.delivery(name)
+
+    async def submits(self, document: dict, proposal_id: str = "p1") -> str:
+        sender = self.world.sender("leila")
+
+        raw = json.dumps(document | {"proposal_id": proposal_id}).encode()
+        answer = await self.world.workflow.submit(raw, sender)
+        assert answer.proposal_id is not None, answer
+        return answer.proposal_id
+
+    async def card(self, surface: str = "discord", proposal_id: str = "p1") -> Card:
+        card = await self.world.store.read(lambda tx: tx.cards.get(proposal_id, surface))
+        assert card is not None
+        return card
+
+
+async def test_a_card_is_posted_once_and_edited_after() -> None:
+    surface = FakeSurface()
+    stage = Stage(surface)
+    await stage.submits(PROD)
+    await stage.delivery().drain()
+    await stage.delivery().drain()
+    await stage.world.rejects("ben", "p1")
+    await stage.delivery().drain()
+
+    assert [message for message, _, _ in surface.posted] == ["m1"]
+    assert surface.edited[-1][0] == "m1"
+    assert surface.edited[-1][1].final
+    card = await stage.card()
+    assert card.shown_version == card.wanted_version
+    assert card.delivered
+    assert card.message_ids == ("m1",)
+
+
+async def test_a_card_that_could_not_be_posted_is_tried_again_with_the_same_claim() -> None:
+    surface = FakeSurface()
+    surface.failures = [SurfaceFailed("503"), SurfaceFailed("503", retry_after_s=7)]
+    stage = Stage(surface)
+    await stage.submits(PROD)
+
+    await stage.delivery().drain()
+    first = await stage.card()
+    assert (first.attempts, first.delivered, first.why) == (1, False, "503")
+    await stage.delivery().drain()
+    assert surface.posted == []  # not yet due
+
+    stage.world.clock.advance(1)
+    await stage.delivery().drain()
+    stage.world.clock.advance(6)
+    await stage.delivery().drain()
+    assert surface.posted == []  # the platform said 7 s
+    stage.world.clock.advance(1)
+    await stage.delivery().drain()
+
+    assert surface.posted[0][2] == first.claim != ""
+    card = await stage.card()
+    assert (card.attempts, card.delivered) == (0, True)
+    proposal = await stage.world.proposal("p1")
+    assert proposal.attention is None
+
+
+async def test_a_card_that_stays_away_needs_a_person_until_it_stands() -> None:
+    surface = FakeSurface()
+    surface.failures = [SurfaceFailed("503")] * ATTENTION_AFTER
+    stage = Stage(surface)
+    await stage.submits(PROD)
+
+    for _ in range(ATTENTION_AFTER):
+        await stage.delivery().drain()
+        stage.world.clock.advance(60)
+    assert (await stage.world.proposal("p1")).attention == "card_undelivered"
+
+    await stage.delivery().drain()
+    await stage.delivery().drain()
+    assert (await stage.world.proposal("p1")).attention is None
+    assert surface.posted
+    announced = [message.body["text"] for message in surface.said]
+    assert any("card_undelivered" in words for words in announced)
+
+
+async def test_a_lasting_failure_is_told_at_once_and_nothing_executes() -> None:
+    surface = FakeSurface()
+    surface.failures = [SurfaceFailed("no permission", lasting=True)]
+    stage = Stage(surface)
+    await stage.submits(PROD)
+    await stage.delivery().drain()
+
+    assert (await stage.world.proposal("p1")).attention == "card_undelivered"
+    await stage.world.approves("ben", "p1")
+    assert (await stage.world.proposal("p1")).state is State.SENTINEL_APPROVED
+    assert stage.world.tool("production-deploy").calls == []
+
+
+async def test_one_surface_that_shows_the_card_is_enough() -> None:
+    slack = FakeSurface("slack")
+    slack.failures = [SurfaceFailed("gone", lasting=True)]
+    stage = Stage(FakeSurface("discord"), slack)
+    await stage.submits(PROD)
+    await stage.delivery("discord").drain()
+    await stage.delivery("slack").drain()
+
+    assert (await stage.world.proposal("p1")).attention is None
+
+
+async def test_a_deleted_card_is_posted_again_and_changes_no_review() -> None:
+    surface = FakeSurface()
+    stage = Stage(surface)
+    await stage.submits(PROD | {"approval_class": "dual"})
+    await stage.delivery().drain()
+    surface.gone.add("m1")
+    await stage.world.approves("ben", "p1")
+    await stage.delivery().drain()
+
+    card = await stage.card()
+    assert card.message_ids == ("m1", "m2")
+    assert surface.posted[0][2] != surface.posted[1][2]
+    reviews = await stage.world.store.read(lambda tx: tx.reviews.of("p1"))
+    assert [each.counts for each in reviews] == [True]
+
+
+async def test_a_deleted_card_of_what_is_over_is_left_alone() -> None:
+    surface = FakeSurface()
+    stage = Stage(surface)
+    await stage.submits(PROD)
+    await stage.delivery().drain()
+    surface.gone.add("m1")
+    await stage.world.rejects("ben", "p1")
+    await stage.delivery().drain()
+
+    assert len(surface.posted) == 1
+    card = await stage.card()
+    assert card.shown_version == card.wanted_version
+
+
+async def test_M02_without_the_attachment_nothing_can_be_approved() -> None:
+    surface = FakeSurface(full=False)
+    stage = Stage(surface)
+    await stage.submits(PROD)
+    await stage.delivery().drain()
+
+    reply = await stage.world.approves("ben", "p1")
+    assert reply.code == "not_fully_shown"
+
+
+async def test_messages_wait_until_they_were_said_and_are_said_once() -> None:
+    surface = FakeSurface("terminal")
+    stage = Stage(surface)
+    await stage.submits(MAIL)
+    await stage.delivery("terminal").drain()
+    await stage.world.rejects("ben", "p1")
+    surface.failures = [SurfaceFailed("down"), SurfaceFailed("down")]
+    await stage.delivery("terminal").drain()
+    assert surface.said == []
+
+    stage.world.clock.advance(60)
+    await stage.delivery("terminal").drain()
+    await stage.delivery("terminal").drain()
+    ended = [message for message in surface.said if message.kind == "ended"]
+    assert [message.body["state"] for message in ended] == ["rejected"]
+
+
+async def test_a_window_may_close_once_one_surface_was_read() -> None:
+    discord, slack = FakeSurface("discord"), FakeSurface("slack")
+    stage = Stage(discord, slack)
+    await stage.submits(PROD)
+    discord.readable = False
+    assert await stage.broadcast.read_cards("p1")
+    slack.readable = False
+    assert not await stage.broadcast.read_cards("p1")
+
+
+async def test_a_person_is_lost_only_where_no_account_of_theirs_is_left() -> None:
+    discord, slack = FakeSurface("discord"), FakeSurface("slack")
+    stage = Stage(discord, slack)
+    discord.members = {"ana": False, "dee": False, "ben": True}
+    slack.members = {"ana": True, "ben": True}
+
+    lost = await stage.broadcast.lost_members(["ana", "ben", "dee", "cal"])
+    assert lost == {"dee"}
+
+
+async def test_what_was_missed_is_read_on_every_surface() -> None:
+    stage = Stage(FakeSurface("discord"), FakeSurface("slack"))
+
+    assert await stage.broadcast.catch_up() == 4
+    assert stage.broadcast.health() == ("discord: connected", "slack: connected")

@@ -1,0 +1,316 @@
+"""The terminal channel: who speaks, what is answered, in which order."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.chat.broadcast import Broadcast
+from bot.chat.terminal.client import TerminalClient
+from bot.chat.terminal.lines import LONGEST_LINE, Lines
+from bot.chat.terminal.notifier import TerminalSurface
+from bot.chat.terminal.render import Screen
+from bot.chat.terminal.speakers import spoken
+from lifecycle.tier import Tier
+from tests.builders import MAIL, NOW_MS, PROD, a_document, a_policy
+from tests.terminal import Lines as TypedLines
+from tests.terminal import Terminal, a_terminal, documents
+
+SEARCH = a_document(
+    MAIL,
+    proposal_id="s1",
+    tool="search",
+    action_type="read",
+    parameters={"q": "invoice"},
+    justification=None,
+)
+AUTO = {"orchestrator": "nour", "auto_approval_tiers": frozenset({Tier.PROPOSE})}
+
+
+@pytest.mark.parametrize(
+    ("text", "who", "said"),
+    [
+        ("leila: propose {}", "leila", "propose {}"),
+        ("  ben :approve p1", "ben", "approve p1"),
+        ("crm-sensor: evidence {}", "crm-sensor", "evidence {}"),
+        ("approve p1", "ana", "approve p1"),
+        ('propose {"a": 1}', "ana", 'propose {"a": 1}'),
+        ('propose {"url":"http://x"}', "ana", 'propose {"url":"http://x"}'),
+    ],
+)
+def test_a_name_before_a_colon_speaks_else_the_first_person(text: str, who: str, said: str) -> None:
+    found = spoken(text, a_policy())
+
+    assert (found.sender.id, found.text, found.objection) == (who, said, None)
+
+
+@pytest.mark.parametrize("name", ["zoe", "cal", "nour", "Leila"])
+def test_whoever_may_not_be_spoken_for_is_a_stranger(name: str) -> None:
+    found = spoken(f"{name}: approve p1", a_policy())
+
+    assert found.sender.identity is None
+    assert found.objection is not None
+
+
+async def test_a_strangers_proposal_is_answered_in_json_and_stored_nowhere() -> None:
+    terminal = a_terminal()
+    answer = documents(await terminal.types(f"zoe: propose {json.dumps(MAIL)}"))[0]
+
+    assert answer["reason"] == "unknown_agent"
+    assert await terminal.types("pending") == ["0 pending"]
+
+
+async def test_a_strangers_command_is_refused_in_words_and_audited() -> None:
+    terminal = a_terminal()
+    lines = await terminal.types("leyla: approve p1")
+
+    assert lines == ["Nobody called 'leyla' speaks at this terminal. Did you mean leila?"]
+    ignored = await terminal.world.audit("ignored")
+    assert [entry["reason"] for entry in ignored] == ["unknown_agent"]
+
+
+async def test_an_auto_answer_comes_once_when_the_call_has_ended() -> None:
+    terminal = a_terminal()
+    lines = await terminal.types(f"leila: propose {json.dumps(SEARCH)}")
+
+    assert [each["state"] for each in documents(lines)] == ["completed"]
+    terminal.world.clock.advance(3600)
+    await terminal.client.settled()
+    assert terminal.fresh() == []
+
+
+async def test_a_confirm_answer_comes_at_once_and_once_more_at_the_end() -> None:
+    terminal = a_terminal()
+    await terminal.proposes(PROD)
+    lines = await terminal.types("ben: approve p1 go")
+
+    assert lines[0] == "Approved by ben: 1 of 1."
+    assert [each["state"] for each in documents(lines)] == ["completed"]
+    assert await terminal.types("pending") == ["0 pending"]
+
+
+async def test_a_line_is_finished_with_its_call_before_the_next_is_read() -> None:
+    terminal = a_terminal(a_policy(**AUTO))
+    await terminal.proposes(MAIL)
+
+    shown = "\n".join(terminal.printed)
+    assert "executing: execute done" in shown
+    assert "closes 2026-03-02 12:15:00 UTC (in 15 min)" in shown
+
+
+async def test_what_cannot_begin_now_is_not_waited_for() -> None:
+    terminal = a_terminal()
+    await terminal.types("ana: freeze stocktaking")
+    answer = documents(await terminal.types(f"leila: propose {json.dumps(SEARCH)}"))[0]
+
+    assert answer["state"] == "sentinel_approved"
+    lines = await terminal.types("ana: thaw")
+    assert [each["state"] for each in documents(lines)] == ["completed"]
+
+
+async def test_every_printed_document_is_one_line_of_plain_ascii() -> None:
+    terminal = a_terminal()
+    parameters = MAIL["parameters"] | {"body": "\u001b[31mrot\u202e ✅ " + "x" * 500}
+    await terminal.proposes(MAIL, parameters=parameters)
+
+    line = next(each for each in terminal.printed if each.startswith("{"))
+    assert line.isascii()
+    assert "\x1b" not in "\n".join(terminal.printed)
+
+
+async def test_the_announcement_of_a_freeze_is_words_not_json() -> None:
+    terminal = a_terminal()
+    lines = await terminal.types("freeze because")
+
+    assert documents(lines) == []
+    assert lines[-1].startswith("Frozen by ana: because.")
+
+
+@pytest.mark.parametrize("line", ["", "   ", "# a comment", "\ufeff"])
+async def test_nothing_is_said_to_an_empty_line_or_a_comment(line: str) -> None:
+    assert await a_terminal().types(line) == []
+
+
+async def test_bytes_that_are_no_utf8_are_answered() -> None:
+    terminal = a_terminal()
+
+    assert "UTF-8" in (await terminal.types(b"approve \xff"))[0]
+    answer = documents(await terminal.types(b'leila: propose {"a":"\xff"}'))[0]
+    assert answer["reason"] == "invalid_unicode"
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("aprove p1", "There is no command 'aprove'. Did you mean approve?"),
+        ("reject p1", "Say why: reject p1 <reason>"),
+        ("settle p1 perhaps", "Write: settle <id> happened|did-not-happen"),
+        ("show", "Write: show <id>"),
+        ("approve nope", "No proposal has the id 'nope'"),
+        ("show nope", "No proposal has the id 'nope'"),
+        ("rules recipient_allowed", "Did you mean recipients_allowed?"),
+    ],
+)
+async def test_a_mistake_is_answered_with_its_remedy(line: str, code: str) -> None:
+    assert code in (await a_terminal().types(line))[0]
+
+
+async def test_looking_needs_four_characters_and_deciding_the_whole_id() -> None:
+    terminal = a_terminal()
+    await terminal.proposes(PROD, proposal_id="deploy-1")
+
+    assert (await terminal.types("show depl"))[0].startswith("🔔")
+    assert "4 characters are enough" in (await terminal.types("show dep"))[0]
+    assert await terminal.types("ben: approve deploy") == [
+        "Here the whole id is needed. Did you mean deploy-1?"
+    ]
+    await terminal.proposes(PROD, proposal_id="deploy-2", parameters={"version": "v43"})
+    assert "deploy-1, deploy-2" in (await terminal.types("show depl"))[0]
+
+
+# -- files ------------------------------------------------------------------------------------
+
+
+def at_a_desk(folder: Path, **document: object) -> Terminal:
+    file = a_document(MAIL, **({"proposal_id": "@new", "ts_ms": "@now"} | document))
+    (folder / "mail.json").write_text(json.dumps(file))
+    return a_terminal(None, folder)
+
+
+async def test_a_file_is_filled_with_a_new_id_and_the_time(tmp_path: Path) -> None:
+    terminal = at_a_desk(tmp_path)
+    first = documents(await terminal.types("leila: propose @mail.json"))[0]
+    second = documents(await terminal.types("leila: propose @mail.json"))[0]
+
+    assert first["proposal_id"].startswith("mail-")
+    assert first["state"] == "sentinel_approved"
+    assert second["deduplicated"] is True
+
+
+async def test_a_missing_file_is_named_and_a_large_one_never_read(tmp_path: Path) -> None:
+    terminal = at_a_desk(tmp_path)
+    (tmp_path / "big.json").write_bytes(b" " * 300_000)
+
+    missing = documents(await terminal.types("leila: propose @nothing.json"))[0]
+    big = documents(await terminal.types("leila: propose @big.json"))[0]
+    device = documents(await terminal.types("leila: propose @/dev/zero"))[0]
+    assert "There is no file 'nothing.json'" in missing["explanation"]
+    assert big["reason"] == "too_large"
+    assert "There is no file" in device["explanation"]
+
+
+async def test_evidence_may_come_from_a_file(tmp_path: Path) -> None:
+    terminal = at_a_desk(tmp_path)
+    packet = {"evidence_id": "e1", "source": "crm-sensor", "observed_at_ms": NOW_MS, "payload": {}}
+    (tmp_path / "stock.json").write_text(json.dumps(packet))
+
+    assert await terminal.types("crm-sensor: evidence @stock.json") == ["Evidence e1 is recorded."]
+    assert "never from agents" in (await terminal.types("leila: evidence @stock.json"))[0]
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+async def lines_of(data: bytes) -> list[bytes]:
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(data)
+
+    lines, found = Lines(reading), []
+    written = asyncio.get_running_loop().run_in_executor(None, write)
+    try:
+        while (line := await lines.next()) is not None:
+            found.append(line)
+        await written
+    finally:
+        os.close(reading)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        (b"", []),
+        (b"one\ntwo\n", [b"one", b"two"]),
+        (b"one\r\ntwo\r\n", [b"one", b"two"]),
+        (b"one\n\nlast without an end", [b"one", b"", b"last without an end"]),
+        (b"\xff\xfe\n", [b"\xff\xfe"]),
+        (b"a" * 300_000 + b"\nnext\n", [b"a" * 300_000, b"next"]),
+    ],
+)
+async def test_lines_are_given_one_by_one(data: bytes, lines: list[bytes]) -> None:
+    assert await lines_of(data) == lines
+
+
+async def test_a_line_without_end_does_not_fill_the_memory() -> None:
+    found = await lines_of(b"a" * (LONGEST_LINE + 200_000) + b"\nnext\n")
+
+    assert len(found[0]) == LONGEST_LINE
+    assert found[1] == b"next"
+
+
+async def test_a_document_of_256_kib_fits_a_line_and_a_larger_one_is_too_large() -> None:
+    terminal = a_terminal()
+    document = json.dumps(a_document(MAIL, evidence="@"))
+    room = 256 * 1024 - len(document)
+
+    fits, larger = (document.replace('"@"', f'"{"e" * (room + more + 1)}"') for more in (0, 1))
+    assert len(fits) == 256 * 1024
+    assert documents(await terminal.types(f"leila: propose {fits}"))[0]["reason"] != "too_large"
+    assert documents(await terminal.types(f"leila: propose {larger}"))[0]["reason"] == "too_large"
+
+
+async def test_the_client_answers_every_line_and_returns_at_the_end() -> None:
+    terminal = a_terminal()
+    await terminal.client.run(TypedLines(b"pending", b"", b"help pending"))
+
+    assert terminal.printed[0] == "0 pending"
+    assert terminal.printed[1].startswith("pending [page]")
+
+
+async def test_a_reader_that_went_away_ends_the_channel_without_noise() -> None:
+    class Closed(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+    terminal = a_terminal()
+    screen = Screen(Closed())
+    broadcast = Broadcast([TerminalSurface(screen)])
+    broadcast.attach(terminal.world.workflow.world)
+    client = TerminalClient(terminal.commands, broadcast.delivery("terminal"), screen, folders=())
+
+    await client.run(TypedLines(b"pending", b"pending"))
+
+
+async def test_cards_are_told_again_after_a_restart_only_where_something_is_new() -> None:
+    first = a_terminal()
+    await first.proposes(PROD)
+    await first.world.restarts()
+    again = a_terminal(world=first.world)
+    await again.client.settled()
+    assert again.printed == []
+
+    lines = await again.types("ben: approve p1 go")
+    assert [each["state"] for each in documents(lines)] == ["completed"]
+
+
+async def test_a_keyboard_gets_drawn_tables_with_whole_ids() -> None:
+    class Tty(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = a_terminal()
+    await terminal.proposes(PROD, proposal_id="p" * 64)
+    paper = Tty()
+    screen = Screen(paper)
+    reply = await terminal.commands.run("pending", terminal.world.sender("ana"))
+    screen.reply(reply)
+
+    assert "p" * 64 in paper.getvalue()
