@@ -115,17 +115,7 @@ def _executed(
 ) -> Concluded:
     match result.outcome:
         case Outcome.DONE:
-            done = amend(
-                tx,
-                moment,
-                proposal,
-                "tool_done",
-                tool_of(proposal),
-                details={"verb": execution.verb.value, "attempt": execution.attempt},
-                execution=replace(execution, outcome=Outcome.DONE, receipt=result.receipt),
-                frame=frame_of(result.receipt),
-            )
-            return after_execute(tx, moment, done, tool_of(done))
+            return _done(tx, moment, proposal, execution, result)
         case Outcome.FAILED:
             failed = advance(
                 tx,
@@ -143,6 +133,28 @@ def _executed(
             return Concluded(unknown(tx, moment, proposal, result.explanation))
         case _:
             assert_never(result.outcome)
+
+
+def _done(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    result: CallResult,
+) -> Concluded:
+    """The tool acted. Where nothing can follow, that is the end, in one move."""
+    by = tool_of(proposal)
+    changes: dict[str, Any] = {
+        "execution": replace(execution, outcome=Outcome.DONE, receipt=result.receipt),
+        "frame": frame_of(result.receipt),
+    }
+    tool = moment.policy.tools.get(proposal.tool)
+    simple = tool is not None and not tool.deferred and not execution.windowed
+    if simple and envelope_excess(proposal, result.receipt) is None:
+        return Concluded(_complete(tx, moment, proposal, _tool_cause(proposal), **changes))
+    details = {"verb": execution.verb.value, "attempt": execution.attempt}
+    done = amend(tx, moment, proposal, "tool_done", by, details=details, **changes)
+    return after_execute(tx, moment, done, by)
 
 
 def _committed(

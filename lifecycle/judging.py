@@ -7,7 +7,7 @@ from typing import Any
 
 from lifecycle.canonical import canonical_bytes
 from lifecycle.counting import approvals
-from lifecycle.door import advance, amend
+from lifecycle.door import advance
 from lifecycle.masking import mask_secrets
 from lifecycle.moment import Moment
 from lifecycle.policy import Policy
@@ -25,7 +25,7 @@ def judge(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict)
     if not verdict.passed:
         return reject_by_sentinel(tx, moment, proposal, verdict)
     raised = raised_by(proposal, verdict)
-    approved = advance(
+    return advance(
         tx,
         moment,
         proposal,
@@ -38,8 +38,8 @@ def judge(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict)
         quorum=raised.quorum,
         quorum_needs_people=raised.quorum_needs_people,
         checked_policy_digest=moment.policy.digest,
+        **opening_changes(tx, moment.policy, raised),
     )
-    return find_opener(tx, moment, approved)
 
 
 def reject_by_sentinel(
@@ -78,22 +78,12 @@ def raised_by(proposal: Proposal, verdict: Verdict) -> Proposal:
     return replace(proposal, tier=tier, quorum=max(1, proposal.quorum), quorum_needs_people=True)
 
 
-def find_opener(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """Note who opens the gate, where that is settled by now; the opening itself comes later."""
-    opener = _opener(tx, moment.policy, proposal)
+def opening_changes(tx: Transaction, policy: Policy, proposal: Proposal) -> dict[str, Any]:
+    """Return who opens the gate, where that is settled by now; the opening itself comes later."""
+    opener = _opener(tx, policy, proposal)
     if opener is None:
-        return proposal
-    identity, puller = opener
-    return amend(
-        tx,
-        moment,
-        proposal,
-        "opened",
-        identity,
-        details={"as": puller.value},
-        opener=identity,
-        opener_puller=puller,
-    )
+        return {}
+    return {"opener": opener[0], "opener_puller": opener[1]}
 
 
 def _opener(tx: Transaction, policy: Policy, proposal: Proposal) -> tuple[Identity, Puller] | None:

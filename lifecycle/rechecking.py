@@ -9,7 +9,7 @@ from typing import Any
 from lifecycle.claiming import claim_roll_back
 from lifecycle.concluding import Concluded
 from lifecycle.door import advance, amend
-from lifecycle.judging import find_opener, raised_by, reject_by_sentinel
+from lifecycle.judging import opening_changes, raised_by, reject_by_sentinel
 from lifecycle.moment import Moment
 from lifecycle.opening import WAITABLE
 from lifecycle.policy import Level, ToolPolicy
@@ -134,8 +134,8 @@ def _restand(
     if changed:
         voided = tx.reviews.void(proposal.proposal_id, None, "the policy changed")
         changes |= {"opener": None, "opener_puller": None, "waiting_for": None}
-        noted = _noted(tx, moment, proposal, {"approvals_void": voided}, **changes)
-        return find_opener(tx, moment, noted)
+        changes |= opening_changes(tx, moment.policy, fresh)
+        return _noted(tx, moment, proposal, {"approvals_void": voided}, **changes)
     return _noted(tx, moment, proposal, **changes)
 
 

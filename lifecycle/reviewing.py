@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from lifecycle.acts import Act, Reviewed, decided_words, found, review_of
 from lifecycle.answers import Reply, Sender
@@ -10,7 +10,7 @@ from lifecycle.concluding import finish
 from lifecycle.counting import approvals
 from lifecycle.door import amend, record
 from lifecycle.errors import ReviewRefused
-from lifecycle.judging import find_opener, may_orchestrate
+from lifecycle.judging import may_orchestrate, opening_changes
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Cause, Identity, Outcome, Proposal, Verb
@@ -34,7 +34,7 @@ def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     before = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal)
     if person in before:
         raise ReviewRefused("already_counted", "Your approval counts already.")
-    _write_review(tx, moment, proposal, act, person, Decision.APPROVE)
+    tx.reviews.add(review_of(proposal, moment, act, person, Decision.APPROVE))
     return _counted(tx, moment, proposal, act, person)
 
 
@@ -83,22 +83,29 @@ def _unopened(
 def _counted(
     tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str
 ) -> Reviewed:
+    """Count, and name the opener where that was the last approval it needed."""
     counted = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
+    waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
+    reached = waits and len(counted) >= proposal.quorum
     proposal = amend(
         tx,
         moment,
         proposal,
-        "quorum_counted",
+        "reviewed",
         Identity(ActorKind.PERSON, person),
-        details={"approvals": len(counted), "quorum": proposal.quorum},
+        sender=act.sender,
+        details=_review_details(act, Decision.APPROVE)
+        | {"approvals": len(counted), "quorum": proposal.quorum},
+        **(opening_changes(tx, moment.policy, proposal) if reached else {}),
     )
-    waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
-    if waits and len(counted) >= proposal.quorum:
-        proposal = find_opener(tx, moment, proposal)
     words = f"Approved by {person}: {len(counted)} of {max(1, proposal.quorum)}."
     return Reviewed(
         Reply(words, proposal_id=proposal.proposal_id, state=proposal.state.value), proposal
     )
+
+
+def _review_details(act: Act, decision: Decision) -> dict[str, Any]:
+    return {"decision": decision.value, "why": act.reason, "found_late": act.found_late}
 
 
 def _early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
@@ -109,9 +116,12 @@ def _early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Rev
     if execution.verb is not Verb.EXECUTE or execution.outcome is not Outcome.DONE:
         raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")
     person = act.sender.id or ""
-    _write_review(tx, moment, proposal, act, person, Decision.APPROVE)
+    by = Identity(ActorKind.PERSON, person)
+    tx.reviews.add(review_of(proposal, moment, act, person, Decision.APPROVE))
+    details = _review_details(act, Decision.APPROVE)
+    record(tx, moment, "reviewed", by, proposal=proposal, sender=act.sender, details=details)
     words = f"{person} approved before the window closed."
-    cause = Cause(Identity(ActorKind.PERSON, person), Puller.PERSON, "approved_early", words)
+    cause = Cause(by, Puller.PERSON, "approved_early", words)
     concluded = finish(tx, moment, proposal, cause)
     return Reviewed(
         Reply(
@@ -195,30 +205,6 @@ def _fit_to_be_approved(tx: Transaction, proposal: Proposal, act: Act) -> None:
             "The card does not show the whole of it and the attachment failed; it cannot be "
             "approved until it does.",
         )
-
-
-def _write_review(
-    tx: Transaction,
-    moment: Moment,
-    proposal: Proposal,
-    act: Act,
-    person: str,
-    decision: Decision,
-) -> None:
-    tx.reviews.add(review_of(proposal, moment, act, person, decision))
-    record(
-        tx,
-        moment,
-        "reviewed",
-        Identity(ActorKind.PERSON, person),
-        proposal=proposal,
-        sender=act.sender,
-        details={
-            "decision": decision.value,
-            "why": act.reason,
-            "found_late": act.found_late,
-        },
-    )
 
 
 def _decided(proposal: Proposal) -> Reply:

@@ -28,10 +28,7 @@ async def test_a_deployment_waits_for_a_person_and_completes(world: World) -> No
         "submitted",
         "sentinel_approve",
         "reviewed",
-        "quorum_counted",
-        "opened",
         "execute",
-        "tool_done",
         "complete",
     ]
 
