@@ -1,0 +1,83 @@
+"""The board: one message that shows what waits, what can be taken back, what needs a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bot.chat.card_facts import state_words
+from bot.chat.listing import what_of
+from lifecycle.freezing import frozen
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Proposal
+
+#: Lines a group; the rest is counted.
+MOST_LINES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class BoardLine:
+    """One proposal on the board, literal text; `at_ms` is its deadline or when its window closes.
+
+    No relative time stands in it, so that a board changes only when something happened.
+    """
+
+    proposal_id: str
+    text: str
+    at_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoardGroup:
+    """A heading with how many there are, and the first of them."""
+
+    title: str
+    total: int
+    lines: tuple[BoardLine, ...]
+
+    @property
+    def more(self) -> int:
+        """How many are not shown."""
+        return max(0, self.total - len(self.lines))
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """All groups, in the order in which people look at them."""
+
+    title: str
+    groups: tuple[BoardGroup, ...]
+
+
+def board_of(tx: Transaction, now_ms: int) -> Board:
+    """Return the board as it stands; a view."""
+    needy = tx.proposals.with_attention(MOST_LINES + 1)
+    waiting = [p for p in tx.proposals.waiting(0, MOST_LINES * 5) if not p.expired(now_ms)]
+    executing = tx.proposals.executing(0, MOST_LINES)
+    lapsed = len(tx.proposals.due_to_expire(now_ms, 1_000))
+    total = max(0, tx.proposals.count_waiting() - lapsed)
+    groups = (
+        _group("⚠️ Needs a person", needy, len(needy)),
+        _group("🔔 Waits for a decision", waiting[:MOST_LINES], total),
+        _group("⏱️ Under way or inside its window", executing, tx.proposals.count_executing()),
+    )
+    freeze = frozen(tx)
+    title = "🧊 FROZEN: nothing executes, commits or closes" if freeze else "Signoff: what is open"
+    return Board(title, groups)
+
+
+def _group(title: str, found: Sequence[Proposal], total: int) -> BoardGroup:
+    return BoardGroup(title, total, tuple(_line(each) for each in found[:MOST_LINES]))
+
+
+def _line(proposal: Proposal) -> BoardLine:
+    execution = proposal.execution
+    closes_ms = execution.window_closes_at_ms if execution else None
+    at_ms = closes_ms if execution else proposal.deadline_ms
+    attention = f"{proposal.attention}: " if proposal.attention else ""
+    text = (
+        f"{proposal.actor} · {proposal.tool} ({proposal.tier}) · {what_of(proposal)} · "
+        f"{attention}{state_words(proposal)}"
+    )
+    return BoardLine(proposal.proposal_id, text, None if proposal.terminal else at_ms)

@@ -1,0 +1,31 @@
+"""Short notes to people whose attempt had no effect: one each, not a shower (design section 6)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from lifecycle.ports import Clock
+
+_SILENT_MS: Final = 600_000
+_MOST: Final = 4_096
+
+
+class Notes:
+    """Remembers what was said to whom, so that it is said once in ten minutes."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._said: OrderedDict[tuple[str, ...], int] = OrderedDict()
+
+    def first(self, account: str, *about: str) -> bool:
+        """Say whether this is new to the account, and remember that it was told."""
+        key, now_ms = (account, *about), self._clock.now_ms()
+        said_ms = self._said.get(key)
+        if said_ms is not None and now_ms - said_ms < _SILENT_MS:
+            return False
+        self._said[key] = now_ms
+        self._said.move_to_end(key)
+        while len(self._said) > _MOST:
+            self._said.popitem(last=False)
+        return True
