@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from bot.keys import KeysUnusable
+from bot.storage import CannotOpen
 from lifecycle.errors import GovernanceError
 from lifecycle.ports import StoreUnavailable
 
 
 class StartFailed(Exception):
-    """The bot cannot start."""
+    """The bot cannot start as it is configured."""
 
 
-EXPECTED: Final = (GovernanceError, StoreUnavailable, KeysUnusable, StartFailed)
+EXPECTED: Final = (CannotOpen, GovernanceError, KeysUnusable, StartFailed, StoreUnavailable)

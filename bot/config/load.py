@@ -72,8 +72,12 @@ class Config:
         return self.folder / "data"
 
 
-def load_config(path: Path) -> Config:
-    """Read and check `path`; raises ConfigInvalid with every problem that was found."""
+def load_config(path: Path, *, ask_rules: bool = True) -> Config:
+    """Read and check `path`; raises ConfigInvalid with every problem that was found.
+
+    Whoever only looks may spare the time it takes to load the rules (`ask_rules`): their settings
+    are not checked then, and the policy has no digest.
+    """
     path = path.absolute()
     written = read_file(path)
     file, problems = written.value, written.problems
@@ -81,7 +85,7 @@ def load_config(path: Path) -> Config:
     who = read_identities(file, problems)
     tools = read_tools(file, path.parent, problems)
     rules = read_rules(file, problems)
-    versions = load_versions(settled(rules, path.parent), file, problems)
+    versions = load_versions(settled(rules, path.parent), file, problems) if ask_rules else {}
     config = Config(
         path=path,
         policy=_policy(file, who, tools, rules, versions, path.parent, problems),
@@ -126,7 +130,7 @@ def _policy(
     orchestrator, tiers = _auto_approval(file, who, problems)
     digest = (
         ""
-        if problems.found
+        if problems.found or not versions
         else digest_of_policy(tools, rules, who.people, limits, (orchestrator, tiers), versions)
     )
     return Policy(

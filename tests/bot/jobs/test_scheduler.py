@@ -41,8 +41,8 @@ class FakeNotifier:
         return self.found
 
 
-class FakeKeeper:
-    """A keeper that notes which of its duties were called."""
+class FakeWorkflow:
+    """A workflow that notes which of its duties were called."""
 
     def __init__(self) -> None:
         self.called: list[str] = []
@@ -64,34 +64,32 @@ class FakeKeeper:
         ("open_ready", "open_ready"),
         ("recover", "recover"),
         ("remind", "remind"),
-        ("give_up_reasons", "reasons_due"),
-        ("replay_stops", "replay_spool"),
         ("anchor", "anchor"),
         ("recheck", "recheck"),
     ],
 )
 async def test_a_round_is_one_duty_and_says_how_many(name: str, duty: str) -> None:
-    keeper = FakeKeeper()
+    workflow = FakeWorkflow()
     job = next(job for job in JOBS if job.name == name)
 
-    assert await job.run_once(keeper) == 7
-    assert keeper.called == [duty]
+    assert await job.run_once(workflow) == 7
+    assert workflow.called == [duty]
 
 
 async def test_surfaces_are_woken_so_that_they_try_again() -> None:
-    keeper = FakeKeeper()
+    workflow = FakeWorkflow()
 
-    await deliver.run_once(keeper)
+    await deliver.run_once(workflow)
 
-    assert keeper.world.notifier.nudges == 1
+    assert workflow.world.notifier.nudges == 1
 
 
 async def test_catching_up_reads_what_the_surfaces_kept() -> None:
-    keeper = FakeKeeper()
-    silent = FakeKeeper()
+    workflow = FakeWorkflow()
+    silent = FakeWorkflow()
     silent.world.notifier = object()
 
-    assert await catch_up.run_once(keeper) == 2
+    assert await catch_up.run_once(workflow) == 2
     assert await catch_up.run_once(silent) == 0
 
 
@@ -103,14 +101,14 @@ async def test_a_scheduled_job_runs_again_and_again() -> None:
     thrice = asyncio.Event()
     rounds = 0
 
-    async def count(_keeper: object) -> int:
+    async def count(_workflow: object) -> int:
         nonlocal rounds
         rounds += 1
         if rounds == 3:
             thrice.set()
         return 0
 
-    scheduler = Scheduler([Job("count", 0.01, count)], FakeKeeper(), FakeClock())
+    scheduler = Scheduler([Job("count", 0.01, count)], FakeWorkflow(), FakeClock())
     scheduler.start()
     await asyncio.wait_for(thrice.wait(), 10)
     await scheduler.stop(1)
@@ -121,13 +119,13 @@ async def test_a_scheduled_job_runs_again_and_again() -> None:
 async def test_stopping_lets_a_round_end_that_has_begun() -> None:
     begun, go_on, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    async def long_round(_keeper: object) -> int:
+    async def long_round(_workflow: object) -> int:
         begun.set()
         await go_on.wait()
         ended.set()
         return 0
 
-    scheduler = Scheduler([Job("long", 0.01, long_round)], FakeKeeper(), FakeClock())
+    scheduler = Scheduler([Job("long", 0.01, long_round)], FakeWorkflow(), FakeClock())
     scheduler.start()
     await asyncio.wait_for(begun.wait(), 10)
     stopping = asyncio.create_task(scheduler.stop(10))
@@ -140,12 +138,12 @@ async def test_stopping_lets_a_round_end_that_has_begun() -> None:
 async def test_stopping_does_not_wait_for_ever() -> None:
     begun = asyncio.Event()
 
-    async def endless(_keeper: object) -> int:
+    async def endless(_workflow: object) -> int:
         begun.set()
         await asyncio.Event().wait()
         return 0
 
-    scheduler = Scheduler([Job("endless", 0.01, endless)], FakeKeeper(), FakeClock())
+    scheduler = Scheduler([Job("endless", 0.01, endless)], FakeWorkflow(), FakeClock())
     scheduler.start()
     await asyncio.wait_for(begun.wait(), 10)
 
@@ -159,11 +157,11 @@ async def test_failures_wait_longer_each_time_but_never_above_a_minute(
 ) -> None:
     clock, began_ms = FakeClock(), []
 
-    async def fail(_keeper: object) -> int:
+    async def fail(_workflow: object) -> int:
         began_ms.append(clock.ms)
         raise RuntimeError("token=hunter2")
 
-    round_ = Round(Job("fail", 1, fail), FakeKeeper(), clock)
+    round_ = Round(Job("fail", 1, fail), FakeWorkflow(), clock)
     with caplog.at_level(logging.INFO):
         for _ in range(400):
             await round_.run()
@@ -179,14 +177,14 @@ async def test_failures_wait_longer_each_time_but_never_above_a_minute(
 async def test_one_success_ends_the_waiting() -> None:
     clock, outcomes, rounds = FakeClock(), [RuntimeError("once"), None, None], []
 
-    async def once(_keeper: object) -> int:
+    async def once(_workflow: object) -> int:
         rounds.append(clock.ms)
         outcome = outcomes[len(rounds) - 1]
         if outcome:
             raise outcome
         return 0
 
-    round_ = Round(Job("once", 1, once), FakeKeeper(), clock)
+    round_ = Round(Job("once", 1, once), FakeWorkflow(), clock)
     for _ in range(4):
         await round_.run()
         clock.ms += 1000

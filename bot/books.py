@@ -1,0 +1,54 @@
+"""Reads the store beside a running bot, or where none ever ran."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import psutil
+
+from bot.clock import SystemClock
+from bot.config import Config
+from bot.storage import open_reader, open_store
+from bot.storage.lock import FileLock
+from lifecycle.ports import Transaction
+
+T = TypeVar("T")
+
+#: Start times of processes are known to a tick of the kernel.
+_CLOCK_STEP_S: Final = 1.0
+
+
+async def look(config: Config, view: Callable[[Transaction, int], T]) -> T:
+    """Run `view` with the time in ms on a snapshot; where there is no database yet, on nothing.
+
+    Raises CannotOpen for a store in the memory of another process.
+    """
+    file = config.database_file
+    if file is not None and not file.exists():
+        store = await open_store("memory:", config.folder)
+    else:
+        store = await open_reader(config.database, config.folder)
+    now_ms = SystemClock().now_ms()
+    try:
+        return await store.read(lambda tx: view(tx, now_ms))
+    finally:
+        await store.close()
+
+
+def running_pid(config: Config) -> int | None:
+    """Return the process that holds the database, None where none does.
+
+    The lock itself is not touched, so that looking never keeps a bot from starting. A process
+    that is younger than what is written in the lock file only got the number of a dead one.
+    """
+    file = config.database_file
+    if file is None:
+        return None
+    lock = FileLock(file).path
+    try:
+        pid, written_s = int(lock.read_text()), lock.stat().st_mtime
+        began_s = psutil.Process(pid).create_time()
+    except (OSError, ValueError, psutil.Error):
+        return None
+    return pid if began_s <= written_s + _CLOCK_STEP_S else None

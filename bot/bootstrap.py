@@ -1,0 +1,118 @@
+"""The composition root: config in, running App out. It alone knows the concrete classes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bot.clock import SystemClock
+from bot.config import Config, ConfigInvalid, load_config
+from bot.expected import EXPECTED
+from bot.keys import load_ring, passing_ring
+from bot.storage import open_store
+from bot.storage.spool import FileSpool
+from bot.tools.toolbox import ConfiguredToolbox
+from lifecycle.permit import KeyRing
+from lifecycle.ports import Notifier, ProposalStore
+from lifecycle.sentinel_run import Sentinel
+from lifecycle.workflow import Workflow
+from lifecycle.world import Law, World
+from sentinel_rules import load_rules
+
+_NONCE_BYTES: Final = 16
+
+log = logging.getLogger("signoff")
+
+
+@dataclass(slots=True)
+class App:
+    """A bot that is put together; it serves as long as `opened` is entered."""
+
+    config: Config
+    workflow: Workflow
+    toolbox: ConfiguredToolbox
+    store: ProposalStore
+
+    async def reload(self) -> str:
+        """Read the config again, keeping the old where it is invalid; say what became of it."""
+        try:
+            fresh = await asyncio.to_thread(load_config, self.config.path)
+            await self._adopt(fresh)
+        except ConfigInvalid as error:
+            return f"The config is invalid and the old one stays in force:\n{error}"
+        except (ValueError, *EXPECTED) as error:
+            return f"The config could not be taken and the old one stays in force: {error}"
+        return f"The config is in force: {fresh.policy.digest}"
+
+    async def _adopt(self, fresh: Config) -> None:
+        """Swap tools and law; where the law cannot be taken the old tools come back."""
+        sentinel = sentinel_of(fresh)
+        self.toolbox.adopt(fresh.policy.tools)
+        try:
+            await self.workflow.adopt(fresh.policy, sentinel)
+        except BaseException:
+            self.toolbox.adopt(self.config.policy.tools)
+            raise
+        self.config = fresh
+
+
+@asynccontextmanager
+async def opened(
+    config: Config, environment: Mapping[str, str], notifier: Notifier
+) -> AsyncIterator[App]:
+    """Put a bot together and let go of everything at the end, also where the start fails.
+
+    Nothing of the past is taken up and no job runs yet. Raises what EXPECTED names.
+    """
+    async with AsyncExitStack() as closing:
+        store = await open_store(config.database, config.folder)
+        closing.push_async_callback(store.close)
+        clock = SystemClock()
+        handed_on = with_python(environment)
+        tools = ConfiguredToolbox(config.policy.tools, config.folder, handed_on, clock.now_ms)
+        world = World(
+            store=store,
+            clock=clock,
+            notifier=notifier,
+            toolbox=tools,
+            spool=FileSpool(config.data / "spool.jsonl"),
+            ring=ring_of(config, environment),
+            nonce=lambda: secrets.token_urlsafe(_NONCE_BYTES),
+            law=Law(config.policy, sentinel_of(config)),
+            public_url=config.intake.http.public_url,
+        )
+        yield App(config, Workflow(world), tools, store)
+
+
+def sentinel_of(config: Config) -> Sentinel:
+    """Return the Sentinel of a config's rules."""
+    return Sentinel(load_rules(config.policy.rules))
+
+
+def summaries_of(config: Config) -> dict[str, str]:
+    """Return the law of each rule in one sentence, by id."""
+    return {loaded.id: loaded.rule.summary for loaded in load_rules(config.policy.rules)}
+
+
+def ring_of(config: Config, environment: Mapping[str, str]) -> KeyRing:
+    """Return the keys that sign permits; they live as long as the store does."""
+    if config.database_file is None and config.permit_secret_env not in environment:
+        return passing_ring()
+    return load_ring(config.data, config.permit_secret_env, environment)
+
+
+def with_python(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment in which tools find `python3` wherever this Python was installed.
+
+    Its folder stands last in PATH: what the operator put there comes first.
+    """
+    path = environment.get("PATH", os.defpath)
+    return {**environment, "PATH": os.pathsep.join([path, str(Path(sys.executable).parent)])}

@@ -1,0 +1,147 @@
+"""`propose`, `freeze` and `thaw`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from bot.cli.options import FAILED, ConfigOption, JsonOption, config_of, wants_json
+from bot.cli.saying import fail, say, say_line
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from lifecycle.answers import Reply, Sender
+
+#: One byte more than a document may have, so that the law says `too_large` itself.
+_MOST_BYTES: Final = 256 * 1024 + 1
+
+AsAgent = Annotated[
+    str, typer.Option("--as", metavar="AGENT", help="Who proposes: an id under agents or people.")
+]
+AsPerson = Annotated[
+    str | None,
+    typer.Option(
+        "--as", metavar="PERSON", help="An operator; else the first one.", show_default=False
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("propose")(propose)
+    app.command("freeze")(freeze)
+    app.command("thaw")(thaw)
+
+
+def propose(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A JSON document; - is stdin.")],
+    as_agent: AsAgent,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Submit one proposal while no bot runs.
+
+    The answer is one line of JSON. What needs people is shown by the next `run`. Ends with 1
+    where it was refused.
+
+    \b
+    signoff propose examples/invoice.json --as leila
+    jq -n '…' | signoff propose - --as leila
+    """
+    del json  # the answer is JSON anyway
+    loaded = config_of(context, config)
+    raw = _read(file)
+    from bot.single import submit_once
+
+    sender = _proposer(loaded, as_agent)
+    answer = asyncio.run(submit_once(loaded, dict(os.environ), raw, sender, file.stem))
+    say_line(answer.as_json())
+    if answer.refused:
+        raise typer.Exit(FAILED)
+
+
+def freeze(
+    context: typer.Context,
+    reason: Annotated[list[str], typer.Argument(metavar="REASON", help="Why, in words.")],
+    as_person: AsPerson = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Let nothing execute, commit or close.
+
+    A running bot obeys at once, until `thaw`. Intake, reject and roll back go on working.
+
+    \b
+    signoff freeze suspicious mails since noon
+    """
+    loaded = config_of(context, config)
+    from bot.single import freeze_now
+
+    sender = _operator(loaded, as_person)
+    reply = asyncio.run(freeze_now(loaded, dict(os.environ), " ".join(reason), sender))
+    _say_reply(reply, wants_json(context, json))
+
+
+def thaw(
+    context: typer.Context,
+    as_person: AsPerson = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Lift the freeze.
+
+    What is due goes on, checked again, oldest first.
+    """
+    loaded = config_of(context, config)
+    from bot.single import thaw_now
+
+    reply = asyncio.run(thaw_now(loaded, dict(os.environ), _operator(loaded, as_person)))
+    _say_reply(reply, wants_json(context, json))
+
+
+def _read(file: Path) -> bytes:
+    if str(file) == "-":
+        return sys.stdin.buffer.read(_MOST_BYTES)
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_MOST_BYTES)
+    except OSError as error:
+        fail(f"{file} cannot be read ({error.strerror}).")
+
+
+def _proposer(config: Config, name: str) -> Sender:
+    from lifecycle.answers import Sender
+    from lifecycle.proposal import ActorKind
+
+    policy = config.policy
+    kind = ActorKind.AGENT if name in policy.agents else None
+    kind = ActorKind.PERSON if name in policy.people else kind
+    return Sender("terminal", kind, name if kind else None, account=name[:64])
+
+
+def _operator(config: Config, name: str | None) -> Sender:
+    """Return who freezes: whoever may run this command may edit the config and is trusted."""
+    from lifecycle.answers import Sender
+    from lifecycle.proposal import ActorKind
+
+    operators = [p for p in config.policy.people.values() if "operators" in p.groups]
+    found = [person.id for person in operators if name in (None, person.id)]
+    if not found:
+        who = f'"{name}" is not in' if name else "nobody is in"
+        fail(f"Only people of the group operators may do that, and {who} it.")
+    return Sender("terminal", ActorKind.PERSON, found[0], account="command line")
+
+
+def _say_reply(reply: Reply, as_json: bool) -> None:
+    if as_json:
+        say_line({"done": reply.done, "code": reply.code, "words": reply.words})
+    else:
+        say(reply.words)
+    if not reply.done:
+        raise typer.Exit(FAILED)

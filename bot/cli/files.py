@@ -1,0 +1,71 @@
+"""`backup`, `restore` and `bench`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bot.cli.options import ConfigOption, config_of
+from bot.cli.saying import fail, progress, say
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The file of the copy.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("backup")(backup)
+    app.command("restore")(restore)
+    app.command(
+        "bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+    )(bench)
+
+
+def backup(context: typer.Context, file: FileArgument, config: ConfigOption = None) -> None:
+    """Copy the database whole.
+
+    Also while the bot runs; FILE must not exist yet.
+
+    \b
+    signoff backup /var/backups/signoff-$(date +%F).db
+    """
+    loaded = config_of(context, config, only_look=True)
+    from bot.storage.copies import back_up
+
+    with progress("Copying pages") as done:
+        back_up(_database(loaded.database_file), file, done)
+    say(f"The database was copied to {file}.")
+
+
+def restore(context: typer.Context, file: FileArgument, config: ConfigOption = None) -> None:
+    """Put a copy in the place of the database.
+
+    While no bot runs; the old one is kept beside it.
+
+    \b
+    signoff restore /var/backups/signoff-2026-03-02.db
+    """
+    loaded = config_of(context, config, only_look=True)
+    from bot.storage.copies import bring_back
+
+    with progress("Checking and copying") as done:
+        kept = bring_back(file, _database(loaded.database_file), done)
+    say(f"{file} is the database now.{f' The old one stands in {kept}.' if kept else ''}")
+
+
+def bench(context: typer.Context, config: ConfigOption = None) -> None:
+    """Measure this machine.
+
+    How many proposals a second, in a folder of its own.
+    """
+    del config
+    from bot.bench import main as measure
+
+    measure(context.args)
+
+
+def _database(path: Path | None) -> Path:
+    if path is None:
+        fail("The database is memory:, which ends with its process and cannot be copied.")
+    return path

@@ -1,0 +1,187 @@
+"""`pending`, `show`, `explain`, `rules` and `status`: what can be read beside a running bot."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bot.cli.options import ConfigOption, JsonOption, config_of, wants_json
+from bot.cli.saying import fail, say_json, say_reply
+
+if TYPE_CHECKING:
+    from bot.chat.replies import CommandReply
+    from lifecycle.ports import Transaction
+
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="The id, or 4 or more characters it begins with.")
+]
+PageArgument = Annotated[int, typer.Argument(metavar="[PAGE]", min=1, help="Which page of ten.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("pending")(pending)
+    app.command("show")(show)
+    app.command("explain")(explain)
+    app.command("rules")(rules)
+    app.command("status")(status)
+
+
+def pending(
+    context: typer.Context,
+    page: PageArgument = 1,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List what waits for people.
+
+    And what executes; what needs attention stands first.
+
+    \b
+    signoff pending
+    signoff --json pending | jq '.proposals[].proposal_id'
+    """
+    loaded = config_of(context, config, only_look=True)
+    from bot import views
+    from bot.books import look
+    from bot.chat.listing import pending_reply
+
+    if wants_json(context, json):
+        url = loaded.intake.http.public_url
+        say_json(
+            asyncio.run(look(loaded, lambda tx, now: views.pending_json(tx, now, public_url=url)))
+        )
+        return
+
+    def view(tx: Transaction, now_ms: int) -> CommandReply:
+        return pending_reply(views.pending_page(tx, now_ms, page), now_ms)
+
+    say_reply(asyncio.run(look(loaded, view)))
+
+
+def show(
+    context: typer.Context,
+    proposal_id: IdArgument,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show one proposal.
+
+    Everything that its card says, or all of it as JSON.
+
+    \b
+    signoff show p1
+    signoff show 2f9c --json
+    """
+    loaded = config_of(context, config, only_look=True)
+    from bot import views
+    from bot.books import look
+    from bot.chat.card import card_of
+    from bot.chat.card_facts import Beside
+    from bot.chat.listing import card_reply
+
+    if wants_json(context, json):
+        url = loaded.intake.http.public_url
+        say_json(
+            asyncio.run(
+                look(loaded, lambda tx, now: views.show(tx, proposal_id, now, public_url=url))
+            )
+        )
+        return
+
+    def view(tx: Transaction, now_ms: int) -> CommandReply:
+        proposal = views.resolve(tx, proposal_id)
+        reviews = tx.reviews.of(proposal.proposal_id)
+        return card_reply(card_of(proposal, Beside(loaded.policy, now_ms, reviews)))
+
+    say_reply(asyncio.run(look(loaded, view)))
+
+
+def explain(
+    context: typer.Context,
+    proposal_id: IdArgument,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Say why a proposal stands where it stands.
+
+    Every rule's verdict and every condition of authority.
+    """
+    loaded = config_of(context, config, only_look=True)
+    from bot.books import look
+    from bot.chat.listing import explained_reply
+    from bot.explained import explained
+
+    policy = loaded.policy
+    found = asyncio.run(look(loaded, lambda tx, now: explained(tx, proposal_id, policy, now)))
+    _say(context, json, lambda: found, lambda: explained_reply(found))
+
+
+def rules(
+    context: typer.Context,
+    rule: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="One rule.", show_default=False)
+    ] = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List the rules, or tell all about one.
+
+    With its settings and its own cases.
+
+    \b
+    signoff rules
+    signoff rules recipients_allowed
+    """
+    loaded = config_of(context, config)
+    from bot.rules_told import laws_of, rule_reply, rules_reply
+
+    laws = laws_of(loaded.policy)
+    if rule is None:
+        _say(
+            context,
+            json,
+            lambda: {"rules": list(laws.values())},
+            lambda: rules_reply(loaded.policy, laws),
+        )
+        return
+    if rule not in laws:
+        from bot.config.problems import nearest
+
+        fail(f'There is no rule "{rule}"{nearest(rule, laws)}')
+    _say(context, json, lambda: laws[rule], lambda: rule_reply(laws[rule]))
+
+
+def status(context: typer.Context, config: ConfigOption = None, json: JsonOption = False) -> None:
+    """Say how things stand.
+
+    Whether a bot runs, on which surfaces, under which policy, and what needs a person.
+    """
+    loaded = config_of(context, config)
+    from bot.books import look, running_pid
+    from bot.chat.status import status_reply
+    from bot.status_told import health_of, status_json
+
+    pid = running_pid(loaded)
+
+    def view(tx: Transaction, now_ms: int) -> tuple[dict[str, Any], CommandReply]:
+        lines = health_of(tx, loaded, pid)
+        return status_json(tx, now_ms, loaded, pid), status_reply(tx, loaded.policy, now_ms, lines)
+
+    found, reply = asyncio.run(look(loaded, view))
+    _say(context, json, lambda: found, lambda: reply)
+
+
+def _say(
+    context: typer.Context,
+    json: bool,
+    as_json: Callable[[], Any],
+    reply: Callable[[], CommandReply],
+) -> None:
+    if wants_json(context, json):
+        say_json(as_json())
+    else:
+        say_reply(reply())

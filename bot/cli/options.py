@@ -1,0 +1,60 @@
+"""Options that every command knows, before or after its name, and what they mean."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from bot.config import Config
+
+#: Exit codes: 0 is success (design section 8).
+FAILED = 1
+USAGE = 2
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="FILE",
+        help="The config file; else SIGNOFF_CONFIG, else ./config.yaml.",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Answer with JSON.")]
+
+
+@dataclass(slots=True)
+class Given:
+    """What was said before the command's name."""
+
+    config: Path | None = None
+    json: bool = False
+
+
+def config_path(context: typer.Context, config: Path | None) -> Path:
+    """Return the config file that is meant."""
+    given: Given = context.obj
+    chosen = config or given.config
+    return chosen or Path(os.environ.get("SIGNOFF_CONFIG") or "config.yaml")
+
+
+def config_of(context: typer.Context, config: Path | None, *, only_look: bool = False) -> Config:
+    """Read the config that is meant, without asking the rules where nothing is done by it.
+
+    Raises ConfigInvalid.
+    """
+    from bot.config import load_config
+
+    return load_config(config_path(context, config), ask_rules=not only_look)
+
+
+def wants_json(context: typer.Context, json: bool) -> bool:
+    """Say whether the answer is to be JSON."""
+    given: Given = context.obj
+    return json or given.json

@@ -1,0 +1,137 @@
+"""`run`, `reload` and `check-config`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bot.cli.options import USAGE, ConfigOption, JsonOption, config_of, wants_json
+from bot.cli.saying import complain, fail, say, say_json
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from bot.config.surfaces import Choice
+
+_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Log more, to stderr.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("run")(run)
+    app.command("reload")(reload)
+    app.command("check-config")(check_config)
+
+
+def run(
+    context: typer.Context, config: ConfigOption = None, verbose: VerboseOption = False
+) -> None:
+    """Start the bot.
+
+    It stays until it is stopped (Ctrl-C, SIGTERM) or its input ends.
+
+    \b
+    signoff run                            a terminal, where no chat token is set
+    signoff run < commands.txt             each line is a command
+    DISCORD_TOKEN=… signoff run            on Discord
+    kill -HUP, or signoff reload           read the config again
+    """
+    _log_to_stderr(verbose)
+    loaded = config_of(context, config)
+    choice = _choice(loaded)
+    if choice.nothing:
+        _notes(choice)
+        fail(
+            "Nobody could reach the bot: no chat token is set, nothing stands at standard input "
+            "and intake.http is off. Set a token, or set chat.terminal.enabled: true.",
+            USAGE,
+        )
+    _notes(choice)
+    from bot.running import run_until_stopped
+
+    asyncio.run(run_until_stopped(loaded, choice, dict(os.environ)))
+
+
+def reload(context: typer.Context, config: ConfigOption = None) -> None:
+    """Make the running bot read its config again.
+
+    An invalid config leaves the old one in force.
+    """
+    loaded = config_of(context, config)
+    from bot.books import running_pid
+
+    pid = running_pid(loaded)
+    if pid is None:
+        fail("No bot runs with this config, so there is nothing to reload.")
+    os.kill(pid, signal.SIGHUP)
+    say(f"The bot (process {pid}) was told to read {loaded.path} again; its log says the rest.")
+
+
+def check_config(
+    context: typer.Context, config: ConfigOption = None, json: JsonOption = False
+) -> None:
+    """Say what is wrong with the config.
+
+    Starts nothing.
+
+    \b
+    signoff check-config
+    signoff --config other.yaml check-config --json
+    """
+    from bot.config import ConfigInvalid
+
+    as_json = wants_json(context, json)
+    try:
+        loaded = config_of(context, config)
+    except ConfigInvalid as error:
+        if not as_json:
+            raise
+        keys = ("file", "line", "key", "words")
+        problems = [{key: getattr(p, key) for key in keys} for p in error.problems]
+        say_json({"valid": False, "problems": problems})
+        raise typer.Exit(USAGE) from None
+    _say_valid(loaded, as_json)
+
+
+def _say_valid(config: Config, as_json: bool) -> None:
+    policy, choice = config.policy, _choice(config)
+    if as_json:
+        say_json(
+            {
+                "valid": True,
+                "policy_digest": policy.digest,
+                "surfaces": list(choice.names),
+                "notes": list(choice.notes),
+                "tools": {name: tool.tier.value for name, tool in policy.tools.items()},
+            }
+        )
+        return
+    say(
+        f"{config.path} holds: {len(policy.tools)} tools, {len(policy.people)} people, "
+        f"{len(policy.agents)} agents, {len(policy.rules)} rules."
+    )
+    say(f"Policy {policy.digest}")
+    for note in choice.notes:
+        say(note)
+
+
+def _choice(config: Config) -> Choice:
+    from bot.config.surfaces import choose, stdin_attached
+
+    return choose(config, os.environ, attached=stdin_attached())
+
+
+def _notes(choice: Choice) -> None:
+    for note in choice.notes:
+        complain(note)
+
+
+def _log_to_stderr(verbose: bool) -> None:
+    level = logging.INFO if verbose else logging.WARNING
+    logging.basicConfig(stream=sys.stderr, level=level, format=_FORMAT)

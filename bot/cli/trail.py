@@ -1,0 +1,90 @@
+"""`audit verify` and `audit export`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Annotated, Final
+
+import typer
+
+from bot.cli.options import FAILED, USAGE, ConfigOption, JsonOption, config_of, wants_json
+from bot.cli.saying import complain, fail, progress, say, say_json
+
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
+
+HeadOption = Annotated[
+    str | None,
+    typer.Option(
+        "--head",
+        metavar="HASH",
+        help="A hash that was told in the channel; it must be part of the trail.",
+        show_default=False,
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    audit = typer.Typer(
+        help="The audit trail: verify it, or write it out.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    audit.command("verify")(verify)
+    audit.command("export")(export)
+    app.add_typer(audit, name="audit")
+
+
+def verify(
+    context: typer.Context,
+    head: HeadOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Check every link of the chain.
+
+    Ends with 1 where one is broken.
+
+    \b
+    signoff audit verify
+    signoff audit verify --head 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+    """
+    if head is not None and not _HASH.fullmatch(head):
+        fail("--head takes 64 hex digits in lower case, as the channel shows them.", USAGE)
+    loaded = config_of(context, config, only_look=True)
+    from bot.trail import verified
+
+    with progress("Checking the chain") as done:
+        found = asyncio.run(verified(loaded, head, done))
+    if wants_json(context, json):
+        say_json(
+            {
+                "valid": not found.problems,
+                "entries": found.entries,
+                "head": found.head,
+                "problems": found.problems,
+            }
+        )
+    elif not found.problems:
+        say(f"{found.entries} entries, every link holds. Head: {found.head}")
+    else:
+        for problem in found.problems:
+            complain(problem)
+        complain(f"Faults in {found.entries} entries: {len(found.problems)}")
+    if found.problems:
+        raise typer.Exit(FAILED)
+
+
+def export(context: typer.Context, config: ConfigOption = None) -> None:
+    """Write the trail as JSON Lines.
+
+    One entry a line, exactly as it is chained.
+
+    \b
+    signoff audit export > audit.jsonl
+    """
+    loaded = config_of(context, config, only_look=True)
+    from bot.trail import exported
+
+    asyncio.run(exported(loaded, say))

@@ -1,0 +1,127 @@
+"""From a start to a clean end: what was left is taken up, then surfaces and jobs, then signals."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from bot.bootstrap import App, opened, summaries_of
+from bot.chat.broadcast import Broadcast, ServedSurface
+from bot.config import Config
+from bot.config.surfaces import Choice
+from bot.expected import StartFailed
+from bot.jobs import JOBS, catch_up
+from bot.jobs.scheduler import Scheduler
+
+#: How long calls under way may go on after SIGTERM; the process ends within 10 s.
+GRACE_S: Final = 8.0
+_LEAVE_S: Final = 1.0
+
+log = logging.getLogger("signoff")
+
+
+async def run_until_stopped(config: Config, choice: Choice, environment: Mapping[str, str]) -> None:
+    """Run the bot until it is told to stop or its surfaces have ended.
+
+    SIGTERM and SIGINT end it: no new work, calls under way get GRACE_S. SIGHUP reads the config
+    again. Raises what EXPECTED names where the start fails, after letting go of what was opened.
+    """
+    with _Signals() as signals:
+        broadcast = Broadcast(_surfaces(config, choice), summaries_of(config))
+        async with opened(config, environment, broadcast) as app:
+            broadcast.attach(app.workflow.world)
+            signals.app = app
+            await app.workflow.start()
+            await catch_up.run_once(app.workflow)
+            await _serve(app, broadcast, signals.ended)
+
+
+async def _serve(app: App, broadcast: Broadcast, ended: asyncio.Event) -> None:
+    scheduler = Scheduler(JOBS, app.workflow, app.workflow.world.clock)
+    scheduler.start()
+    try:
+        await _until_ended(ended, broadcast.serve(app.workflow))
+    finally:
+        await asyncio.gather(scheduler.stop(GRACE_S), app.workflow.stop(GRACE_S))
+        await _leave(broadcast)
+
+
+async def _until_ended(ended: asyncio.Event, serving: Coroutine[Any, Any, None]) -> None:
+    """Wait for a signal, or for the end of every surface."""
+    told = asyncio.create_task(ended.wait())
+    served = asyncio.create_task(serving)
+    try:
+        await asyncio.wait((told, served), return_when=asyncio.FIRST_COMPLETED)
+        if served.done():
+            served.result()  # what broke a surface is told, not swallowed
+    finally:
+        told.cancel()
+        served.cancel()
+        await asyncio.gather(told, served, return_exceptions=True)
+
+
+async def _leave(broadcast: Broadcast) -> None:
+    """Show how things ended, if that is quick."""
+    try:
+        await asyncio.wait_for(broadcast.close(), _LEAVE_S)
+    except TimeoutError:
+        log.warning("A surface was slow at the end; what it owes is shown after the next start.")
+
+
+def _surfaces(config: Config, choice: Choice) -> list[ServedSurface]:
+    """Return the surfaces that are on; imports those alone."""
+    for name, is_on in (("Discord", choice.discord), ("Slack", choice.slack)):
+        if is_on:
+            raise StartFailed(
+                f"{name} is configured and its token is set, but this version cannot speak to it "
+                "yet. Unset the token to work at the terminal."
+            )
+    return [_terminal(config)] if choice.terminal else []
+
+
+def _terminal(config: Config) -> ServedSurface:
+    from bot.chat.terminal.notifier import TerminalSurface
+    from bot.chat.terminal.render import Screen
+
+    return TerminalSurface(Screen(), (Path.cwd(), config.folder), config.data)
+
+
+class _Signals:
+    """SIGTERM and SIGINT set `ended`, also while the bot still starts; SIGHUP reloads `app`."""
+
+    def __init__(self) -> None:
+        self.app: App | None = None
+        self.ended = asyncio.Event()
+        self._reloads: set[asyncio.Task[None]] = set()
+
+    def __enter__(self) -> _Signals:
+        loop = asyncio.get_running_loop()
+        for ending in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(ending, self._end)
+        loop.add_signal_handler(signal.SIGHUP, self._reload)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        loop = asyncio.get_running_loop()
+        for taken in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.remove_signal_handler(taken)
+
+    def _end(self) -> None:
+        if self.app is not None:
+            self.app.workflow.world.stopping = True
+        self.ended.set()
+
+    def _reload(self) -> None:
+        if self.app is None:
+            return  # what starts now reads the config anyway
+        task = asyncio.create_task(_reloaded(self.app))
+        self._reloads.add(task)
+        task.add_done_callback(self._reloads.discard)
+
+
+async def _reloaded(app: App) -> None:
+    log.warning("%s", await app.reload())

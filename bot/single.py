@@ -1,0 +1,69 @@
+"""One act of the command line on the store: submit once, freeze, thaw."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+
+from bot.bootstrap import opened
+from bot.clock import SystemClock
+from bot.composing import composed
+from bot.config import Config
+from bot.config.surfaces import choose
+from bot.keys import passing_ring
+from bot.quiet import Quiet
+from bot.storage import open_store
+from lifecycle.answers import Answer, Reply, Sender
+from lifecycle.freezing import freeze, thaw
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+
+
+async def submit_once(
+    config: Config, environment: Mapping[str, str], raw: bytes, sender: Sender, stem: str
+) -> Answer:
+    """Submit one document while no bot runs; cards wait for the next `run`."""
+    async with opened(config, environment, Quiet(_surfaces(config, environment))) as app:
+        await app.workflow.start()
+        world = app.workflow.world
+        document = composed(raw, stem, world.clock.now_ms(), lambda: secrets.token_hex(4))
+        answer = await app.workflow.submit(document, sender)
+        await app.workflow.idle()
+        return answer
+
+
+async def freeze_now(
+    config: Config, environment: Mapping[str, str], reason: str, sender: Sender
+) -> Reply:
+    """Put the freeze in force; a running bot reads it at its next step."""
+    return await _operated(config, environment, lambda tx, m: freeze(tx, m, sender, reason))
+
+
+async def thaw_now(config: Config, environment: Mapping[str, str], sender: Sender) -> Reply:
+    """Lift the freeze."""
+    return await _operated(config, environment, lambda tx, moment: thaw(tx, moment, sender))
+
+
+async def _operated(
+    config: Config, environment: Mapping[str, str], unit: Callable[[Transaction, Moment], Reply]
+) -> Reply:
+    """Run one short transaction beside a running bot, or alone."""
+    file = config.database_file
+    beside = file is not None and file.exists()
+    store = await open_store(config.database, config.folder, beside=beside)
+    try:
+        moment = Moment(
+            now_ms=SystemClock().now_ms(),
+            policy=config.policy,
+            surfaces=_surfaces(config, environment),
+            ring=passing_ring(),
+            nonce=lambda: secrets.token_urlsafe(16),
+        )
+        return await store.write(lambda tx: unit(tx, moment))
+    finally:
+        await store.close()
+
+
+def _surfaces(config: Config, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the surfaces on which a running bot shows what was done here."""
+    return choose(config, environment, attached=True).names

@@ -1,0 +1,59 @@
+"""How the house stands, for the command line: beside a running bot or without one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Final
+
+from bot.config import Config
+from bot.config.surfaces import choose
+from lifecycle.freezing import frozen
+from lifecycle.masking import mask_text
+from lifecycle.moment import rfc3339
+from lifecycle.ports import Transaction
+
+_MOST: Final = 50
+
+
+def health_of(tx: Transaction, config: Config, pid: int | None) -> Sequence[str]:
+    """Return lines for people: does a bot run, under this policy, with which surfaces."""
+    lines = [f"A bot runs (process {pid})" if pid is not None else "No bot runs"]
+    in_force = tx.flags.get("policy")
+    if in_force not in (None, config.policy.digest):
+        lines.append(f"The bot worked under another policy last, {in_force}: reload or start it")
+    choice = choose(config, os.environ, attached=True)
+    lines.append(f"Surfaces as this shell would start them: {', '.join(choice.names) or 'none'}")
+    return [*lines, *choice.notes]
+
+
+def status_json(tx: Transaction, now_ms: int, config: Config, pid: int | None) -> dict[str, Any]:
+    """Return process, policy, freeze, counts and what needs a person. A view."""
+    seq, head = tx.audit.head()
+    stop = frozen(tx)
+    return {
+        "running": pid is not None,
+        "pid": pid,
+        "at": rfc3339(now_ms),
+        "policy_digest": config.policy.digest,
+        "policy_in_force": tx.flags.get("policy"),
+        "frozen": _freeze_json(dict(stop)) if stop else None,
+        "pending": tx.proposals.count_waiting(),
+        "executing": tx.proposals.count_executing(),
+        "attention": [
+            {
+                "proposal_id": each.proposal_id,
+                "attention": str(each.attention),
+                "why": mask_text(each.attention_why),
+            }
+            for each in tx.proposals.with_attention(_MOST)
+        ],
+        "audit": {"entries": seq, "head": head},
+        "surfaces": list(choose(config, os.environ, attached=True).names),
+        "database": config.database,
+    }
+
+
+def _freeze_json(stop: dict[str, Any]) -> dict[str, Any]:
+    reason = mask_text(str(stop.get("reason", "")))
+    return {"by": stop.get("by"), "reason": reason, "at": rfc3339(int(stop["at_ms"]))}
