@@ -8,16 +8,13 @@ from bot.jobs import (
     close_windows,
     deliver,
     expire,
-    give_up_reasons,
     open_ready,
     recheck,
     recover,
     remind,
-    replay_stops,
 )
 
 JOBS = (
-    replay_stops.JOB,
     catch_up.JOB,
     close_windows.JOB,
     expire.JOB,
@@ -25,7 +22,6 @@ JOBS = (
     recover.JOB,
     recheck.JOB,
     remind.JOB,
-    give_up_reasons.JOB,
     deliver.JOB,
     anchor.JOB,
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bot.jobs.job import Job
-from lifecycle.keeping import Keeper
+from lifecycle.workflow import Workflow
 
 
-async def run_once(keeper: Keeper) -> int:
+async def run_once(workflow: Workflow) -> int:
     """Write today's anchor where it is missing; return how many were written."""
-    return await keeper.anchor()
+    return await workflow.anchor()
 
 
 JOB = Job("anchor", every_s=60, run_once=run_once)

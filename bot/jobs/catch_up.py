@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from bot.jobs.job import Job
-from lifecycle.keeping import Keeper
+from lifecycle.workflow import Workflow
 
 
 @runtime_checkable
@@ -16,9 +16,9 @@ class CatchesUp(Protocol):
         """Read the cards of surfaces that had a gap; return how many decisions were found."""
 
 
-async def run_once(keeper: Keeper) -> int:
+async def run_once(workflow: Workflow) -> int:
     """Read what was missed; a surface without a gap costs nothing."""
-    notifier = keeper.world.notifier
+    notifier = workflow.world.notifier
     return await notifier.catch_up() if isinstance(notifier, CatchesUp) else 0
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bot.jobs.job import Job
-from lifecycle.keeping import Keeper
+from lifecycle.workflow import Workflow
 
 
-async def run_once(keeper: Keeper) -> int:
+async def run_once(workflow: Workflow) -> int:
     """Close what is due, oldest first; return how many closed."""
-    return await keeper.close_due()
+    return await workflow.close_due()
 
 
 JOB = Job("close_windows", every_s=1, run_once=run_once)

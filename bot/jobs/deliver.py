@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bot.jobs.job import Job
-from lifecycle.keeping import Keeper
+from lifecycle.workflow import Workflow
 
 
-async def run_once(keeper: Keeper) -> int:
+async def run_once(workflow: Workflow) -> int:
     """Nudge the surfaces; they look themselves for what is due."""
-    keeper.world.notifier.nudge()
+    workflow.world.notifier.nudge()
     return 0
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bot.jobs.job import Job
-from lifecycle.keeping import Keeper
+from lifecycle.workflow import Workflow
 
 
-async def run_once(keeper: Keeper) -> int:
+async def run_once(workflow: Workflow) -> int:
     """Expire what is past its deadline; return how many expired."""
-    return await keeper.expire_due()
+    return await workflow.expire_due()
 
 
 JOB = Job("expire", every_s=1, run_once=run_once)

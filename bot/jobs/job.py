@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from lifecycle.keeping import Keeper
+from lifecycle.workflow import Workflow
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """One named job: `run_once` every `every_s` seconds, never twice at a time.
 
-    It is given the duties of the workflow and returns how many proposals it concerned.
+    It is given the workflow and returns how many proposals it concerned.
     """
 
     name: str
     every_s: float
-    run_once: Callable[[Keeper], Awaitable[int]]
+    run_once: Callable[[Workflow], Awaitable[int]]

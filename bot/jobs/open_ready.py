@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bot.jobs.job import Job
-from lifecycle.keeping import Keeper
+from lifecycle.workflow import Workflow
 
 
-async def run_once(keeper: Keeper) -> int:
+async def run_once(workflow: Workflow) -> int:
     """Open what can begin now; return how many began."""
-    return await keeper.open_ready()
+    return await workflow.open_ready()
 
 
 JOB = Job("open_ready", every_s=1, run_once=run_once)

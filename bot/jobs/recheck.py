@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bot.jobs.job import Job
-from lifecycle.keeping import Keeper
+from lifecycle.workflow import Workflow
 
 
-async def run_once(keeper: Keeper) -> int:
+async def run_once(workflow: Workflow) -> int:
     """Re-check what was judged under another policy; return how many were."""
-    return await keeper.recheck()
+    return await workflow.recheck()
 
 
 JOB = Job("recheck", every_s=1, run_once=run_once)

@@ -1,14 +1,14 @@
-"""Takes up what a process that died has left: calls without an answer, unchecked proposals."""
+"""Takes up what was left: stops in the spool, calls without an answer, unchecked proposals."""
 
 from __future__ import annotations
 
 from bot.jobs.job import Job
-from lifecycle.keeping import Keeper
+from lifecycle.workflow import Workflow
 
 
-async def run_once(keeper: Keeper) -> int:
+async def run_once(workflow: Workflow) -> int:
     """Take up what was left; return how many proposals that concerned."""
-    return await keeper.recover()
+    return await workflow.recover()
 
 
-JOB = Job("recover", every_s=5, run_once=run_once)
+JOB = Job("recover", every_s=1, run_once=run_once)

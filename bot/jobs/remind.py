@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bot.jobs.job import Job
-from lifecycle.keeping import Keeper
+from lifecycle.workflow import Workflow
 
 
-async def run_once(keeper: Keeper) -> int:
+async def run_once(workflow: Workflow) -> int:
     """Remind of what is due; return how many reminders were written."""
-    return await keeper.remind()
+    return await workflow.remind()
 
 
 JOB = Job("remind", every_s=5, run_once=run_once)

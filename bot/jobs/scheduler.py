@@ -15,8 +15,8 @@ from typing import Final
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from bot.jobs.job import Job
-from lifecycle.keeping import Keeper
 from lifecycle.ports import Clock
+from lifecycle.workflow import Workflow
 
 LONGEST_PAUSE_S: Final = 60
 _LATE_S: Final = 10
@@ -27,10 +27,10 @@ log = logging.getLogger(__name__)
 class Round:
     """One job's rounds: a round that fails is logged and the next ones wait, up to a minute."""
 
-    def __init__(self, job: Job, keeper: Keeper, clock: Clock) -> None:
+    def __init__(self, job: Job, workflow: Workflow, clock: Clock) -> None:
         """Bind the job to the running bot."""
         self.job = job
-        self._keeper = keeper
+        self._workflow = workflow
         self._clock = clock
         self._failures = 0
         self._not_before_ms = 0
@@ -42,7 +42,7 @@ class Round:
             return
         self.running = True
         try:
-            await self.job.run_once(self._keeper)
+            await self.job.run_once(self._workflow)
             self._failures = 0
         except Exception as error:
             self._back_off(error)
@@ -66,9 +66,9 @@ class Round:
 class Scheduler:
     """The interval jobs of one running bot."""
 
-    def __init__(self, jobs: Iterable[Job], keeper: Keeper, clock: Clock) -> None:
+    def __init__(self, jobs: Iterable[Job], workflow: Workflow, clock: Clock) -> None:
         """Take the jobs; nothing runs before `start`."""
-        self._rounds = {job.name: Round(job, keeper, clock) for job in jobs}
+        self._rounds = {job.name: Round(job, workflow, clock) for job in jobs}
         self._scheduler = AsyncIOScheduler(
             timezone=UTC,
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},

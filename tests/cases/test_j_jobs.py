@@ -64,7 +64,7 @@ async def test_J10_jobs_are_few_and_named_and_none_takes_a_proposal(scheduler: S
     assert len(scheduler.names) <= 12
     assert all(name.isidentifier() for name in scheduler.names)
     for job in JOBS:
-        assert list(inspect.signature(job.run_once).parameters) == ["keeper"]
+        assert list(inspect.signature(job.run_once).parameters) == ["workflow"]
 
 
 async def test_J11_a_job_that_raises_is_tried_again_and_the_scheduler_lives(
@@ -73,7 +73,7 @@ async def test_J11_a_job_that_raises_is_tried_again_and_the_scheduler_lives(
     clock, answers = StoppedClock(), [RuntimeError("database is locked"), OSError("chat"), 1]
     closed: list[int] = []
 
-    async def close(_keeper: object) -> int:
+    async def close(_workflow: object) -> int:
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
