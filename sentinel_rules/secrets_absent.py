@@ -50,8 +50,8 @@ _DETECTORS: Final = (
 )
 _BELOW_A_NAME: Final = (("parameters",), ("target", "constraints"))
 _IGNORES_CASE: Final = 2
-#: Between texts looked at together; no credential reaches across it. `visible` keeps it.
-_APART: Final = "\n\N{OBJECT REPLACEMENT CHARACTER}\n"
+#: Between texts that are looked at together: no credential and no assignment reaches across it.
+_APART: Final = "\n;\n"
 
 
 @cache

@@ -1,0 +1,3 @@
+"""Rules of our own house, for Signoff."""
+
+from __future__ import annotations

@@ -1,0 +1,232 @@
+"""Cases C01 to C11: a prohibited phrase is found as its reader would read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.policy import Level, RuleSettings
+from sentinel_rules import RuleLoadError, load_rules
+from tests.builders import MAIL, a_document, the_rules
+from tests.checking import found, sentinel_with, the_sentinel, verdict_on
+
+HIT = ("prohibited_content", "prohibited_phrase", "parameters.body")
+
+
+def mail(body: str) -> dict[str, Any]:
+    return a_document(MAIL, parameters={"to": "pat@partner.example", "body": body})
+
+
+def test_an_ordinary_mail_passes_all_nine_rules() -> None:
+    verdict = verdict_on(MAIL)
+
+    assert len(verdict.results) == 9
+    assert verdict.passed
+    assert verdict.faults() == ()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("fi\u200bnal war\u00adn\u2060ing", id="C01 zero width, soft hyphen, joiner"),
+        pytest.param("f\ufeffinal \u180ewarning", id="C01 byte order mark, vowel separator"),
+        pytest.param("fi\U000e0061nal war\ufe0fning", id="C01 tag and variation selector"),
+        pytest.param("fi\u3164nal wa\u034frning", id="C01 filler and grapheme joiner"),
+        pytest.param("\u202efi\u2066nal\u2069 warning", id="C01 direction marks"),
+        pytest.param("fi\x08nal\x00 warning", id="C01 control characters"),
+        pytest.param("fіnal wаrning", id="C03 Cyrillic i and a"),
+        pytest.param("fınαl ωαrnιng", id="C03 Greek and dotless i"),
+        pytest.param("ꜰɪɴᴀʟ ᴡᴀʀɴɪɴɢ", id="C03 small capitals"),
+        pytest.param("finаl ᏔᎪrnіng", id="C03 Cherokee"),
+        pytest.param("finaI warning", id="C03 capital I for l"),
+        pytest.param("FlNAL WARNlNG", id="C03 small l for capital I"),
+        pytest.param("final waming", id="C03 m for rn"),
+        pytest.param("ＦＩＮＡＬ ＷＡＲＮＩＮＧ", id="C04 full width"),
+        pytest.param("ﬁnal warning", id="C04 ligature"),
+        pytest.param("FİNAL WARNİNG", id="C04 dotted capital I"),
+        pytest.param("fínál wärnìng", id="C04 accents"),
+        pytest.param("f\u0338i\u0338nal wa\u0489rning", id="C04 struck through"),
+        pytest.param("𝖋𝖎𝖓𝖆𝖑 𝔀𝓪𝓻𝓷𝓲𝓷𝓰", id="C04 mathematical letters"),
+        pytest.param("ⓕⓘⓝⓐⓛ 🅦🅐🅡🅝🅘🅝🅖", id="C04 letters in circles"),
+        pytest.param("fi<b></b>nal war<!-- x -->ning", id="C05 tags and a comment"),
+        pytest.param("&#102;inal warning", id="C05 entity"),
+        pytest.param("&#x66;inal&nbsp;war&shy;ning", id="C05 named entities"),
+        pytest.param("fi**nal** war_ning_", id="C05 emphasis"),
+        pytest.param("final<br>warning", id="C05 a line break is a blank"),
+        pytest.param("fi<b title='>'>nal</b> warning", id="C05 a sign inside quotes"),
+        pytest.param("fi<style>x</style>nal warning", id="C05 an element never shown"),
+        pytest.param("fi<i hidden>zz</i>nal warning", id="C05 a hidden element"),
+        pytest.param("[final](https://x.test/a) warning", id="C05 the words of a link"),
+        pytest.param("fi||nal|| warn~~ing~~", id="C05 spoiler and strike"),
+        pytest.param("fi%3Cb%3E%3C/b%3Enal warning", id="C05 markup behind escapes"),
+        pytest.param("https://x.partner.example/final%20warning", id="C06 escaped once"),
+        pytest.param(r"\u0066inal \x77arning", id="C06 escapes of JSON"),
+        pytest.param("final\n   warning", id="C08 line break"),
+        pytest.param("final\u00a0warning", id="C08 no-break space"),
+        pytest.param("final\u2003\u2800warning", id="C08 em space, braille blank"),
+        pytest.param("xxxxfinal warning", id="C08 inside a longer word"),
+        pytest.param("final warnings", id="C08 a longer last word"),
+        pytest.param("f1nal w4rning", id="C08 digits"),
+        pytest.param("f1n@l w@rn1ng", id="C08 signs"),
+        pytest.param("final-warning", id="C08 a hyphen for the blank"),
+    ],
+)
+def test_a_disguised_phrase_is_found(body: str) -> None:
+    assert found(mail(body)) == {HIT}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "This is the final word, and no warning.",
+        "The version is final. Warning lights stay off.",
+        "fin al war ning",
+        "Invoice 2847 of 455, 10000.00 USD",
+    ],
+)
+def test_other_words_are_no_phrase(body: str) -> None:
+    assert found(mail(body)) == set()
+
+
+def test_C01_the_finding_shows_the_phrase() -> None:
+    (fault,) = verdict_on(mail("fi\u200bnal warning")).faults()
+
+    assert fault.rule == "prohibited_content"
+    assert "“final warning”" in str(fault.suggestion)
+
+
+def test_C06_what_is_escaped_twice_asks_for_people() -> None:
+    verdict = verdict_on(mail("https://x.partner.example/final%2520warning"))
+
+    assert [(f.code, f.level) for f in verdict.faults()] == [("leftover_escape", "soft")]
+    assert verdict.passed
+    assert verdict.needs_reason
+
+
+SHORT = {"phrases": ["ass", "hell"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "is_found"),
+    [
+        ("The classic class in Scunthorpe: hello, please assess the passage.", False),
+        ("what the hell", True),
+        ("what the H3LL!", True),
+        ("hell's kitchen", True),
+        ("_hell_", True),
+        ("@hell", True),
+        ("|hell|", True),
+        ("he|| no", True),
+        ("seashells", False),
+        ("invoice 455", False),
+        ("order 1455-7", False),
+    ],
+)
+def test_C07_a_single_word_is_found_whole(body: str, is_found: bool) -> None:
+    found_here = found(mail(body), sentinel_with("prohibited_content", **SHORT))
+
+    assert bool(found_here) is is_found
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"parameters": {"subject": "Final warning"}}, "parameters.subject"),
+        ({"parameters": {"files": [{"name": "final_warning.pdf"}]}}, "parameters.files[0].name"),
+        ({"parameters": {"images": [{"alt": "FINAL WARNING"}]}}, "parameters.images[0].alt"),
+        ({"parameters": {"extra": {"title": "final warning"}}}, "parameters.extra.title"),
+        ({"parameters": {"final warning": 1}}, 'parameters["final warning"]'),
+        ({"parameters": {"lines": ["this is your final", "warning"]}}, "parameters.lines"),
+        ({"justification": "This is the final warning"}, "justification"),
+        ({"evidence": "final warning was due"}, "evidence"),
+        ({"intent": "send a final warning"}, "intent"),
+    ],
+)  # fmt: skip
+def test_C09_every_text_in_every_field_counts(changes: dict[str, Any], path: str) -> None:
+    rule = {
+        (code, where) for rule, code, where in found(a_document(MAIL, **changes)) if rule[0] == "p"
+    }
+
+    assert rule == {("prohibited_phrase", path)}
+
+
+def test_C09_a_display_name_counts_for_both_rules() -> None:
+    document = a_document(
+        MAIL, parameters={"to": "pat@partner.example", "cc": "Final Warning <pat@partner.example>"}
+    )
+
+    assert found(document) == {
+        ("prohibited_content", "prohibited_phrase", "parameters.cc"),
+        ("recipients_allowed", "not_plain_address", "parameters.cc"),
+    }
+
+
+async def test_C10_a_nested_repetition_takes_linear_time() -> None:
+    hostile = sentinel_with("prohibited_content", patterns=[r"^(\w+\s?)*$"])
+    document = a_document(MAIL, parameters={"subject": "a" * 30 + "!", "body": "a" * 60_000 + "!"})
+
+    codes = {code for _, code, _ in found(document, hostile)}
+
+    assert "rule_timeout" not in codes
+
+
+@pytest.mark.parametrize("pattern", ["(unclosed", "a{2,1}", "(?=ahead)", "[z-a]"])
+def test_C11_a_bad_pattern_stops_the_start(pattern: str) -> None:
+    settings = RuleSettings(Level.HARD, {"patterns": ["fine", pattern]})
+
+    with pytest.raises(RuleLoadError) as caught:
+        load_rules(the_rules() | {"prohibited_content": settings})
+
+    assert caught.value.rule == "prohibited_content"
+    assert caught.value.path == ("sentinel", "prohibited_content", "patterns", 1)
+    assert pattern in caught.value.remedy
+
+
+def test_C11_a_phrase_that_shows_nothing_stops_the_start() -> None:
+    settings = RuleSettings(Level.HARD, {"phrases": ["\u200b"]})
+
+    with pytest.raises(RuleLoadError, match="visible"):
+        load_rules(the_rules() | {"prohibited_content": settings})
+
+
+@pytest.mark.parametrize(
+    ("pattern", "body"),
+    [
+        (r"wire \d+ euros", "please wire 500 euros"),
+        (r"secret deal", "SECRET\u200b dea1"),
+        (r"Final", "Final"),
+    ],
+)
+def test_patterns_search_the_text_as_written_and_folded(pattern: str, body: str) -> None:
+    assert found(mail(body), sentinel_with("prohibited_content", patterns=[pattern])) == {HIT}
+
+
+@pytest.mark.parametrize(
+    "body", ["ПОСЛЕДНЕЕ\u00a0предупреждение", "последнее пре\u200bдупреждение"]
+)
+def test_a_phrase_of_another_script_is_found_in_any_case(body: str) -> None:
+    russian = sentinel_with("prohibited_content", phrases=["последнее предупреждение"])
+
+    assert found(mail(body), russian) == {HIT}
+
+
+def test_a_word_of_a_script_without_blanks_is_found_inside() -> None:
+    chinese = sentinel_with("prohibited_content", phrases=["警告"])
+
+    assert found(mail("这是最后警告了"), chinese) == {HIT}
+
+
+def test_every_phrase_is_listed() -> None:
+    both = sentinel_with("prohibited_content", phrases=["final warning", "last chance"])
+    verdict = verdict_on(mail("final warning, last chance"), both)
+
+    assert len(verdict.faults()) == 2
+
+
+def test_the_rules_of_the_example_are_in_the_order_of_the_table() -> None:
+    assert [rule.id for rule in the_sentinel().rules][:3] == [
+        "prohibited_content",
+        "recipients_allowed",
+        "deploy_target_allowed",
+    ]

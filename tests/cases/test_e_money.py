@@ -1,0 +1,231 @@
+"""Cases A06, A07 and E01 to E07 as the rule sees them: one spelling a value, exact sums."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifecycle.amounts import amounts_of
+from lifecycle.policy import Level, RuleSettings
+from lifecycle.records import Money
+from sentinel_rules import RuleLoadError, load_rules
+from tests.builders import MAIL, REFUND, a_document, the_rules
+from tests.checking import found, sentinel_with
+
+RULE = "amount_within_limit"
+
+
+def refund(**parameters: Any) -> dict[str, Any]:
+    return a_document(REFUND, parameters=parameters)
+
+
+def codes(*, spent: str = "0", **parameters: Any) -> set[str]:
+    document = refund(**parameters)
+    everything = found(document, spent={"USD": Decimal(spent)})
+    assert {rule for rule, _, _ in everything} <= {RULE}
+    return {code for _, code, _ in everything}
+
+
+@pytest.mark.parametrize(
+    "amount",
+    [
+        *("1.000,50", "3.350", "10,000", "1 000.00", "€55.555"),  # E01
+        *("1_0000", " 9999 ", "1e5", "+50", "0x10", "９９９９", "٩٩", "00050.00"),  # E07
+        *("NaN", "inf", "-inf", "Infinity", ""),  # A06
+        *("5.0", "5.", ".50", "0x", "1'000.00", "120.00 USD", "120.00\n", "--5.00", "1" * 30),
+        *(True, False, 120, 120.5, ["120.00"], {"value": "120.00"}),  # A07
+    ],
+)
+def test_E01_E07_A06_A07_any_other_spelling_is_ambiguous(amount: Any) -> None:
+    assert codes(amount=amount, currency="USD") == {"ambiguous_amount"}
+
+
+@pytest.mark.parametrize("amount", ["-50000.00", "-0.00", "0.00", "0"])
+def test_E02_an_amount_is_positive(amount: str) -> None:
+    assert codes(amount=amount, currency="USD") == {"amount_not_positive"}
+
+
+@pytest.mark.parametrize("minor", [0, -1, -5_000_000])
+def test_E02_an_amount_in_cents_is_positive(minor: int) -> None:
+    assert codes(amount_minor=minor, currency="USD") == {"amount_not_positive"}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"items": [20000.0, -15000.0]},
+        {"items": ["20000.00", "-15000.00"]},
+        {"amounts": [[20000]]},
+        {"order": {"items": [{"price": 20000.0}]}},
+        {"order": "17"},
+        {"amount": None},
+        {},
+    ],
+)
+def test_E02_an_amount_that_is_not_called_one_is_missing(parameters: dict[str, Any]) -> None:
+    assert codes(currency="USD", **parameters) == {"amount_missing"}
+
+
+def test_E02_bare_numbers_are_missing_beside_an_amount_too() -> None:
+    assert codes(amount="1.00", currency="USD", items=[20000.0]) == {"amount_missing"}
+
+
+def test_E02_a_negative_item_hides_nothing() -> None:
+    items = [{"amount": "20000.00"}, {"amount": "-15000.00"}]
+
+    assert codes(currency="USD", items=items) == {"action_limit", "amount_not_positive"}
+
+
+@pytest.mark.parametrize(
+    "currency", [None, "", "usd", "US", "USD\n", "ＵＳＤ", "EUR", 840, ["USD"]]
+)
+def test_a_currency_without_a_limit_has_nothing_to_be_within(currency: Any) -> None:
+    assert codes(amount="1.00", currency=currency) == {"no_limit_for_currency"}
+
+
+def test_the_nearest_currency_counts() -> None:
+    assert codes(currency="USD", order={"parts": [{"amount": "5.00"}]}) == set()
+    assert codes(currency="USD", order={"currency": "EUR", "parts": [{"amount": "5.00"}]}) == {
+        "no_limit_for_currency"
+    }
+
+
+@pytest.mark.parametrize(
+    ("parameters", "is_above"),
+    [
+        ({"amount": "10000.00"}, False),
+        ({"amount": "10000"}, False),
+        ({"amount_minor": 1_000_000}, False),
+        ({"amount": "10000.01"}, True),
+        ({"amount_minor": 1_000_001}, True),
+        ({"AMOUNT": "10000.01"}, True),
+        ({"amountMinor": 1_000_001}, True),
+        ({"аmount": "10000.01"}, True),
+    ],
+)
+def test_E04_the_limit_itself_is_within(parameters: dict[str, Any], is_above: bool) -> None:
+    assert codes(currency="USD", **parameters) == ({"action_limit"} if is_above else set())
+
+
+def test_E04_two_spellings_in_one_object_must_agree() -> None:
+    assert codes(currency="USD", amount="10.00", amount_minor=1000) == set()
+    assert codes(currency="USD", amount="10.00", amount_minor=1001) == {"ambiguous_amount"}
+
+
+@pytest.mark.parametrize(
+    ("amounts", "limit", "is_above"),
+    [
+        (["3333.33", "3333.33", "3333.34"], "10000.00", False),
+        (["3333.33", "3333.33", "3333.35"], "10000.00", True),
+        (["0.10", "0.20"], "0.30", False),
+        (["0.10", "0.21"], "0.30", True),
+    ],
+)
+def test_E05_sums_are_exact(amounts: list[str], limit: str, is_above: bool) -> None:
+    rule = sentinel_with(RULE, per_action={"USD": limit}, per_agent_day={"USD": "25000.00"})
+    document = refund(currency="USD", items=[{"amount": amount} for amount in amounts])
+
+    expected = {(RULE, "action_limit", "parameters.items")} if is_above else set()
+    assert found(document, rule) == expected
+
+
+def test_a_list_inside_a_list_counts_for_both() -> None:
+    orders = [{"items": [{"amount": "6000.00"}]}, {"items": [{"amount": "6000.00"}]}]
+
+    assert found(refund(currency="USD", orders=orders)) == {
+        (RULE, "action_limit", "parameters.orders")
+    }
+
+
+@pytest.mark.parametrize(
+    ("spent", "expected"), [("24880.00", set()), ("24880.01", {"daily_limit"})]
+)
+def test_E06_a_day_has_a_limit_for_each_agent(spent: str, expected: set[str]) -> None:
+    assert codes(amount="120.00", currency="USD", spent=spent) == expected
+
+
+def test_E06_all_amounts_of_a_proposal_count_for_the_day() -> None:
+    parameters = {"currency": "USD", "a": {"amount": "9000.00"}, "b": {"amount": "9000.00"}}
+
+    assert codes(**parameters, spent="7000.00") == set()
+    assert codes(**parameters, spent="7000.01") == {"daily_limit"}
+
+
+def test_E06_a_total_and_its_list_count_once() -> None:
+    parameters = {
+        "currency": "USD",
+        "amount": "100.00",
+        "items": [{"amount": "60.00"}, {"amount": "40.00"}],
+    }
+
+    assert amounts_of(parameters) == (Money("USD", Decimal("100.00")),)
+
+
+@pytest.mark.parametrize(
+    ("currency", "good", "bad"),
+    [("JPY", "500", "500.00"), ("KWD", "1.234", "1.23"), ("CLF", "1.2345", "1.23")],
+)
+def test_every_currency_has_its_own_decimals(currency: str, good: str, bad: str) -> None:
+    limits = {currency: "1000"}
+    rule = sentinel_with(RULE, per_action=limits, per_agent_day=limits)
+
+    assert found(refund(amount=good, currency=currency), rule) == set()
+    assert found(refund(amount=bad, currency=currency), rule) == {
+        (RULE, "ambiguous_amount", "parameters.amount")
+    }
+
+
+def test_money_in_any_tool_counts() -> None:
+    document = a_document(MAIL, parameters={"to": "pat@partner.example", "offer": {"amount": 5}})
+
+    assert found(document) == {(RULE, "ambiguous_amount", "parameters.offer.amount")}
+
+
+@pytest.mark.parametrize("limits", [{}, {"EUR": "5.00"}])
+def test_F07_no_limit_lets_no_money_through(limits: dict[str, str]) -> None:
+    rule = sentinel_with(RULE, per_action=limits, per_agent_day=limits)
+
+    assert found(REFUND, rule) == {(RULE, "no_limit_for_currency", "parameters.amount")}
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{"usd": "1.00"}, {"USD": "1.000,00"}, {"USD": 1.5}, {"JPY": "1.00"}, {"USD": "-1.00"}],
+)
+def test_a_limit_that_is_no_amount_stops_the_start(limits: dict[str, Any]) -> None:
+    settings = RuleSettings(Level.HARD, {"per_action": limits})
+
+    with pytest.raises(RuleLoadError, match=RULE):
+        load_rules(the_rules() | {RULE: settings})
+
+
+CENTS = st.integers(1, 10**15)
+
+
+@given(CENTS)
+def test_E04_both_spellings_of_a_value_agree(cents: int) -> None:
+    written = f"{cents // 100}.{cents % 100:02}"
+
+    assert amounts_of({"amount": written, "currency": "USD"}) == amounts_of(
+        {"amount_minor": cents, "currency": "USD"}
+    )
+
+
+@given(st.lists(CENTS, min_size=1, max_size=30))
+def test_E05_a_sum_is_what_its_cents_come_to(cents: list[int]) -> None:
+    items = [{"amount": f"{each // 100}.{each % 100:02}"} for each in cents]
+
+    (total,) = amounts_of({"currency": "USD", "items": items})
+
+    assert total.amount == Decimal(sum(cents)) / 100
+
+
+@given(st.text(max_size=12))
+def test_E07_what_is_read_is_written_back_the_same(text: str) -> None:
+    read = amounts_of({"amount": text, "currency": "USD"})
+
+    assert not read or text in (str(read[0].amount), f"{read[0].amount:.0f}")

@@ -1,0 +1,157 @@
+"""Cases F04, F05 and M08 at the rules: only an explicit pass of all nine is a pass."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from lifecycle.policy import Level
+from lifecycle.sentinel import LoadedRule, Rule
+from lifecycle.sentinel_run import Sentinel
+from lifecycle.verdict import PASSED
+from sentinel_rules import RuleLoadError, load_rules
+from tests.builders import MAIL, PROD, a_document, the_rules
+from tests.checking import facts_for, found, read, the_sentinel
+
+
+@pytest.fixture
+def sixty_seconds() -> Iterator[Callable[[], None]]:
+    """What a hanging rule waits for; it comes at the end of the test."""
+    over = threading.Event()
+    yield lambda: over.wait(60) and None
+    over.set()
+
+
+def broken(rule: LoadedRule, answer: Callable[[], Any]) -> LoadedRule:
+    """The rule with another mind."""
+    kind: type[Rule] = type(rule.rule)
+    fields = {"check": lambda self, proposal, facts: answer(), "applies_to": lambda *_: True}
+    odd = type("Odd", (kind,), fields)(rule.options)
+    return LoadedRule(odd, rule.level, rule.options)
+
+
+def raises_key_error() -> Any:
+    raise KeyError("k-1234567890")
+
+
+async def test_F05_what_goes_wrong_in_a_rule_never_counts_as_passed(
+    sixty_seconds: Callable[[], None],
+) -> None:
+    rules = list(the_sentinel().rules)
+    rules[3] = broken(rules[3], raises_key_error)
+    rules[4] = broken(rules[4], lambda: None)
+    rules[5] = broken(rules[5], lambda: (sixty_seconds(), PASSED)[1])
+    rules[6] = broken(rules[6], lambda: "yes, fine")
+
+    verdict = await Sentinel(rules).check(read(MAIL), facts_for(MAIL), policy_digest="pol1_x")
+
+    assert [(fault.rule, fault.code, fault.level) for fault in verdict.faults()] == [
+        ("amount_within_limit", "rule_error", "hard"),
+        ("secrets_absent", "rule_error", "hard"),
+        ("blast_radius_bounded", "rule_timeout", "hard"),
+        ("reversible_when_required", "rule_error", "hard"),
+    ]
+    assert len(verdict.results) == 9
+    assert not verdict.passed
+    assert "k-1234567890" not in str(verdict.faults())
+
+
+@pytest.mark.parametrize("rule", sorted(the_rules()))
+def test_F04_without_one_of_the_nine_nothing_starts(rule: str) -> None:
+    eight = {name: settings for name, settings in the_rules().items() if name != rule}
+
+    with pytest.raises(RuleLoadError, match=rule) as caught:
+        load_rules(eight)
+
+    assert caught.value.path == ("sentinel",)
+
+
+def test_F04_with_no_rules_nothing_starts() -> None:
+    with pytest.raises(RuleLoadError) as caught:
+        load_rules({})
+
+    assert len(caught.value.problems) == 9
+
+
+M08 = {
+    "headers": {"Authorization": "Bearer abc.def"},
+    "dsn": "postgres://u:pw@h/d",
+    "api_key": "k-1234567890",
+    "note": "api key rotation plan",
+}
+
+
+def test_M08_every_secret_is_found_and_none_repeated() -> None:
+    document = a_document(PROD, parameters=M08)
+
+    assert found(document) == {
+        ("secrets_absent", "secret_found", "parameters.headers.Authorization"),
+        ("secrets_absent", "secret_found", "parameters.dsn"),
+        ("secrets_absent", "secret_found", "parameters.api_key"),
+    }
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"password": "x"},
+        {"db": {"PGPASSWORD": ["swordfish"]}},
+        {"token": 1234567890},
+        {"clientSecret": {"value": "swordfish"}},
+        {"pass\u200bword": "swordfish"},
+        {"body": "the password: hunter2"},
+        {"body": "curl -H 'Authorization: Bearer abc.def'"},
+        {"body": "https://u:pw@h/d"},
+        {"body": "https%3A%2F%2Fu%3Apw%40h%2Fd"},
+        {"body": "gh\u200bp_" + "a1B2" * 9},
+        {"body": "ghp_" + "a1B2" * 9},
+        {"body": "xoxb-123456789012-abcdefghijkl"},
+        {"body": "-----BEGIN " + "RSA PRIVATE KEY-----\nabc\n"},
+        {"items": ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0." + "c2lnbmF0dXJl"]},
+        {"password=hunter2": 1},
+    ],
+)
+def test_M08_a_secret_is_found_wherever_it_hides(parameters: dict[str, Any]) -> None:
+    codes = {code for _, code, _ in found(a_document(PROD, parameters=parameters))}
+
+    assert "secret_found" in codes
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"note": "api key rotation plan"},
+        {"note": "basic training for new bearers, token economy"},
+        {"api_key": "${PAYMENTS_KEY}"},
+        {"password": None},
+        {"password": ""},
+        {"has_token": True},
+        {"max_tokens": 100},
+        {"next_page_token": "b2Zmc2V0PTEw"},
+        {"body": "https://shop.example:8443/@pat/a?b=c"},
+        {"sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"},
+    ],
+)
+def test_M08_words_about_secrets_are_none(parameters: dict[str, Any]) -> None:
+    assert found(a_document(PROD, parameters=parameters)) == set()
+
+
+def test_M08_texts_outside_the_parameters_count() -> None:
+    document = a_document(PROD, justification="Use password=hunter2 for the rollout")
+
+    assert found(document) == {("secrets_absent", "secret_found", "justification")}
+
+
+def test_a_rule_that_is_advisory_lets_its_findings_be_seen_and_no_more() -> None:
+    rules = dict(the_rules())
+    rules["secrets_absent"] = type(rules["secrets_absent"])(Level.ADVISORY)
+    verdict = Sentinel(load_rules(rules)).check_now(
+        read(a_document(PROD, parameters=M08)), facts_for(PROD), policy_digest="pol1_x"
+    )
+
+    assert verdict.passed
+    assert not verdict.needs_reason
+    assert {fault.level for fault in verdict.faults()} == {"advisory"}

@@ -1,0 +1,147 @@
+"""Where a document holds texts, recipients, paths and amounts, and what it is like."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifecycle.amounts import amounts_of, decimals_of, read_amounts, value_of
+from lifecycle.field_names import words_of
+from lifecycle.records import Money
+from lifecycle.values import content_of, likeness_of, paths_in, recipients_in, texts_in
+from tests.builders import MAIL, a_document
+from tests.checking import read
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("reply_to", ("reply", "to")),
+        ("X-Forward-To", ("x", "forward", "to")),
+        ("replyTo", ("reply", "to")),
+        ("cc2", ("cc",)),
+        ("HTTPHeaders", ("http", "headers")),
+        ("tо", ("to",)),
+        ("b\u200bcc", ("bcc",)),
+        ("１", ()),
+        ("", ()),
+    ],
+)
+def test_a_name_has_words_in_any_style(name: str, words: tuple[str, ...]) -> None:
+    assert words_of(name) == words
+
+
+def test_texts_are_found_in_every_field_and_name() -> None:
+    document = read(a_document(MAIL, parameters={"a b": ["x", {"k": "y"}], "n": 1}, intent="z"))
+
+    found = {(place.path, place.value) for place in texts_in(content_of(document))}
+
+    assert {
+        ('parameters["a b"]', "a b"),
+        ('parameters["a b"][0]', "x"),
+        ('parameters["a b"][1].k', "k"),
+        ('parameters["a b"][1].k', "y"),
+        ("parameters.n", "n"),
+        ("intent", "z"),
+        ("target.domain", "shop.example"),
+        ("actor", "leila"),
+    } <= found
+    assert ("target.domain", "domain") not in found
+
+
+def test_recipients_are_found_below_names_and_headers() -> None:
+    content = {
+        "parameters": {"to": "a", "x": {"cc": ["b", None]}, "headers": {"n": 1}, "tool": "c"},
+        "target": {"constraints": {"sender": "d"}},
+    }
+
+    assert [(place.path, place.value) for place in recipients_in(content)] == [
+        ("parameters.to", "a"),
+        ("parameters.x.cc[0]", "b"),
+        ("parameters.headers.n", 1),
+        ("target.constraints.sender", "d"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "paths"),
+    [
+        ({"path": "a"}, ["parameters.path"]),
+        ({"name": "a"}, []),
+        ({"name": "and/or maybe"}, []),
+        ({"name": "a/b"}, ["parameters.name"]),
+        ({"name": "../a b"}, ["parameters.name"]),
+        ({"name": "~"}, ["parameters.name"]),
+        ({"name": "a%2fb"}, ["parameters.name"]),
+        ({"sourceFiles": [["a", 1]]}, ["parameters.sourceFiles[0][0]"]),
+        ({"profile": "a"}, []),
+    ],
+)
+def test_path_like_values_are_found(parameters: dict[str, Any], paths: list[str]) -> None:
+    assert [place.path for place in paths_in(parameters)] == paths
+
+
+@pytest.mark.parametrize(
+    ("parameters", "amounts"),
+    [
+        ({"amount": "120.00", "currency": "USD"}, [("USD", "120.00")]),
+        ({"amount_minor": 12000, "currency": "USD"}, [("USD", "120.00")]),
+        ({"amount_minor": 120, "currency": "JPY"}, [("JPY", "120")]),
+        ({"amount": "1.5", "currency": "USD"}, []),
+        ({"amount": 5, "currency": "USD"}, []),
+        ({"amount": "5.00"}, []),
+        ({"amount": "-5.00", "currency": "USD"}, []),
+        (
+            {"currency": "USD", "items": [{"amount": "1.00"}, {"amount": "2", "currency": "EUR"}]},
+            [("EUR", "2"), ("USD", "1.00")],
+        ),
+        ({"amount": "3.00", "currency": "USD", "fee": {"amount": "3.00"}}, [("USD", "6.00")]),
+    ],
+)
+def test_what_a_document_spends(parameters: dict[str, Any], amounts: list[tuple[str, str]]) -> None:
+    assert amounts_of(parameters) == tuple(Money(c, Decimal(a)) for c, a in amounts)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["amount", "currency", "items", "amount_minor"]), inner
+            )
+        ),
+    )
+)
+def test_reading_amounts_never_fails(value: Any) -> None:
+    read_amounts({"items": value, "amount": value, "currency": "USD"})
+
+
+@pytest.mark.parametrize(("currency", "decimals"), [("USD", 2), ("JPY", 0), ("KWD", 3), ("CLF", 4)])
+def test_currencies_have_their_decimals(currency: str, decimals: int) -> None:
+    assert decimals_of(currency) == decimals
+
+
+def test_the_longest_amount_is_still_exact() -> None:
+    assert value_of("999999999999999999.99", "USD") == Decimal("999999999999999999.99")
+    assert value_of("9999999999999999999", "USD") is None
+
+
+def test_imitations_of_a_content_are_alike() -> None:
+    one = likeness_of("leila", "send-email", {"x": "Mail"}, {"body": "final", "n": [1, True]})
+    other = likeness_of("leila", "send-email", {"x": "MAIL"}, {"n": [1.0, True], "BODY": "f1naI"})
+
+    assert one == other
+    assert one.startswith("sha256:")
+
+
+@pytest.mark.parametrize(
+    "change", [("ben", "t", {}, {}), ("leila", "u", {}, {}), ("leila", "t", {"a": "b"}, {}),
+               ("leila", "t", {}, {"a": 2}), ("leila", "t", {}, {"a": True})]
+)  # fmt: skip
+def test_another_content_is_not_alike(change: tuple[str, str, Any, Any]) -> None:
+    assert likeness_of(*change) != likeness_of("leila", "t", {}, {"a": 1})
