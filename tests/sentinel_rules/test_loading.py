@@ -14,8 +14,8 @@ import pytest
 from lifecycle.policy import Level, RuleSettings
 from lifecycle.sentinel import RuleCase
 from sentinel_rules import RuleLoadError, load_rules, rules_fingerprint, tools_named
-from sentinel_rules.discovery import RuleNotFound, own_rules, rule_in
 from sentinel_rules.loading import _prove
+from sentinel_rules.loading.discovery import RuleNotFound, own_rules, rule_in
 from tests.builders import the_rules
 from tests.checking import the_sentinel
 

@@ -11,7 +11,7 @@ from lifecycle.codes import FINDINGS, RULES
 from lifecycle.rule_cases import outcome_of
 from lifecycle.sentinel import Rule, RuleCase, RuleOptions
 from sentinel_rules import page_of, rule_index
-from sentinel_rules.discovery import own_rules
+from sentinel_rules.loading.discovery import own_rules
 
 ROOT = Path(__file__).resolve().parents[2]
 NINE = own_rules()

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from lifecycle.sentinel import Rule
 
 GROUP: Final = "sentinel_rules"
-_NO_RULES: Final = frozenset({"discovery", "loading", "settings"})
+_NO_RULES: Final = frozenset({"loading"})
 
 
 class RuleNotFound(Exception):

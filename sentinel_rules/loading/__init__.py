@@ -15,8 +15,8 @@ from lifecycle.paths import Parts, dotted
 from lifecycle.policy import RuleSettings
 from lifecycle.rule_cases import outcome_of
 from lifecycle.sentinel import LoadedRule, Rule, RuleCase
-from sentinel_rules.discovery import RuleNotFound, guest_names, guests, own_rules, rule_in
-from sentinel_rules.settings import BadSettings, read_options
+from sentinel_rules.loading.discovery import RuleNotFound, guest_names, guests, own_rules, rule_in
+from sentinel_rules.loading.settings import BadSettings, read_options
 
 _SECTION = "sentinel"
 
