@@ -28,6 +28,17 @@ def explained(tx: Transaction, given: str, policy: Policy, now_ms: int) -> dict[
         "waiting_for": proposal.waiting_for,
         "verdict": mask_secrets(proposal.verdict.as_json()) if proposal.verdict else None,
         "authority": authority_json(proposal, policy),
+        **_of_a_plan(proposal),
+    }
+
+
+def _of_a_plan(proposal: Proposal) -> dict[str, Any]:
+    """Return the plan that a proposal came from and the witness of its check (seed 001)."""
+    if "witness_record" not in proposal.extra:
+        return {}
+    return {
+        "plan": mask_secrets(proposal.extra["plan"]),
+        "witness": proposal.extra["witness_record"],
     }
 
 

@@ -15,6 +15,7 @@ from lifecycle.enrolling import enrol
 from lifecycle.errors import Fault, Refused
 from lifecycle.expiry import expire
 from lifecycle.gate import Accepted
+from lifecycle.llm.ingest import EnvelopeRefused
 from lifecycle.moment import Moment
 from lifecycle.policy import Agent, Person
 from lifecycle.ports import Transaction
@@ -107,7 +108,8 @@ def refuse(
             "account": sender.account,
             "bytes_digest": digest_of(data),
             "outcome": outcome.value,
-        },
+        }
+        | ({"witness": dict(error.witness)} if isinstance(error, EnvelopeRefused) else {}),
     )
     return refusal(error, outcome)
 

@@ -6,6 +6,7 @@ from lifecycle.answers import Sender
 from lifecycle.books import Transaction
 from lifecycle.door import record
 from lifecycle.gate import Accepted
+from lifecycle.llm.witness import PROVENANCE
 from lifecycle.moment import Moment
 from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.state import State
@@ -34,9 +35,15 @@ def enrol(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
         proposal=proposal,
         sender=sender,
         moved=(None, State.PENDING.value),
-        details={"tool": proposal.tool, "tier": proposal.tier.value},
+        details={"tool": proposal.tool, "tier": proposal.tier.value} | _witnessed(accepted),
     )
     return proposal
+
+
+def _witnessed(accepted: Accepted) -> dict[str, str]:
+    """Name the witness of the plan that a proposal came from, in its first audit entry."""
+    found = accepted.extra.get("witness")
+    return {"witness": found, "provenance": PROVENANCE} if found else {}
 
 
 def _row(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal:
@@ -69,6 +76,7 @@ def _row(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) ->
         quorum_needs_people=accepted.quorum_needs_people,
         window_s=accepted.window_s,
         task_id=document.task_id,
+        extra=accepted.extra,
         resembles_refused=tx.proposals.refused_tool_lately(
             document.actor, accepted.tool.name, moment.now_ms - _DAY_MS
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final, assert_never
 
@@ -48,7 +48,8 @@ class Accepted:
 
     `canonical` are the bytes that are stored and served; `document` was read from them. `tier` is
     the effective tier, `window_s` the rollback window in seconds that counts (0: none), `quorum`
-    how many must approve and `quorum_needs_people` that auto-approval cannot stand for it.
+    how many must approve and `quorum_needs_people` that auto-approval cannot stand for it. `extra`
+    is what came beside the document: the plan and witness of an envelope.
     """
 
     document: ProposalDocument
@@ -66,6 +67,7 @@ class Accepted:
     r3_uri: str
     kind: Kind = Kind.PROPOSAL
     warnings: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 def accept(obj: Mapping[str, Any], policy: Policy, public_url: str) -> Accepted:

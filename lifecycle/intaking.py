@@ -9,12 +9,15 @@ from lifecycle.admission import admit, dry_run, proposer_of, refuse
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
 from lifecycle.ending import answer_of, end_key
 from lifecycle.enrolling import unsaved
+from lifecycle.enveloping import accept_any
 from lifecycle.errors import Fault, Refused
-from lifecycle.gate import Accepted, accept
+from lifecycle.gate import Accepted
 from lifecycle.gating import Gatekeeper
+from lifecycle.llm.ingest import Question
 from lifecycle.moment import Moment
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
+from lifecycle.questions import ask
 from lifecycle.reading import read_object
 from lifecycle.sentinel import Facts
 from lifecycle.state import State
@@ -22,6 +25,7 @@ from lifecycle.world import World
 
 #: Documents larger than this are read off the event loop.
 _SMALL_BYTES = 16_384
+_A_QUESTION = "It would be put to people as a question; a refinement plan is never executed."
 
 
 @dataclass(slots=True)
@@ -36,6 +40,8 @@ class Intake:
         moment = self.world.moment()
         try:
             accepted = await self._accepted(raw, sender, moment)
+            if isinstance(accepted, Question):
+                return Answer(None, None, None, AuthorityOutcome.ALLOW, explanation=_A_QUESTION)
             known = await self.world.store.read(lambda tx: dry_run(tx, moment, accepted, sender))
         except Refused as error:
             return refusal(error)
@@ -46,8 +52,12 @@ class Intake:
         moment = self.world.moment(answering=True)
         try:
             accepted = await self._accepted(raw, sender, moment)
+            if isinstance(accepted, Question):
+                return await self._asked(accepted, sender, moment)
         except Refused as error:
             return await self.refused(error, sender, raw)
+        except StoreUnavailable:
+            return refusal(_no_audit())
         try:
             answer, proposal, facts = await self.world.write(
                 lambda tx: self._admitted(tx, moment, accepted, sender)
@@ -59,13 +69,17 @@ class Intake:
         except StoreUnavailable:
             return refusal(_no_audit())
 
-    async def _accepted(self, raw: bytes, sender: Sender, moment: Moment) -> Accepted:
+    async def _asked(self, question: Question, sender: Sender, moment: Moment) -> Answer:
+        """A refinement plan is put to people and never executed (section 9)."""
+        return await self.world.write(lambda tx: ask(tx, moment, question, sender))
+
+    async def _accepted(self, raw: bytes, sender: Sender, moment: Moment) -> Accepted | Question:
         if self.world.stopping:
             raise _no_audit("Signoff is stopping and takes no new work; send it again later.")
         proposer_of(sender, moment)
 
-        def read() -> Accepted:
-            return accept(read_object(raw), moment.policy, moment.public_url)
+        def read() -> Accepted | Question:
+            return accept_any(read_object(raw), moment.policy, moment.public_url)
 
         return read() if len(raw) <= _SMALL_BYTES else await asyncio.to_thread(read)
 

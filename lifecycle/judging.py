@@ -67,7 +67,8 @@ def masked_forms(proposal: Proposal) -> dict[str, Any]:
     """Return the changes that leave of a document its digests and a masked text (section 10)."""
     shown = mask_secrets(proposal.read().model_dump(mode="json", exclude_none=True))
     text = canonical_bytes(shown)
-    return {"document": text, "r3_document": text, "masked": True}
+    beside = {key: proposal.extra[key] for key in ("witness",) if key in proposal.extra}
+    return {"document": text, "r3_document": text, "masked": True, "extra": beside}
 
 
 def raised_by(proposal: Proposal, verdict: Verdict) -> Proposal:

@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import Any, Final
 
 from lifecycle.errors import Fault, Refused
+from lifecycle.llm.ingest import Chosen, ingest
+from lifecycle.llm.normalizer import Terms, our_terms
 from lifecycle.nearest import meant
 from lifecycle.paths import Parts, dotted
 from lifecycle.policy import Policy, ToolPolicy
@@ -74,21 +76,29 @@ def _signs(obj: Mapping[str, Any]) -> list[Kind]:
 
 
 def of_envelope(obj: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
-    """Return the one proposal that an instruction envelope of seed 001 carries.
+    """Return the one proposal that an instruction envelope of seed 001 yields.
 
-    Raises Refused (`unknown_kind`): envelopes are read once the door for LLM proposals is built.
+    Raises EnvelopeRefused, and Refused (`unknown_kind`) for a refinement plan: that is a question
+    and no proposal.
     """
+    found = ingest(obj, terms_of(policy))
+    if isinstance(found, Chosen):
+        return dict(found.fields)
     raise Refused(
         [
             Fault(
                 "unknown_kind",
-                required="a Proposal or a KernelRequest",
-                actual="an instruction envelope",
-                suggestion="This bot reads instruction envelopes only where the door for LLM "
-                "proposals is configured: send the Proposal itself.",
+                required="an envelope that yields a Proposal",
+                actual="a refinement plan",
+                suggestion="A refinement plan is a question to people; nothing executes it.",
             )
         ]
     )
+
+
+def terms_of(policy: Policy) -> Terms:
+    """Return the terms under which plans are checked here: our normaliser, the policy in force."""
+    return our_terms(policy.digest, frozenset(policy.rules))
 
 
 def of_kernel_request(obj: Mapping[str, Any], policy: Policy) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from lifecycle.intaking import Intake
 from lifecycle.keeping import Keeper
 from lifecycle.policy import Policy
 from lifecycle.ports import StoreUnavailable
+from lifecycle.questions import answer_question
 from lifecycle.recovering import Recoverer
 from lifecycle.reviewing import approve, take_back
 from lifecycle.sentinel_run import Sentinel
@@ -101,6 +102,12 @@ class Workflow:
     async def withdraw(self, proposal_id: str, sender: Sender) -> Reply:
         """Take a proposal back in its proposer's name."""
         return await self.acting.act(Act(proposal_id, sender), withdraw)
+
+    async def answer_question(self, question_id: str, sender: Sender, words: str) -> Reply:
+        """Give an agent the first reply of a reviewer to its question (seed 001)."""
+        return await self.acting.operate(
+            sender, lambda tx, moment: answer_question(tx, moment, question_id, sender, words)
+        )
 
     # -- a person settles what nobody knows -----------------------------------------------
 

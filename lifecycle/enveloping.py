@@ -1,0 +1,62 @@
+"""An instruction envelope becomes a proposal like any other, or a question (design section 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from lifecycle.errors import Refused
+from lifecycle.gate import Accepted, accept
+from lifecycle.kind import Kind, kind_of, terms_of
+from lifecycle.llm.envelope import refused
+from lifecycle.llm.ingest import Chosen, EnvelopeRefused, Question, ingest
+from lifecycle.llm.witness import of_unreadable
+from lifecycle.policy import Policy
+from lifecycle.single_lines import control_character_faults
+
+
+def accept_any(obj: Mapping[str, Any], policy: Policy, public_url: str) -> Accepted | Question:
+    """Judge a parsed object of any kind; raises Refused as `accept` does.
+
+    A refused envelope carries its witness; the candidate of an accepted one is judged like a
+    Proposal that came alone, with its plan and witness beside it.
+    """
+    if not _is_envelope(obj):
+        return accept(obj, policy, public_url)
+    faults = control_character_faults(obj)
+    if faults:
+        error = Refused(faults)
+        raise EnvelopeRefused(error, of_unreadable(obj, error))
+    found = ingest(obj, terms_of(policy))
+    if isinstance(found, Question):
+        return found
+    try:
+        return _chosen(found, policy, public_url)
+    except Refused as error:
+        placed = Refused([_placed(fault, found.key) for fault in error.faults], str(error))
+        raise EnvelopeRefused(placed, of_unreadable(obj, placed)) from None
+
+
+def _is_envelope(obj: Mapping[str, Any]) -> bool:
+    try:
+        return kind_of(obj) is Kind.ENVELOPE
+    except Refused:
+        return False
+
+
+def _chosen(found: Chosen, policy: Policy, public_url: str) -> Accepted:
+    if kind_of(found.fields) is not Kind.PROPOSAL:
+        raise refused("proposal_invalid_step", "", "a Proposal")
+    accepted = accept(found.fields, policy, public_url)
+    extra = {
+        "witness": found.witness["witnessId"],
+        "witness_record": dict(found.witness),
+        "plan": dict(found.plan),
+    }
+    return replace(accepted, kind=Kind.ENVELOPE, extra=extra)
+
+
+def _placed(fault: Any, key: str) -> Any:
+    path = f"candidates.{key}" + (f".{fault.path}" if fault.path else "")
+    return replace(fault, path=path)

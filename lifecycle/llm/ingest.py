@@ -1,0 +1,194 @@
+"""The bot's intake of a plan: the one kernel Proposal it yields, or a question (section 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lifecycle.canonical import canonical_bytes, digest_of
+from lifecycle.errors import Fault, Refused
+from lifecycle.llm import witness
+from lifecycle.llm.envelope import PLAN_KEYS, Envelope, read_envelope, refused
+from lifecycle.llm.normalizer import MOST_CANDIDATES, Terms
+from lifecycle.llm.obligations import Discharge, discharge
+from lifecycle.llm.plan import Plan, PlanKind
+from lifecycle.llm.routing import UNROUTABLE, Decision, Unknown, classify, decide
+from lifecycle.nearest import meant
+
+_HINT: Final = "hint:"
+_FIELDS: Final = frozenset(
+    {
+        *("schema", "intent", "scope", "normalizerId", "policyDigest", "requestedChecks"),
+        *("instructionType", "typingPolicy", "capabilityClaims", "candidates", *PLAN_KEYS),
+    }
+)
+
+
+class EnvelopeRefused(Refused):
+    """The envelope was refused; `witness` says so for the trail."""
+
+    def __init__(self, refused_as: Refused, record: Mapping[str, Any]) -> None:
+        """Keep the faults of the refusal and its witness."""
+        super().__init__(refused_as.faults, str(refused_as))
+        self.witness = record
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The one candidate that a plan yields, to be submitted like any other Proposal."""
+
+    fields: Mapping[str, Any]
+    key: str
+    plan: Mapping[str, Any]
+    witness: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A refinement plan: never executed, put to people."""
+
+    intent: str
+    plan: Mapping[str, Any]
+    digest: str
+    witness: Mapping[str, Any]
+
+
+def ingest(raw: Mapping[str, Any], terms: Terms) -> Chosen | Question:
+    """Return what an envelope asks for; raises EnvelopeRefused with a witness of why not."""
+    try:
+        envelope = _known_fields(raw, terms)
+        return _decided(raw, envelope, terms)
+    except EnvelopeRefused:
+        raise
+    except Refused as error:
+        raise EnvelopeRefused(error, witness.of_unreadable(raw, error)) from None
+
+
+def _known_fields(raw: Mapping[str, Any], terms: Terms) -> Envelope:
+    strange = sorted(raw.keys() - _FIELDS)[:8]
+    if strange:
+        raise Refused([_strange(key) for key in strange])
+    return read_envelope(raw, terms)
+
+
+def _strange(key: str) -> Fault:
+    return Fault(
+        "unknown_field",
+        key,
+        required="one of " + ", ".join(sorted(_FIELDS)),
+        suggestion=f"Remove this field from the envelope.{meant(key, _FIELDS)}",
+    )
+
+
+def _decided(raw: Mapping[str, Any], envelope: Envelope, terms: Terms) -> Chosen | Question:
+    plan = envelope.plan
+    if plan is None:
+        raise refused("proposal_invalid_shape", "proposal", "a plan")
+    candidates = _candidates(raw.get("candidates"), plan)
+    found = discharge(plan, terms.normalizer)
+    classification = classify(plan, envelope.instruction_type, ())
+    # Whatever the envelope allows itself: there is no other unknown route here.
+    decision = decide(classification, found, allow_unknown=False)
+    record = witness.accept_or_reject(raw, envelope, classification, found, decision)
+    if isinstance(classification, Unknown) or not decision.accepted:
+        raise EnvelopeRefused(_undischarged(found, decision), record)
+    shown = {"kind": plan.kind.value, "intent": envelope.intent, "steps": list(plan.steps)}
+    if plan.kind is PlanKind.REFINEMENT:
+        return Question(envelope.intent, shown | _aim(plan), plan.digest, record)
+    digest = _yielded(plan, candidates)
+    return Chosen(candidates[digest].fields, candidates[digest].key, shown | _aim(plan), record)
+
+
+def _aim(plan: Plan) -> dict[str, Any]:
+    return {
+        "target": plan.canonical["targetCtxRef"],
+        "judgment": dict(plan.canonical["targetJudgment"]),
+        "digest": plan.digest,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    key: str
+    fields: Mapping[str, Any]
+
+
+def _candidates(sent: Any, plan: Plan) -> dict[str, _Candidate]:
+    """Return the candidates by their digest; every reference of the plan must be one of them."""
+    sent = {} if sent is None else sent
+    if not isinstance(sent, Mapping) or len(sent) > MOST_CANDIDATES:
+        raise refused(
+            "proposal_invalid_step", "candidates", f"an object of at most {MOST_CANDIDATES}"
+        )
+    found: dict[str, _Candidate] = {}
+    for key, fields in sent.items():
+        if not isinstance(fields, Mapping):
+            raise refused("proposal_invalid_step", f"candidates.{key}", "a Proposal")
+        found[_digest(fields, key)] = _Candidate(str(key), fields)
+    for index, ref in enumerate(plan.candidate_refs):
+        hint = plan.kind is PlanKind.REFINEMENT and ref.startswith(_HINT)
+        if not hint and ref not in found:
+            raise refused(
+                "proposal_invalid_step",
+                f"proposal.candidateRefs[{index}]",
+                "the digest of a Proposal in candidates",
+            )
+    return found
+
+
+def _digest(fields: Mapping[str, Any], key: Any) -> str:
+    try:
+        return digest_of(canonical_bytes(fields))
+    except ValueError:
+        raise refused(
+            "proposal_invalid_step", f"candidates.{key}", "values that JSON can carry exactly"
+        ) from None
+
+
+def _yielded(plan: Plan, candidates: Mapping[str, _Candidate]) -> str:
+    """Return the digest of the one candidate that the plan yields."""
+    if plan.kind is PlanKind.VALUE:
+        return plan.candidate_refs[0]
+    last = [ref for ref in dict.fromkeys(plan.steps[-1]["outputs"]) if ref in candidates]
+    if len(last) != 1 or (plan.candidate_refs and last[0] not in plan.candidate_refs):
+        raise refused(
+            "proposal_invalid_step",
+            f"proposal.steps[{len(plan.steps) - 1}].outputs",
+            "the digest of exactly one candidate",
+        )
+    return str(last[0])
+
+
+def _undischarged(found: Discharge, decision: Decision) -> Refused:
+    if UNROUTABLE in decision.operational:
+        return Refused(
+            [
+                Fault(
+                    UNROUTABLE,
+                    "instructionType",
+                    required="the kind of the plan, or no instructionType",
+                    suggestion="Leave instructionType out; what is not classified is not done.",
+                )
+            ]
+        )
+    failed = [step for step in found.steps if step["status"] == "failed"]
+    failed.sort(key=lambda step: str(step["failureClass"]))
+    faults = [
+        Fault(
+            step["failureClass"],
+            "proposal",
+            required=f"the obligation {step['kind']} ({step['lawRef']})",
+            actual=f"missing {step['missingHint']}" if "missingHint" in step else "not met",
+            suggestion=_REMEDIES.get(step["failureClass"], "Make the plan good and send it anew."),
+        )
+        for step in failed
+    ]
+    return Refused([*faults, Fault("proposal_discharge_failed", "proposal")])
+
+
+_REMEDIES: Final = {
+    "descent_failure": "Name one candidate: nothing in this plan can be carried out.",
+    "glue_non_contractible": "Name exactly one candidate: nobody chooses between several.",
+    "adjoint_triple_coherence_failure": "Add the missing hint to candidateRefs.",
+}

@@ -1,0 +1,94 @@
+"""Typed or unknown, and what follows: unknown is never turned into execution (seed 001)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from lifecycle.llm.obligations import Discharge
+from lifecycle.llm.plan import Plan
+
+UNROUTABLE = "instruction_unknown_unroutable"
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A route that is known."""
+
+    kind: str
+
+    def as_json(self) -> dict[str, str]:
+        """Return the classification as a witness keeps it."""
+        return {"state": "typed", "kind": self.kind}
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """No route is established, and why."""
+
+    reason: str
+
+    def as_json(self) -> dict[str, str]:
+        """Return the classification as a witness keeps it."""
+        return {"state": "unknown", "reason": self.reason}
+
+
+Classification = Typed | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """May it go on? Classes are sorted, each once; none at all means accepted."""
+
+    operational: tuple[str, ...] = ()
+    semantic: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """True where nothing stands against it."""
+        return not (self.operational or self.semantic)
+
+    @property
+    def failure_classes(self) -> tuple[str, ...]:
+        """All classes of both kinds, sorted, each once."""
+        return tuple(sorted({*self.operational, *self.semantic}))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the verdict as a witness keeps it."""
+        return {
+            "verdictClass": "accepted" if self.accepted else "rejected",
+            "operationalFailureClasses": list(self.operational),
+            "semanticFailureClasses": list(self.semantic),
+            "failureClasses": list(self.failure_classes),
+        }
+
+
+def classify(
+    plan: Plan | None, instruction_type: str | None, known: Iterable[str]
+) -> Classification:
+    """Name the route of an instruction: by its plan, else by a type that is `known`.
+
+    A type that contradicts the plan, or that nobody knows, establishes nothing.
+    """
+    by_plan = f"proposal.{plan.kind.value}" if plan is not None else None
+    if instruction_type is None:
+        return Typed(by_plan) if by_plan else Unknown("no_plan_and_no_type")
+    if by_plan is None:
+        types = frozenset(known)
+        return Typed(instruction_type) if instruction_type in types else Unknown(_UNSUPPORTED)
+    return Typed(by_plan) if instruction_type == by_plan else Unknown(_UNSUPPORTED)
+
+
+_UNSUPPORTED = "unsupported_instruction_type"
+
+
+def decide(
+    classification: Classification, discharged: Discharge | None, *, allow_unknown: bool
+) -> Decision:
+    """Return the decision: first whether a route is known, then whether the plan is good."""
+    if isinstance(classification, Unknown) and not allow_unknown:
+        return Decision(operational=(UNROUTABLE,))
+    if discharged is not None and not discharged.accepted:
+        return Decision(semantic=discharged.failure_classes)
+    return Decision()

@@ -1,0 +1,92 @@
+"""What is kept of a plan, accepted or not: enough to audit without running it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lifecycle.errors import Refused
+from lifecycle.llm.digests import instruction_digest, witness_id
+from lifecycle.llm.envelope import Envelope
+from lifecycle.llm.obligations import LAW_OF, Discharge
+from lifecycle.llm.plan import Plan
+from lifecycle.llm.routing import Classification, Decision, Unknown
+from lifecycle.masking import mask_secrets, mask_text
+
+PROVENANCE: Final = "llm_proposed"
+_KIND: Final = "signoff.instruction.v1"
+_INGEST_LAW: Final = "LLM-PROPOSAL-CHECKING"
+_NO_INTENT: Final = "(invalid envelope)"
+
+
+def accept_or_reject(
+    raw: Mapping[str, Any],
+    envelope: Envelope,
+    classification: Classification,
+    discharged: Discharge | None,
+    decision: Decision,
+) -> dict[str, Any]:
+    """Return the witness of an envelope that could be read."""
+    failures = decision.failure_classes
+    ingest = ingest_of(envelope.plan, discharged) if envelope.plan and discharged else None
+    return _identified(
+        {
+            "instructionDigest": instruction_digest(raw),
+            "instructionClassification": classification.as_json(),
+            "typingPolicy": {"allowUnknown": envelope.allow_unknown},
+            "intent": mask_text(envelope.intent),
+            "scope": mask_secrets(envelope.scope),
+            "normalizerId": envelope.normalizer_id,
+            "policyDigest": envelope.policy_digest,
+            "capabilityClaims": list(envelope.capability_claims),
+            "requiredChecks": list(envelope.requested_checks),
+            **decision.as_json(),
+            **({"proposalIngest": ingest} if ingest else {}),
+        },
+        failures[0] if failures else "accepted",
+        "proposal",
+    )
+
+
+def of_unreadable(raw: Mapping[str, Any], error: Refused) -> dict[str, Any]:
+    """Return the witness of an envelope that was refused before anything could be decided."""
+    intent = raw.get("intent")
+    readable = isinstance(intent, str) and bool(intent.strip())
+    return _identified(
+        {
+            "instructionDigest": instruction_digest(raw),
+            "instructionClassification": Unknown("pre_execution_invalid").as_json(),
+            "intent": mask_text(str(intent)) if readable else _NO_INTENT,
+            **Decision(operational=(error.code,)).as_json(),
+            "rejectStage": "pre_execution",
+            "rejectReason": str(error),
+        },
+        error.code,
+        error.faults[0].path,
+    )
+
+
+def ingest_of(plan: Plan, discharged: Discharge) -> dict[str, Any]:
+    """Return what a witness says of the plan itself."""
+    return {
+        "state": "typed",
+        "kind": f"proposal.{plan.kind.value}",
+        "proposalDigest": plan.digest,
+        "proposalKcirRef": plan.kcir,
+        "binding": dict(plan.binding),
+        "targetCtxRef": plan.canonical["targetCtxRef"],
+        "targetJudgment": dict(plan.canonical["targetJudgment"]),
+        "obligations": [dict(each) for each in discharged.obligations],
+        "discharge": discharged.as_json(),
+    }
+
+
+def _identified(content: dict[str, Any], failure: str, place: str) -> dict[str, Any]:
+    key = {
+        "class": failure,
+        "lawRef": LAW_OF.get(failure, _INGEST_LAW),
+        "tokenPath": place,
+        "context": {"instructionDigest": content["instructionDigest"]},
+    }
+    head = {"schema": 1, "witnessKind": _KIND, "witnessId": witness_id(key)}
+    return head | {"provenance": PROVENANCE, **key} | content

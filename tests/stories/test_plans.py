@@ -1,0 +1,176 @@
+"""Plans of language models, end to end: a value, a derivation, a question (seed 001)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from bot.explained import explained
+from bot.views import show
+from lifecycle.answers import Answer
+from lifecycle.canonical import canonical_bytes, digest_of
+from tests.builders import MAIL, PROD, a_document
+from tests.world import World
+
+HINTS = [
+    "hint:adjoint_triangle",
+    "hint:beck_chevalley_pi",
+    "hint:beck_chevalley_sigma",
+    "hint:refinement_invariance",
+]
+
+
+def digest(document: Mapping[str, Any]) -> str:
+    return digest_of(canonical_bytes(document))
+
+
+def an_envelope(
+    world: World, candidates: list[dict[str, Any]], plan: Mapping[str, Any], **changes: Any
+) -> dict[str, Any]:
+    policy = world.workflow.policy.digest
+    bound = {"normalizerId": "signoff.jcs.v1", "policyDigest": policy}
+    return {
+        "schema": 1,
+        "intent": "Send the invoice to Pat",
+        "scope": {"kind": "shop"},
+        "requestedChecks": ["prohibited_content"],
+        "candidates": {digest(each): each for each in candidates},
+        "proposal": {
+            "proposalKind": "value",
+            "targetCtxRef": "ctx:shop",
+            "targetJudgment": {"kind": "obj", "shape": "mail"},
+            "candidateRefs": [digest(each) for each in candidates],
+            "binding": bound,
+            **plan,
+        },
+        **bound,
+        **changes,
+    }
+
+
+async def sends(world: World, envelope: Mapping[str, Any]) -> Answer:
+    answer = await world.workflow.submit(json.dumps(envelope).encode(), world.sender("leila"))
+    await world.shows()
+    return answer
+
+
+def a_derivation(yields: str) -> dict[str, Any]:
+    steps = [
+        {"ruleId": "look.up", "inputs": ["order:17"], "outputs": ["fact:a"], "claim": "it is due"},
+        {"ruleId": "compose", "inputs": ["fact:a"], "outputs": [yields], "claim": "so we write"},
+    ]
+    return {"proposalKind": "derivation", "steps": steps}
+
+
+async def test_a_value_with_one_candidate_is_submitted_like_any_other(world: World) -> None:
+    mail = a_document(MAIL)
+
+    answer = await sends(world, an_envelope(world, [mail], {}))
+
+    assert (answer.state, answer.digest) == ("sentinel_approved", digest(mail))
+    stored = await world.proposal("p1")
+    assert stored.document == canonical_bytes(mail)
+    first = (await world.store.read(lambda tx: tx.audit.of("p1")))[0]
+    assert first.event.details["witness"] == stored.extra["witness"]
+    assert first.event.details["provenance"] == "llm_proposed"
+    shown = await world.store.read(lambda tx: show(tx, "p1", world.clock.now_ms()))
+    assert shown["witness"].startswith("w1_")
+
+
+async def test_a_derivation_carries_its_plan_to_people(world: World) -> None:
+    deploy = a_document(PROD)
+
+    answer = await sends(world, an_envelope(world, [deploy], a_derivation(digest(deploy))))
+
+    assert answer.state == "sentinel_approved"
+    stored = await world.proposal("p1")
+    assert stored.extra["plan"]["steps"][1]["claim"] == "so we write"
+    policy, now_ms = world.workflow.policy, world.clock.now_ms()
+    told = await world.store.read(lambda tx: explained(tx, "p1", policy, now_ms))
+    assert told["witness"]["witnessId"] == stored.extra["witness"]
+    assert told["witness"]["proposalIngest"]["discharge"]["outcome"] == "accepted"
+    await world.approves("ana", "p1")
+    assert world.tool("production-deploy").verbs() == ["execute"]
+
+
+async def test_a_refinement_plan_is_a_question_and_the_first_reviewer_answers(world: World) -> None:
+    plan = {"proposalKind": "refinementPlan", "candidateRefs": HINTS}
+    envelope = an_envelope(world, [], plan, intent="Which of the two orders is meant?")
+
+    answer = await sends(world, envelope)
+
+    assert (answer.state, answer.reason) == (None, None)
+    asked = answer.result["question_id"]
+    waiting = await world.store.read(
+        lambda tx: tx.outbox.waiting("terminal", world.clock.now_ms(), 10)
+    )
+    assert any("Which of the two orders" in str(m.body.get("text")) for m in waiting)
+    stranger = await world.workflow.answer_question(asked, world.sender("cal"), "the first")
+    assert stranger.code == "not_a_reviewer"
+    assert (await world.workflow.answer_question(asked, world.sender("ben"), "order 17")).done
+    late = await world.workflow.answer_question(asked, world.sender("ana"), "order 18")
+    assert late.code == "already_decided"
+    told = await world.store.read(
+        lambda tx: list(tx.outbox.waiting("terminal", world.clock.now_ms(), 10))
+    )
+    assert any(m.recipient == "leila" and "order 17" in m.body["text"] for m in told)
+    again = await sends(world, envelope)
+    assert again.deduplicated
+    assert again.result["answer"] == "order 17"
+
+
+@pytest.mark.parametrize(
+    ("plan", "changes", "code"),
+    [
+        ({"candidateRefs": ["sha256:other"]}, {}, "proposal_invalid_step"),
+        ({"candidateRefs": []}, {}, "descent_failure"),
+        (
+            {"proposalKind": "refinementPlan", "candidateRefs": HINTS[:3]},
+            {},
+            "stability_failure",
+        ),
+        (
+            {"binding": {"normalizerId": "signoff.jcs.v1", "policyDigest": "pol1_old"}},
+            {},
+            "proposal_binding_mismatch",
+        ),
+        ({}, {"instructionType": "rule.change"}, "instruction_unknown_unroutable"),
+        (
+            {},
+            {"instructionType": "rule.change", "typingPolicy": {"allowUnknown": True}},
+            "instruction_unknown_unroutable",
+        ),
+        ({}, {"requestedChecks": ["none"]}, "instruction_check_not_allowed"),
+        ({}, {"review": "approved"}, "unknown_field"),
+    ],
+)
+async def test_what_is_wrong_with_a_plan_leaves_a_witness_and_no_proposal(
+    world: World, plan: dict[str, Any], changes: dict[str, Any], code: str
+) -> None:
+    answer = await sends(world, an_envelope(world, [a_document(MAIL)], plan, **changes))
+
+    assert (answer.reason, answer.state) == (code, None)
+    refused = await world.audit("refused")
+    assert refused[0]["details"]["witness"]["verdictClass"] == "rejected"
+    assert refused[0]["details"]["witness"]["witnessId"].startswith("w1_")
+
+
+async def test_two_candidates_are_not_chosen_between(world: World) -> None:
+    two = [a_document(MAIL), a_document(MAIL, proposal_id="p2")]
+    answer = await sends(world, an_envelope(world, two, {}))
+    assert answer.reason == "glue_non_contractible"
+
+
+async def test_a_fault_of_the_candidate_is_named_in_its_place(world: World) -> None:
+    bad = a_document(MAIL, ts_ms="now")
+    answer = await sends(world, an_envelope(world, [bad], {}))
+    assert answer.reason == "V-PROP-002"
+    assert answer.errors[0].path == f"candidates.{digest(bad)}.ts_ms"
+
+
+async def test_another_agents_candidate_is_not_submitted(world: World) -> None:
+    answer = await sends(world, an_envelope(world, [a_document(MAIL, actor="nour")], {}))
+    assert answer.reason == "actor_mismatch"
