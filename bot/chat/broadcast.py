@@ -51,7 +51,8 @@ class Broadcast:
 
     async def serve(self, workflow: Workflow) -> None:
         """Deliver, and meet people until the last surface has ended."""
-        self.attach(workflow.world)
+        if self._world is not workflow.world:
+            self.attach(workflow.world)
         commands = Commands(workflow, health=self.health, summaries=self._summaries)
         running = [asyncio.create_task(each.run()) for each in self._deliveries.values()]
         self.nudge()

@@ -11,6 +11,7 @@ from bot.chat.neutral import neutral, neutral_value
 from bot.chat.spans import about, moment_words, span_words
 from lifecycle.counting import approvals
 from lifecycle.policy import Policy, ToolPolicy
+from lifecycle.ports import Toolbox
 from lifecycle.proposal import Execution, Proposal
 from lifecycle.quorum import eligible
 from lifecycle.review import Decision, Review
@@ -31,6 +32,14 @@ class Beside:
     now_ms: int
     reviews: Sequence[Review] = ()
     defaults: Mapping[str, Any] = field(default_factory=dict)
+
+
+def defaults_of(toolbox: Toolbox, tool: str) -> Mapping[str, Any]:
+    """Return what a tool adds by config; nothing where it has left the config."""
+    try:
+        return toolbox.describe(tool)
+    except KeyError:
+        return {}
 
 
 def facts_of(proposal: Proposal, beside: Beside) -> tuple[Field, ...]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from bot.chat.content import Field, Voice
 from bot.chat.neutral import neutral, neutral_value
+from bot.chat.spans import moment_words
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.masking import mask_secrets
 from lifecycle.policy import Policy, ToolKind
@@ -36,6 +37,9 @@ _OTHERS: Final = (
 )
 
 
+_WINDOW: Final = ("valid_from_ms", "valid_until_ms", "max_duration_ms")
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """The proposer's fields, and (label, warnings) of those that need a warning."""
@@ -48,6 +52,8 @@ def written_of(proposal: Proposal, policy: Policy) -> Written:
     """Return everything that the proposer wrote, parameters whole (design section 6)."""
     document = _document(proposal)
     pairs = [*_target(document), *_parameters(proposal, document, policy), *_others(document)]
+    if "plan" in proposal.extra and not proposal.masked:
+        pairs.append(_field("Plan", proposal.extra["plan"]))
     return Written(
         tuple(field for field, _ in pairs),
         tuple((field.label[:80], found) for field, found in pairs if found),
@@ -110,8 +116,22 @@ def _place(name: str) -> tuple[int, int]:
 
 def _others(document: Mapping[str, Any]) -> Iterator[_Pair]:
     for key, label in _OTHERS:
-        if document.get(key) not in (None, [], {}, "none"):
-            yield _field(label, document[key])
+        if document.get(key) in (None, [], {}, "none"):
+            continue
+        field, warnings = _field(label, document[key])
+        if key == "time_window" and (words := _window_words(document[key])):
+            field = replace(field, text=words, full=words)
+        yield field, warnings
+
+
+def _window_words(window: Any) -> str | None:
+    """Return a time window as people read it, None where it is not of the known shape."""
+    try:
+        begins, ends, most = (int(window[key]) for key in _WINDOW)
+        first, last = moment_words(begins), moment_words(ends)
+    except (TypeError, KeyError, ValueError, OverflowError, OSError):
+        return None
+    return f"begins between {first} and {last}, runs {most} ms at most"
 
 
 def _field(label: str, raw: Any, masked: Any = None) -> _Pair:

@@ -8,7 +8,7 @@ from typing import Final
 from bot import views
 from bot.chat import listing
 from bot.chat.card import card_of
-from bot.chat.card_facts import Beside
+from bot.chat.card_facts import Beside, defaults_of
 from bot.chat.help import COMMANDS, usage_of
 from bot.chat.replies import Attached, CommandReply
 from bot.chat.status import status_reply
@@ -118,7 +118,8 @@ class Commands:
             return _usage("show")
         proposal = await self._store.read(lambda tx: views.resolve(tx, given))
         reviews = await self._store.read(lambda tx: tx.reviews.of(proposal.proposal_id))
-        beside = Beside(self.workflow.policy, self._now_ms(), reviews)
+        defaults = defaults_of(self.workflow.world.toolbox, proposal.tool)
+        beside = Beside(self.workflow.policy, self._now_ms(), reviews, defaults)
         return listing.card_reply(card_of(proposal, beside))
 
     async def _explain(self, rest: str, _sender: Sender) -> CommandReply:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from bot.chat.card import card_of
-from bot.chat.card_facts import Beside
+from bot.chat.card_facts import Beside, defaults_of
 from bot.chat.content import CardContent
 from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
 from bot.chat.undelivered import healed, undelivered
@@ -84,7 +84,8 @@ class Delivery:
         if found is None:
             return False
         proposal, reviews = found
-        beside = Beside(self.world.law.policy, now_ms, reviews, self._defaults(proposal))
+        defaults = defaults_of(self.world.toolbox, proposal.tool)
+        beside = Beside(self.world.law.policy, now_ms, reviews, defaults)
         content = card_of(proposal, beside)
         try:
             card, posted = await self._placed(card, content)
@@ -177,12 +178,6 @@ class Delivery:
         now_ms = self.world.clock.now_ms()
         await self.world.store.write(lambda tx: tx.outbox.delivered(message.key, now_ms))
         return True
-
-    def _defaults(self, proposal: Proposal) -> dict[str, object]:
-        try:
-            return dict(self.world.toolbox.describe(proposal.tool))
-        except KeyError:
-            return {}
 
 
 def _shown(proposal_id: str, tx: Transaction) -> tuple[Proposal, list[Review]] | None:

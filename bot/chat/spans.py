@@ -15,13 +15,17 @@ def moment_words(at_ms: int) -> str:
 
 
 def about(at_ms: int, now_ms: int) -> str:
-    """Return how far away a moment is: `in 15 min`, `3 h ago`, `now`."""
+    """Return how far away a moment is, in its two largest units: `in 23 h 59 min`, `2 s ago`."""
     seconds = abs(at_ms - now_ms) // 1000
     if seconds == 0:
         return "now"
-    unit, size = next(each for each in _UNITS if seconds >= each[1])
-    count = f"{seconds // size} {unit}"
-    return f"in {count}" if at_ms > now_ms else f"{count} ago"
+    words: list[tuple[int, str]] = []
+    for unit, size in _UNITS:
+        count, seconds = divmod(seconds, size)
+        if count or words:
+            words.append((count, unit))
+    span = " ".join(f"{number} {unit}" for number, unit in words[:2] if number)
+    return f"in {span}" if at_ms > now_ms else f"{span} ago"
 
 
 def span_words(seconds: int) -> str:

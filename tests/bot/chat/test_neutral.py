@@ -1,0 +1,81 @@
+"""Neutral text: a person reads what the machine will do."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.chat.letters import invisible, joins_emoji
+from bot.chat.neutral import neutral, neutral_value, one_line
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("Hello", "Hello"),
+        ("", "(empty)"),
+        ("(empty)", '"(empty)"'),
+        ("   ", "␣×3"),
+        ("a\nb", "a ⏎ b"),
+        ("a\r\n\r\n\nb", "a ⏎×3 b"),
+        ("a" + " " * 500 + "rm", "a ␣×500 rm"),
+        ("a  b", "a  b"),
+        ("\u200b" * 50 + "x", "\\u{200B}×50x"),
+        ("\x1b[31mred", "\\u{1B}[31mred"),
+        ("a\u2028b", "a\\u{2028}b"),
+        ("a\u00a0b", "a\\u{A0}b"),
+        ("typed \\u{202E}", "typed \\\\u{202E}"),
+        ("typed ⏎", "typed \\u{23CE}"),
+        ("p\u0430ypal", "p\\u{430}ypal"),
+        ("\U0001d5fdat", "\\u{1D5FD}at"),
+        ("Привет, мир", "Привет, мир"),
+        ("漢字とカナ", "漢字とカナ"),
+        ("Grüße, café", "Grüße, café"),
+        ("m\u00fcller.example", "xn--mller-kva.example"),
+        ("\u0430pple.example", "xn--pple-43d.example"),
+        ("plain.example", "plain.example"),
+        ("❤️ 👩\u200d💻", "❤️ 👩\u200d💻"),
+        ("x\u200dy", "x\\u{200D}y"),
+        ("\u3164", "\\u{3164}"),
+        ("e\u0301t\u0301", "e\u0301t\u0301"),
+    ],
+)
+def test_text_is_shown_with_nothing_hidden(raw: str, shown: str) -> None:
+    assert neutral(raw).text == shown
+
+
+def test_a_file_keeps_the_line_breaks_and_nothing_else_that_hides() -> None:
+    assert neutral("a\n\nb\u200b", lines=True).text == "a\n\nb\\u{200B}"
+
+
+def test_values_are_json_and_their_secrets_masked_by_name_and_shape() -> None:
+    shown = neutral_value({"api_key": "k-1234567890", "n": 1.5, "ok": True, "list": ["a"]}).text
+
+    assert shown == '{"api_key": "‹secret, 12 characters›", "n": 1.5, "ok": true, "list": ["a"]}'
+
+
+def test_one_line_counts_what_it_leaves_out() -> None:
+    assert one_line("x" * 30, 10) == "xxxxxxxxxx… (20 more characters)"
+
+
+@given(st.text(max_size=200))
+def test_no_neutral_text_hides_anything(text: str) -> None:
+    shown = neutral(text).text
+
+    assert shown
+    assert "\n" not in shown
+    hidden = [i for i, char in enumerate(shown) if invisible(char)]
+    assert all(joins_emoji(shown, place) for place in hidden)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["é а", "a.é", " \n", "a-", "é.", "\u200b", "\\u{A}", "🙂", "аa"]
+)
+def test_hostile_text_takes_no_longer_than_other_text(pattern: str) -> None:
+    began = time.perf_counter()
+    neutral(pattern * (65_536 // len(pattern)))
+
+    assert time.perf_counter() - began < 2
