@@ -1,0 +1,89 @@
+"""Whether a surface hears: since when without a gap, when last, and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from bot.chat.spans import about, moment_words
+
+#: Without a sign of life for so long a connection counts as deaf, whatever it says of itself.
+SILENT_AFTER_S: Final = 60
+#: So long a surface may be away before the others are told.
+TOLD_AFTER_S: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A surface hears nothing: since when (ms) and why."""
+
+    since_ms: int
+    why: str
+
+
+class Hearing:
+    """Kept by a platform's client; read by whoever closes windows or tells people.
+
+    `gap` is True from a loss until `caught_up`.
+    """
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self._now_ms = now_ms
+        self._since_ms: int | None = None
+        self._lost_ms = now_ms()
+        self._last_ms = now_ms()
+        self._why = "not connected yet"
+        self.gap = True
+
+    @property
+    def connected(self) -> bool:
+        """True while a connection stands that is not deaf."""
+        return self._since_ms is not None and not self.silent
+
+    @property
+    def silent(self) -> bool:
+        """True where the connection has shown no sign of life for too long."""
+        return self._now_ms() - self._last_ms > SILENT_AFTER_S * 1000
+
+    def began(self) -> None:
+        """A connection stands, after a gap."""
+        self._since_ms = self._last_ms = self._now_ms()
+        self.gap = True
+
+    def alive(self) -> None:
+        """Something came, were it only a sign of life."""
+        self._last_ms = self._now_ms()
+
+    def lost(self, why: str) -> None:
+        """The connection is gone; the first reason since it stood is kept."""
+        if self._since_ms is not None:
+            self._lost_ms = self._now_ms()
+        self._since_ms, self._why, self.gap = None, why, True
+
+    def caught_up(self) -> None:
+        """Everything made during the gap has been read."""
+        self.gap = False
+
+    def unbroken_since(self, at_ms: int | None) -> bool:
+        """Say whether nothing can have been missed since that moment."""
+        stands = self._since_ms is not None and not self.silent
+        return stands and at_ms is not None and (self._since_ms or 0) <= at_ms
+
+    def trouble(self) -> Trouble | None:
+        """Return what people on other surfaces should know, None where all is well."""
+        if self._since_ms is not None and self.silent:
+            return Trouble(self._last_ms, "connected, but nothing was heard")
+        late = self._now_ms() - self._lost_ms > TOLD_AFTER_S * 1000
+        return Trouble(self._lost_ms, self._why) if self._since_ms is None and late else None
+
+    def words(self) -> str:
+        """Return one line for `status`."""
+        now_ms = self._now_ms()
+        if self._since_ms is None:
+            return f"DOWN since {moment_words(self._lost_ms)}: {self._why}"
+        if self.silent:
+            return f"DEAF since {moment_words(self._last_ms)}: connected, but nothing was heard"
+        return (
+            f"connected since {moment_words(self._since_ms)}, heard {about(self._last_ms, now_ms)}"
+        )

@@ -1,0 +1,118 @@
+"""What a platform delivered: on disk before it is acknowledged, worked off afterwards, once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from bot.chat.surface import SurfaceFailed
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.world import World
+
+log = logging.getLogger("signoff.inbox")
+
+_LONGEST_PAUSE_S: Final = 60.0
+
+Payload = Mapping[str, Any]
+Work = Callable[[str, Payload], Awaitable[None]]
+
+
+class Inbox:
+    """The events of one surface. Events of one lane (a person) are worked off in order.
+
+    An event id is remembered for 24 hours. What a former process stored and did not finish is
+    worked off again by `resume`; the law knows what it has done already.
+    """
+
+    def __init__(self, surface: str, world: World, work: Work) -> None:
+        self._surface = surface
+        self._world = world
+        self._work = work
+        self._lanes: dict[str, asyncio.Lock] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def quiet(self) -> bool:
+        """True while nothing that was taken waits to be worked off."""
+        return not self._tasks
+
+    async def take(self, event_id: str, lane: str, payload: Payload) -> bool:
+        """Store an event and work it off soon; False where it was taken before.
+
+        Raises StoreUnavailable: it must not be acknowledged then.
+        """
+        now_ms = self._world.clock.now_ms()
+
+        def unit(tx: Transaction) -> bool:
+            if not tx.flags.first_time(self._surface, f"inbox:{event_id}", now_ms):
+                return False
+            self._put(tx, {event_id: {"lane": lane, "payload": dict(payload)}})
+            return True
+
+        fresh = await self._world.store.write(unit)
+        if fresh:
+            self._begin(event_id, lane, payload)
+        return fresh
+
+    async def resume(self) -> int:
+        """Work off what was stored and not finished; return how much that is."""
+        kept = await self._world.store.read(self._all)
+        for event_id, each in kept.items():
+            self._begin(event_id, each["lane"], each["payload"])
+        return len(kept)
+
+    async def settled(self) -> None:
+        """Wait until all that was taken is worked off."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    async def close(self) -> None:
+        """Let go; what is not finished stays on disk for the next start."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _begin(self, event_id: str, lane: str, payload: Payload) -> None:
+        task = asyncio.create_task(self._in_turn(event_id, lane, payload))
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    async def _in_turn(self, event_id: str, lane: str, payload: Payload) -> None:
+        async with self._lanes.setdefault(lane, asyncio.Lock()):
+            if await self._done(event_id, payload):
+                await self._world.write_surely(lambda tx: self._put(tx, {event_id: None}))
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not self._tasks:
+            self._lanes.clear()
+
+    async def _done(self, event_id: str, payload: Payload) -> bool:
+        """Work until it is done; False where the process stops first and another must go on."""
+        pause_s = 0.5
+        while not self._world.stopping:
+            try:
+                await self._work(event_id, payload)
+                return True
+            except (StoreUnavailable, SurfaceFailed) as error:
+                log.warning("%s: event %s waits: %s", self._surface, event_id, error)
+                await self._world.clock.sleep(pause_s)
+                pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+            except Exception as error:
+                # One event that cannot be understood must not come back for ever.
+                log.error("%s: event %s: %s", self._surface, event_id, type(error).__name__)
+                return True
+        return False
+
+    @property
+    def _flag(self) -> str:
+        return f"inbox:{self._surface}"
+
+    def _all(self, tx: Transaction) -> dict[str, Any]:
+        return dict(tx.flags.get(self._flag) or {})
+
+    def _put(self, tx: Transaction, changed: Mapping[str, Any]) -> None:
+        kept = self._all(tx) | dict(changed)
+        tx.flags.put(self._flag, {key: each for key, each in kept.items() if each is not None})

@@ -1,0 +1,40 @@
+"""Who an account belongs to: by the platform's proof and the config, never by a name."""
+
+from __future__ import annotations
+
+from lifecycle.answers import Sender
+from lifecycle.policy import Policy
+from lifecycle.proposal import ActorKind
+
+
+def sender_of(
+    policy: Policy,
+    surface: str,
+    account: str,
+    *,
+    event_id: str | None = None,
+    place: str | None = None,
+) -> Sender:
+    """Return the sender behind an account of a surface; a stranger where no entry claims it."""
+    for kind, known in (
+        (ActorKind.PERSON, policy.people),
+        (ActorKind.AGENT, policy.agents),
+        (ActorKind.SOURCE, policy.sources),
+    ):
+        for entry in known.values():
+            if entry.accounts.get(surface) == account:
+                return Sender(surface, kind, entry.id, account, event_id, place)
+    return stranger(surface, account, event_id=event_id, place=place)
+
+
+def stranger(
+    surface: str, account: str, *, event_id: str | None = None, place: str | None = None
+) -> Sender:
+    """Return a sender whom no entry of the config claims."""
+    return Sender(surface, None, None, account, event_id, place)
+
+
+def accounts_of(policy: Policy, surface: str, people: frozenset[str]) -> dict[str, str]:
+    """Return the accounts on this surface of those of `people` who have one."""
+    found = {name: policy.people[name].accounts for name in people if name in policy.people}
+    return {name: accounts[surface] for name, accounts in found.items() if surface in accounts}
