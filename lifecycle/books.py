@@ -36,6 +36,20 @@ class Proposals(Protocol):
     def refused_tool_lately(self, actor: str, tool: str, since_ms: int) -> bool:
         """Say whether a person refused this proposer's use of this tool since then."""
 
+    def own_of(
+        self,
+        actor: str,
+        before: tuple[int, str] | None,
+        limit: int,
+        *,
+        state: str | None = None,
+        tool: str | None = None,
+    ) -> Sequence[Proposal]:
+        """Return a proposer's proposals, newest first, behind (created_at_ms, id) of `before`."""
+
+    def with_r3(self, r3_s256: str) -> Proposal | None:
+        """Return the proposal whose R3 document has this hash."""
+
     def count_open(self, actor: str) -> int:
         """Count the proposer's proposals that are not terminal."""
 

@@ -32,7 +32,7 @@ def judge(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict)
         Trigger.SENTINEL_APPROVE,
         SENTINEL,
         Puller.SENTINEL,
-        details=verdict_details(verdict),
+        details=verdict_details(verdict) | {"tier": raised.tier.value},
         verdict=verdict,
         tier=raised.tier,
         quorum=raised.quorum,

@@ -95,6 +95,29 @@ class ProposalTable:
     def refused_tool_lately(self, actor: str, tool: str, since_ms: int) -> bool:
         return any(p.tool == tool for p in self._refused(actor, since_ms))
 
+    def own_of(
+        self,
+        actor: str,
+        before: tuple[int, str] | None,
+        limit: int,
+        *,
+        state: str | None = None,
+        tool: str | None = None,
+    ) -> Sequence[Proposal]:
+        found = self._where(
+            lambda p: (
+                p.actor.id == actor
+                and (p.created_at_ms, p.proposal_id) < (before or (_NEVER_MS, ""))
+                and state in (None, p.state)
+                and tool in (None, p.tool)
+            ),
+            lambda p: (p.created_at_ms, p.proposal_id),
+        )
+        return found[::-1][:limit]
+
+    def with_r3(self, r3_s256: str) -> Proposal | None:
+        return next((p for p in self._rows if p.r3_s256 == r3_s256), None)
+
     def count_open(self, actor: str) -> int:
         return len(self._open_of(actor))
 

@@ -10,6 +10,9 @@ from bot.storage.rows import proposal_of, row_of
 from lifecycle.proposal import Proposal
 
 
+_NEVER_MS = 2**63 - 1
+
+
 class ProposalBook(Book):
     """One row a proposal."""
 
@@ -44,6 +47,24 @@ class ProposalBook(Book):
         """Say whether a person stopped this proposer's use of this tool since then."""
         row = self._one("refused_tool_lately", actor=actor, tool=tool, since_ms=since_ms)
         return row is not None
+
+    def own_of(
+        self,
+        actor: str,
+        before: tuple[int, str] | None,
+        limit: int,
+        *,
+        state: str | None = None,
+        tool: str | None = None,
+    ) -> Sequence[Proposal]:
+        """Return a proposer's proposals, newest first, behind (created_at_ms, id) of `before`."""
+        before_ms, before_id = before or (_NEVER_MS, "")
+        values = {"actor": actor, "before_ms": before_ms, "before_id": before_id, "limit": limit}
+        return self._many("own_of", state=state, tool=tool, **values)
+
+    def with_r3(self, r3_s256: str) -> Proposal | None:
+        """Return the proposal whose R3 document has this hash."""
+        return self._first("with_r3", r3_s256=r3_s256)
 
     def count_open(self, actor: str) -> int:
         """Count the proposer's proposals that are not terminal."""

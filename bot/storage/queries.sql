@@ -79,6 +79,17 @@ WHERE state IN ('pending', 'sentinel_approved', 'executing')
     AND actor = :actor AND content_digest = :content_digest
 LIMIT 1;
 
+-- own_of --
+-- A proposer's own proposals, newest first, behind the one that a page ended with.
+SELECT * FROM proposals
+WHERE actor = :actor AND (created_at_ms, proposal_id) < (:before_ms, :before_id)
+    AND (:state IS NULL OR state = :state) AND (:tool IS NULL OR tool = :tool)
+ORDER BY created_at_ms DESC, proposal_id DESC LIMIT :limit;
+
+-- with_r3 --
+-- The proposal whose R3 document has this hash.
+SELECT * FROM proposals WHERE r3_s256 = :r3_s256 LIMIT 1;
+
 -- count_open --
 -- How many proposals of a proposer are not terminal.
 SELECT count(*) FROM proposals

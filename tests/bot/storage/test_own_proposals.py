@@ -1,0 +1,58 @@
+"""An agent finds its own proposals page by page, and a document by its hash, in both stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.storage.opening import open_store
+from lifecycle.ports import Transaction
+from lifecycle.state import State
+from tests.builders import NOUR, NOW_MS, a_document, a_proposal
+
+
+@pytest.fixture(params=["memory:", "sqlite:///signoff.db"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path):
+    opened = await open_store(request.param, tmp_path)
+    yield opened
+    await opened.close()
+
+
+def filled(tx: Transaction) -> None:
+    for number in range(5):
+        document = a_document(proposal_id=f"p{number}", parameters={"to": f"{number}@shop.example"})
+        state = State.PENDING if number % 2 else State.SENTINEL_APPROVED
+        tx.proposals.add(a_proposal(document, created_at_ms=NOW_MS + number // 2, state=state))
+    tx.proposals.add(a_proposal(a_document(proposal_id="other"), actor=NOUR))
+
+
+async def test_own_proposals_come_newest_first_a_page_at_a_time(store) -> None:
+    await store.write(filled)
+
+    def pages(tx: Transaction) -> list[list[str]]:
+        found, before = [], None
+        while page := tx.proposals.own_of("leila", before, 2):
+            found.append([each.proposal_id for each in page])
+            before = (page[-1].created_at_ms, page[-1].proposal_id)
+        return found
+
+    assert await store.read(pages) == [["p4", "p3"], ["p2", "p1"], ["p0"]]
+
+
+async def test_own_proposals_can_be_asked_for_by_state_and_tool(store) -> None:
+    await store.write(filled)
+
+    def ids(tx: Transaction, **wanted: str) -> list[str]:
+        return [each.proposal_id for each in tx.proposals.own_of("leila", None, 9, **wanted)]
+
+    assert await store.read(lambda tx: ids(tx, state="pending")) == ["p3", "p1"]
+    assert await store.read(lambda tx: ids(tx, tool="search")) == []
+    assert len(await store.read(lambda tx: ids(tx, tool="send-email"))) == 5
+
+
+async def test_a_document_is_found_by_its_hash(store) -> None:
+    await store.write(filled)
+    known = await store.read(lambda tx: tx.proposals.get("p3"))
+    assert await store.read(lambda tx: tx.proposals.with_r3(known.r3_s256)) == known
+    assert await store.read(lambda tx: tx.proposals.with_r3("nobody")) is None
