@@ -27,13 +27,18 @@ _HIGHEST: Final = 0x10FFFF
 _SURROGATES: Final = range(0xD800, 0xE000)
 
 
+def is_plain(text: str) -> bool:
+    """Say whether the text surely holds neither markup nor escapes."""
+    return _TELLING.search(text) is None
+
+
 def variants(text: str) -> tuple[str, ...]:
     """Return the text as written first, then as a receiver may see it, each once.
 
     Decoding and stripping are tried in both orders, because escapes may hide markup and markup
     may cut an escape in two.
     """
-    if _TELLING.search(text) is None:
+    if is_plain(text):
         return (text,)
     opened, bare = decoded(text), stripped(text)
     if opened == text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -101,6 +101,21 @@ class LoadedRule:
         return self.rule.id
 
 
+#: More findings of one rule help nobody, and a hostile document could hold thousands.
+MOST_FINDINGS: Final = 100
+
+
 def said(findings: Iterable[Finding]) -> Any:
-    """Return what a rule says: its findings, PASSED where there are none."""
-    return tuple(findings) or PASSED
+    """Return what a rule says: its findings, PASSED where there are none.
+
+    Looks no further after 100 that are as hard as the rule; softer ones never end the search.
+    """
+    kept: list[Finding] = []
+    firm = 0
+    for finding in findings:
+        firm += finding.level is None
+        if finding.level is None or len(kept) - firm < MOST_FINDINGS:
+            kept.append(finding)
+        if firm == MOST_FINDINGS:
+            break
+    return tuple(kept) or PASSED

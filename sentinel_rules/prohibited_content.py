@@ -28,11 +28,11 @@ from pydantic import AfterValidator
 
 from lifecycle.document import ProposalDocument
 from lifecycle.folding import readings, seen, uncased
-from lifecycle.markup import leftover_escape, variants
+from lifecycle.markup import is_plain, leftover_escape, variants
 from lifecycle.patterns import BadPattern, compiled
 from lifecycle.policy import Level
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.values import content_of, texts_in
+from lifecycle.values import Place, content_of, texts_in
 from lifecycle.verdict import Finding
 
 #: Digits and signs that may stand for a letter, and the letter for itself.
@@ -47,6 +47,9 @@ _SPECIAL: Final = frozenset(r"\.+*?()|[]{}^-")
 _BEFORE: Final = r"(?:^|[^\pL\pN])"
 _AFTER: Final = r"(?:$|[^\pL\pN])"
 _LONGEST_SHOWN: Final = 60
+#: So many texts are looked at together, with something between them that no phrase reaches across.
+_TOGETHER: Final = 64
+_APART: Final = "\n;\n"
 
 
 def _shows_something(phrase: str) -> str:
@@ -147,12 +150,30 @@ class ProhibitedContent:
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
         """Find every phrase, pattern and leftover escape, by path."""
-        findings: dict[tuple[str, str], Finding] = {}
-        for place in texts_in(content_of(proposal)):
+        return said(self._findings(list(texts_in(content_of(proposal)))))
+
+    def _findings(self, places: list[Place]) -> Iterator[Finding]:
+        told = set()
+        for place in self._suspects(places):
             for code, words in self._found_in(place.value):
-                level = Level.SOFT if code == "leftover_escape" else None
-                findings[place.path, words] = Finding(code, place.path, words, level)
-        return said(findings.values())
+                if (place.parts, words) not in told:
+                    told.add((place.parts, words))
+                    level = Level.SOFT if code == "leftover_escape" else None
+                    yield Finding(code, place.path, words, level)
+
+    def _suspects(self, places: list[Place]) -> Iterator[Place]:
+        """Yield the texts that need a look of their own: plain ones are looked at together."""
+        plain: list[Place] = []
+        for place in places:
+            if self._patterns or not is_plain(place.value):
+                yield place
+            else:
+                plain.append(place)
+        for start in range(0, len(plain), _TOGETHER):
+            some = plain[start : start + _TOGETHER]
+            text = _APART.join(place.value for place in some)
+            if next(self._phrases_in(text, seen(text)), None):
+                yield from some
 
     def _found_in(self, text: str) -> Iterator[tuple[str, str]]:
         for variant in variants(text):

@@ -48,10 +48,10 @@ _DETECTORS: Final = (
     ("stripe", "StripeDetector"),
     ("telegram_token", "TelegramBotTokenDetector"),
 )
-_BELOW_A_NAME: Final = (("parameters",), ("target", "constraints"))
 _IGNORES_CASE: Final = 2
 #: Between texts that are looked at together: no credential and no assignment reaches across it.
-_APART: Final = "\n;\n"
+#: The quotes close one that a text left open.
+_APART: Final = '\n";"\n'
 
 
 @cache
@@ -85,21 +85,21 @@ class SecretsAbsent:
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
         """Find every credential by its shape or by the name of its field, never repeating it."""
-        content = content_of(proposal)
-        kinds: dict[str, str] = {}
-        for start in _BELOW_A_NAME:
-            value: Any = content
-            for part in start:
-                value = value[part]
-            for parts in _named_secrets(value, start, is_secret=False):
-                kinds.setdefault(dotted(parts), "a credential by the name of its field")
+        return said(self._findings(content_of(proposal)))
+
+    def _findings(self, content: dict[str, Any]) -> Iterator[Finding]:
+        told: set[Parts] = set()
+        for parts in _named_secrets_in(content):
+            told.add(parts)
+            yield _finding(parts, "a credential by the name of its field")
         places = list(texts_in(content))
         # Nearly every proposal holds none: one look at all texts settles it.
-        if self._kind_in(_APART.join(place.value for place in places)):
-            for place in places:
-                if kind := self._kind_in(place.value):
-                    kinds.setdefault(place.path, kind)
-        return said(_finding(path, kind) for path, kind in kinds.items())
+        if self._kind_in(_APART.join(place.value for place in places)) is None:
+            return
+        for place in places:
+            if place.parts not in told and (kind := self._kind_in(place.value)):
+                told.add(place.parts)
+                yield _finding(place.parts, kind)
 
     def _kind_in(self, text: str) -> str | None:
         shown = visible(text)
@@ -131,6 +131,12 @@ class SecretsAbsent:
     )
 
 
+def _named_secrets_in(content: dict[str, Any]) -> Iterator[Parts]:
+    yield from _named_secrets(content["parameters"], ("parameters",), is_secret=False)
+    constraints = content["target"]["constraints"]
+    yield from _named_secrets(constraints, ("target", "constraints"), is_secret=False)
+
+
 def _named_secrets(value: Any, parts: Parts, *, is_secret: bool) -> Iterator[Parts]:
     """Yield the places of values below a name that says secret; flags and null hold none."""
     if isinstance(value, dict):
@@ -150,6 +156,6 @@ def _is_credential(value: Any) -> bool:
     return value is not None and not isinstance(value, bool)
 
 
-def _finding(path: str, kind: str) -> Finding:
+def _finding(parts: Parts, kind: str) -> Finding:
     words = f"This holds {kind}: take it out, and let the tool read it from its own environment."
-    return Finding("secret_found", path, words)
+    return Finding("secret_found", dotted(parts), words)

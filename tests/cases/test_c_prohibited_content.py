@@ -217,6 +217,29 @@ def test_a_word_of_a_script_without_blanks_is_found_inside() -> None:
     assert found(mail("这是最后警告了"), chinese) == {HIT}
 
 
+def test_a_comment_left_open_hides_nothing_in_another_text() -> None:
+    document = a_document(MAIL, parameters={"a": "<!--", "b": "fi<b></b>nal warning", "c": "final"})
+
+    assert {path for _, _, path in found(document)} == {"parameters.b"}
+
+
+def test_the_phrase_is_found_in_any_of_many_texts() -> None:
+    texts = [f"text {number}" for number in range(300)]
+    texts[211] = "the final warning"
+
+    paths = {path for _, _, path in found(a_document(MAIL, parameters={"texts": texts}))}
+
+    assert paths == {"parameters.texts[211]", "parameters.texts"}
+
+
+def test_a_hundred_findings_are_enough_and_soft_ones_hide_no_hard_one() -> None:
+    texts = ["%2520"] * 300 + ["final warning"] * 300
+    verdict = verdict_on(a_document(MAIL, parameters={"texts": texts}))
+
+    assert len(verdict.findings_at(Level.HARD)) == 100
+    assert len(verdict.findings_at(Level.SOFT)) == 100
+
+
 def test_every_phrase_is_listed() -> None:
     both = sentinel_with("prohibited_content", phrases=["final warning", "last chance"])
     verdict = verdict_on(mail("final warning, last chance"), both)

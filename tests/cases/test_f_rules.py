@@ -139,6 +139,14 @@ def test_M08_words_about_secrets_are_none(parameters: dict[str, Any]) -> None:
     assert found(a_document(PROD, parameters=parameters)) == set()
 
 
+def test_M08_a_quote_left_open_hides_no_secret_in_another_text() -> None:
+    parameters = {"a": 'password: "${x} ', "b": "password=hunter2"}
+
+    assert found(a_document(PROD, parameters=parameters)) == {
+        ("secrets_absent", "secret_found", "parameters.b")
+    }
+
+
 def test_M08_texts_outside_the_parameters_count() -> None:
     document = a_document(PROD, justification="Use password=hunter2 for the rollout")
 
