@@ -18,7 +18,7 @@ from lifecycle.gating import Gatekeeper
 from lifecycle.judging import reject_by_sentinel
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
-from lifecycle.opening import fits_its_digest, start_execution
+from lifecycle.opening import digest_mismatch, fits_its_digest, start_execution
 from lifecycle.policy import ToolKind
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Outcome, Proposal
@@ -87,7 +87,8 @@ def overdue(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
 
 async def _judged(gatekeeper: Gatekeeper, proposal: Proposal, parameters: Any) -> Verdict | None:
     """Run the rules on what will really be done: digests replaced by the presented texts."""
-    if proposal.state is not State.SENTINEL_APPROVED or not isinstance(parameters, dict):
+    waits = proposal.state is State.SENTINEL_APPROVED and fits_its_digest(proposal)
+    if not waits or not isinstance(parameters, dict):
         return None
     verify_parameters(parameters, approved_parameters(proposal.r3_document, proposal.r3_s256))
     actual = proposal.read().model_copy(update={"parameters": parameters})
@@ -110,6 +111,9 @@ def _redeemed(
     kept = tx.permits.get(permit.permit_id)
     if kept is None:
         raise PermitRefused("permit_signature_invalid", "This permit was never issued here.")
+    if proposal.state is State.SENTINEL_APPROVED and not fits_its_digest(proposal):
+        ended = digest_mismatch(tx, moment, proposal)
+        return Reply(ended.explanation, "digest_mismatch", ended.proposal_id, ended.state.value)
     verify_parameters(parameters, approved_parameters(proposal.r3_document, proposal.r3_s256))
     if kept.consumed_at_ms is not None or proposal.state is not State.SENTINEL_APPROVED:
         raise PermitRefused(
@@ -136,7 +140,7 @@ def _objection(
     verdict: Verdict | None,
 ) -> Reply | None:
     tool = moment.policy.tools.get(proposal.tool)
-    if tool is None or tool.kind is not ToolKind.AGENT or not fits_its_digest(proposal):
+    if tool is None or tool.kind is not ToolKind.AGENT:
         raise PermitRefused("permit_mismatch", "The permit does not fit the proposal any more.")
     permits.check(
         permit,

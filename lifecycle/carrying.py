@@ -22,35 +22,40 @@ class Carrier:
 
     world: World
 
-    def carry(self, proposal: Proposal, token: str) -> asyncio.Task[Proposal]:
-        """Make a call whose intent is on disk, in the background."""
-        return self.world.spawn(self._carried(proposal, token))
+    def carry(
+        self, proposal: Proposal, token: str, *, answering: bool = False
+    ) -> asyncio.Task[Proposal]:
+        """Make a call whose intent is on disk, in the background.
+
+        `answering` says that its proposer waits for the end, which is then told once.
+        """
+        return self.world.spawn(self._carried(proposal, token, answering=answering))
 
     def carry_claim(self, claim: Claim | None) -> None:
         """Make the call of a claim, where there is one."""
         if claim is not None and claim.token is not None:
             self.carry(claim.proposal, claim.token)
 
-    async def _carried(self, proposal: Proposal, token: str) -> Proposal:
+    async def _carried(self, proposal: Proposal, token: str, *, answering: bool) -> Proposal:
         """Call, write the answer, and go on with what it claims, to the end of the chain."""
         while True:
             called = proposal.execution
             if called is None:
                 return proposal
             result = await self._call(proposal, called, token)
-            concluded = await self._concluded(proposal, called, result)
+            concluded = await self._concluded(proposal, called, result, answering=answering)
             if concluded.claim is None or concluded.claim.token is None:
                 return concluded.proposal
             proposal, token = concluded.claim.proposal, concluded.claim.token
 
     async def _concluded(
-        self, proposal: Proposal, called: Execution, result: CallResult
+        self, proposal: Proposal, called: Execution, result: CallResult, *, answering: bool
     ) -> Concluded:
         def unit(tx: Transaction) -> Concluded:
             fresh = tx.proposals.get(proposal.proposal_id)
             if fresh is None:
                 return Concluded(proposal)
-            return conclude(tx, self.world.moment(), fresh, called, result)
+            return conclude(tx, self.world.moment(answering=answering), fresh, called, result)
 
         return await self.world.write_surely(unit)
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from lifecycle.claiming import claim_roll_back
 from lifecycle.concluding import Concluded, finish
 from lifecycle.door import amend, announce
 from lifecycle.freezing import frozen
 from lifecycle.moment import Moment, clock_words
-from lifecycle.opening import fits_its_digest
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
     CLOCK,
-    SENTINEL,
     STOPS_CLOSING,
     Attention,
     Cause,
@@ -52,8 +49,6 @@ def close(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
     """Claim the closing of one window; nothing happens where somebody was faster."""
     if not may_close(tx, moment, proposal):
         return Concluded(proposal)
-    if not fits_its_digest(proposal):
-        return _changed_behind_our_back(tx, moment, proposal)
     execution = proposal.execution
     closes_at_ms = (execution.window_closes_at_ms if execution else None) or moment.now_ms
     late_ms = moment.now_ms - closes_at_ms
@@ -62,21 +57,6 @@ def close(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
         words += f" Closed late, {late_words(late_ms)} after {clock_words(closes_at_ms)}."
     cause = Cause(CLOCK, Puller.CLOCK, "window_closed_unopposed", words)
     return finish(tx, moment, proposal, cause)
-
-
-def _changed_behind_our_back(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
-    """Take back what no longer fits its digest: what would be made final was never approved."""
-    words = "The stored row no longer fits what was approved; it is taken back."
-    announce(
-        tx,
-        moment,
-        f"digest_mismatch:{proposal.proposal_id}",
-        f"{proposal.proposal_id}: {words} Somebody changed the database.",
-        proposal.proposal_id,
-    )
-    cause = Cause(SENTINEL, Puller.SENTINEL, "digest_mismatch", words)
-    claim = claim_roll_back(tx, moment, proposal, cause)
-    return Concluded(claim.proposal, claim if claim.token else None)
 
 
 def late_words(late_ms: int) -> str:

@@ -12,6 +12,7 @@ from lifecycle.envelope import envelope_excess
 from lifecycle.firewall import frame_of
 from lifecycle.mishaps import commit_failed, rollback_incomplete, tool_of, unknown
 from lifecycle.moment import Moment
+from lifecycle.opening import fits_its_digest, tell_of_a_changed_row
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
     SENTINEL,
@@ -86,11 +87,25 @@ def after_execute(tx: Transaction, moment: Moment, proposal: Proposal, by: Ident
 
 
 def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Concluded:
-    """Make it final: a deferred tool is called to commit, any other has nothing left to do."""
+    """Make it final: a deferred tool is called to commit, any other has nothing left to do.
+
+    What no longer fits its digest is taken back where that can be: it was never approved.
+    """
     tool = moment.policy.tools.get(proposal.tool)
-    if tool is not None and not tool.deferred:
+    deferred = tool is None or tool.deferred
+    windowed = proposal.execution is not None and proposal.execution.windowed
+    if (deferred or windowed) and not fits_its_digest(proposal):
+        return _changed_behind_our_back(tx, moment, proposal)
+    if not deferred:
         return Concluded(_complete(tx, moment, proposal, cause))
     return _claimed(claim_commit(tx, moment, proposal, cause))
+
+
+def _changed_behind_our_back(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
+    words = "The stored row no longer fits what was approved; it is taken back."
+    tell_of_a_changed_row(tx, moment, proposal, words)
+    cause = Cause(SENTINEL, Puller.SENTINEL, "digest_mismatch", words)
+    return _claimed(claim_roll_back(tx, moment, proposal, cause))
 
 
 def _awaited(execution: Execution, called: Execution) -> bool:

@@ -9,7 +9,7 @@ from lifecycle.carrying import Carrier
 from lifecycle.gathering import gather
 from lifecycle.judging import judge
 from lifecycle.moment import Moment
-from lifecycle.opening import Opening, begin
+from lifecycle.opening import Opening, begin, digest_mismatch, fits_its_digest
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
@@ -54,6 +54,9 @@ class Gatekeeper:
         proposal = None
         for _ in range(_FRESH_CHECKS):
             proposal, facts = await self.world.store.read(partial(self._waiting, proposal_id))
+            if proposal is not None and _waits_to_begin(proposal) and not fits_its_digest(proposal):
+                moment = self.world.moment()
+                return await self.world.write(partial(_ended_unfit, moment, proposal_id))
             if proposal is None or facts is None:
                 return proposal
             verdict = await self._verdict(proposal, facts)
@@ -70,7 +73,7 @@ class Gatekeeper:
             return proposal, None
         moment = self.world.moment()
         tool = moment.policy.tools.get(proposal.tool)
-        if tool is None or proposal.masked:
+        if tool is None or not fits_its_digest(proposal):
             return proposal, None
         return proposal, self.facts(tx, moment, proposal, tool, executing=True)
 
@@ -133,12 +136,22 @@ class Gatekeeper:
     async def _follow(self, opening: Opening, *, wait: bool) -> Proposal:
         if opening.token is None:
             return opening.proposal
-        task = self.carrier.carry(opening.proposal, opening.token)
+        task = self.carrier.carry(opening.proposal, opening.token, answering=wait)
         return await task if wait else opening.proposal
 
 
 def _waits_to_begin(proposal: Proposal) -> bool:
     return proposal.state is State.SENTINEL_APPROVED and proposal.opener is not None
+
+
+def _ended_unfit(moment: Moment, proposal_id: str, tx: Transaction) -> Proposal:
+    """End what was changed behind our back, before any rule reads what somebody wrote there."""
+    fresh = tx.proposals.get(proposal_id)
+    if fresh is None:
+        raise KeyError(proposal_id)
+    if not _waits_to_begin(fresh) or fits_its_digest(fresh):
+        return fresh
+    return digest_mismatch(tx, moment, fresh)
 
 
 def _begun(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lifecycle.canonical import digest_of
+import orjson
+
+from lifecycle.canonical import canonical_bytes, digest_of, s256
 from lifecycle.door import advance, amend, announce
 from lifecycle.expiry import expire
 from lifecycle.freezing import frozen
@@ -107,7 +109,10 @@ def start_execution(
 
 
 def fits_its_digest(proposal: Proposal) -> bool:
-    """Say whether the stored bytes still are what was digested, and the columns what they say."""
+    """Say whether the stored bytes still are what was digested, and the columns what they say.
+
+    The R3 document is judged with them: it is what an agent's parameters are compared with.
+    """
     if proposal.masked or digest_of(proposal.document) != proposal.digest:
         return False
     document = proposal.read()
@@ -115,19 +120,19 @@ def fits_its_digest(proposal: Proposal) -> bool:
         document.proposal_id == proposal.proposal_id
         and document.actor == proposal.actor.id
         and document.tool in (None, proposal.tool)
+        and s256(proposal.r3_document) == proposal.r3_s256
+        and _r3_parameters(proposal) == canonical_bytes(document.parameters)
     )
+
+
+def _r3_parameters(proposal: Proposal) -> bytes:
+    return canonical_bytes(orjson.loads(proposal.r3_document)["parameters"])
 
 
 def digest_mismatch(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
     """End a proposal whose row was changed behind our back, and tell everybody."""
     words = "The stored row no longer fits what was approved; nothing was run."
-    announce(
-        tx,
-        moment,
-        f"digest_mismatch:{proposal.proposal_id}",
-        f"{proposal.proposal_id}: {words} Somebody changed the database.",
-        proposal.proposal_id,
-    )
+    tell_of_a_changed_row(tx, moment, proposal, words)
     return advance(
         tx,
         moment,
@@ -137,6 +142,19 @@ def digest_mismatch(tx: Transaction, moment: Moment, proposal: Proposal) -> Prop
         Puller.SENTINEL,
         reason="digest_mismatch",
         explanation=words,
+    )
+
+
+def tell_of_a_changed_row(
+    tx: Transaction, moment: Moment, proposal: Proposal, words: str
+) -> None:
+    """Announce that somebody else wrote into the database."""
+    announce(
+        tx,
+        moment,
+        f"digest_mismatch:{proposal.proposal_id}",
+        f"{proposal.proposal_id}: {words} Somebody changed the database.",
+        proposal.proposal_id,
     )
 
 

@@ -123,7 +123,7 @@ def _restand(
         moment.policy, tool, proposal.actor.id, fresh.quorum, fresh.quorum_needs_people
     ):
         return _policy_changed(tx, moment, proposal, "Its quorum can no longer be reached.")
-    changed = _changed(proposal, fresh, verdict) or _reviewers_changed(tool, before, after)
+    changed = _changed(proposal, fresh, verdict) or _people_or_call_changed(tool, before, after)
     changes: dict[str, Any] = {
         "tier": fresh.tier,
         "tool_tier": tool.tier,
@@ -149,10 +149,13 @@ def _changed(proposal: Proposal, fresh: Proposal, verdict: Verdict) -> bool:
     )
 
 
-def _reviewers_changed(tool: ToolPolicy, before: Standing | None, after: Standing) -> bool:
+def _people_or_call_changed(tool: ToolPolicy, before: Standing | None, after: Standing) -> bool:
+    """Who approves, or what the config adds to the call, is not what it was when people looked."""
     if before is None:
         return True
-    return before.reviewers.get(tool.name) != after.reviewers.get(tool.name)
+    return before.reviewers.get(tool.name) != after.reviewers.get(tool.name) or (
+        before.calls.get(tool.name) != after.calls.get(tool.name)
+    )
 
 
 def _noted(

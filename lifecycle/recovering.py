@@ -13,6 +13,7 @@ from lifecycle.freezing import frozen
 from lifecycle.gating import Gatekeeper
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
+from lifecycle.opening import fits_its_digest, tell_of_a_changed_row
 from lifecycle.policy import ToolKind
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Outcome, Proposal, Verb
@@ -108,6 +109,10 @@ def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded |
     execution, tool = proposal.execution, moment.policy.tools.get(proposal.tool)
     if execution is None or execution.outcome is not Outcome.RUNNING:
         return Concluded(proposal)
+    if execution.verb is not Verb.ROLL_BACK and not fits_its_digest(proposal):
+        why = "The stored row no longer fits what was approved, so it is not called again."
+        tell_of_a_changed_row(tx, moment, proposal, why)
+        return Concluded(unknown(tx, moment, proposal, why))
     if tool is not None and tool.idempotent and execution.tries < _TRIES:
         stands_still = proposal_id in moment.held or frozen(tx) is not None
         if stands_still and execution.verb is not Verb.ROLL_BACK:

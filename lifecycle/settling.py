@@ -14,6 +14,7 @@ from lifecycle.errors import ReviewRefused
 from lifecycle.freezing import frozen
 from lifecycle.mishaps import commit_failed, rollback_incomplete
 from lifecycle.moment import Moment
+from lifecycle.opening import fits_its_digest
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
     ActorKind,
@@ -70,7 +71,8 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
 def retry(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     """Repeat the failed verb with a new attempt and permit; Sentinel has been asked before this.
 
-    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, frozen.
+    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, frozen,
+    digest_mismatch.
     """
     proposal = found(tx, moment, act)
     _reviewer(moment, proposal, act)
@@ -81,6 +83,12 @@ def retry(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
         raise ReviewRefused("nothing_to_settle", f"Nothing of {proposal.proposal_id} has failed.")
     if execution.verb is not Verb.ROLL_BACK and frozen(tx) is not None:
         raise ReviewRefused("frozen", "Everything is frozen; retry after thaw.")
+    if execution.verb is not Verb.ROLL_BACK and not fits_its_digest(proposal):
+        raise ReviewRefused(
+            "digest_mismatch",
+            "The stored row no longer fits what was approved; it is not called again. Somebody "
+            "changed the database.",
+        )
     claim = reclaim(tx, moment, proposal, person=True)
     concluded = Concluded(claim.proposal, claim if claim.token else None)
     return _reviewed(concluded, f"{execution.verb.value} is tried again.")

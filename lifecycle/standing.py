@@ -20,10 +20,11 @@ _OF_THE_MOMENT: Final = frozenset({"preconditions_hold", "change_window_open"})
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Fingerprints of one policy."""
+    """Fingerprints of one policy. `calls` say what is called and what config adds to it."""
 
     rules: Mapping[str, str]
     tools: Mapping[str, str]
+    calls: Mapping[str, str]
     reviewers: Mapping[str, list[str]]
 
     def as_json(self) -> dict[str, Any]:
@@ -35,7 +36,7 @@ class Standing:
         """Read back what `as_json` wrote."""
         if value is None:
             return None
-        return cls(value["rules"], value["tools"], value["reviewers"])
+        return cls(value["rules"], value["tools"], value.get("calls", {}), value["reviewers"])
 
 
 def standing_of(policy: Policy) -> Standing:
@@ -46,6 +47,10 @@ def standing_of(policy: Policy) -> Standing:
             for rule, s in policy.rules.items()
         },
         tools={name: _print_of(_tool(tool)) for name, tool in policy.tools.items()},
+        calls={
+            name: _print_of({"kind": _plain(tool.kind), "settings": _plain(tool.settings)})
+            for name, tool in policy.tools.items()
+        },
         reviewers={name: sorted(policy.reviewers_of(tool)) for name, tool in policy.tools.items()},
     )
 

@@ -1,0 +1,82 @@
+"""Whole lives of proposals: alone, and many in flight."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.bench.stage import Stage, staged
+
+
+@dataclass(slots=True)
+class Lives:
+    """What was measured: lifecycles a second, and the time from submit to sentinel_approved."""
+
+    per_s: float
+    submit_ms: list[float] = field(default_factory=list)
+
+    @property
+    def submit_median_ms(self) -> float:
+        """The median of submit to sentinel_approved."""
+        return statistics.median(self.submit_ms)
+
+    @property
+    def submit_p99_ms(self) -> float:
+        """The 99th percentile of submit to sentinel_approved."""
+        return sorted(self.submit_ms)[int(len(self.submit_ms) * 0.99)]
+
+
+async def alone(folder: Path, lifecycles: int) -> Lives:
+    """Run one life after the other. Delivering the card is the chat's time and not counted."""
+    async with staged(folder) as stage:
+        lives, counted_s = Lives(0.0), 0.0
+        for _ in range(lifecycles):
+            began = time.perf_counter()
+            proposal_id = await stage.submit()
+            submitted = time.perf_counter()
+            await stage.deliver()
+            shown = time.perf_counter()
+            await stage.approve(proposal_id)
+            await stage.workflow.idle()
+            counted_s += (submitted - began) + (time.perf_counter() - shown)
+            lives.submit_ms.append((submitted - began) * 1000)
+        lives.per_s = lifecycles / counted_s
+        return lives
+
+
+async def in_flight(folder: Path, lifecycles: int, width: int) -> Lives:
+    """Run `width` lives at a time; cards are delivered beside them, as in a running bot."""
+    async with staged(folder) as stage:
+        lives, places = Lives(0.0), asyncio.Semaphore(width)
+        shown = asyncio.Event()
+        courier = asyncio.create_task(_courier(stage, shown))
+        began = time.perf_counter()
+        await asyncio.gather(*(_life(stage, lives, places, shown) for _ in range(lifecycles)))
+        await stage.workflow.idle()
+        lives.per_s = lifecycles / (time.perf_counter() - began)
+        courier.cancel()
+        await asyncio.gather(courier, return_exceptions=True)
+        return lives
+
+
+async def _courier(stage: Stage, shown: asyncio.Event) -> None:
+    while True:
+        await stage.deliver()
+        shown.set()
+        await asyncio.sleep(0)
+
+
+async def _life(
+    stage: Stage, lives: Lives, places: asyncio.Semaphore, shown: asyncio.Event
+) -> None:
+    async with places:
+        began = time.perf_counter()
+        proposal_id = await stage.submit()
+        lives.submit_ms.append((time.perf_counter() - began) * 1000)
+        for _ in range(2):  # the courier may have looked just before this card was wanted
+            shown.clear()
+            await shown.wait()
+        await stage.approve(proposal_id)

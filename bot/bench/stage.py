@@ -1,0 +1,225 @@
+"""The real law over the real store, with a tool that does nothing: what is measured is ours."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from bot.clock import SystemClock
+from bot.storage import open_store
+from bot.storage.spool import FileSpool
+from lifecycle.answers import Sender
+from lifecycle.permit import KeyRing
+from lifecycle.policy import (
+    ActionType,
+    Agent,
+    Level,
+    Limits,
+    Person,
+    Policy,
+    Rate,
+    RuleSettings,
+    ToolKind,
+    ToolPolicy,
+)
+from lifecycle.ports import Call, ProposalStore, Tool, Transaction
+from lifecycle.proposal import ActorKind
+from lifecycle.sentinel_run import Sentinel
+from lifecycle.tier import Tier
+from lifecycle.workflow import Workflow
+from lifecycle.world import Law, World
+from sentinel_rules import load_rules
+
+SURFACE: Final = "bench"
+AGENT: Final = Sender(SURFACE, ActorKind.AGENT, "leila")
+PERSON: Final = Sender(SURFACE, ActorKind.PERSON, "ana")
+TOOL: Final = "refresh-cache"
+#: Far above anything that is measured, so that no limit is met.
+_UNBOUNDED: Final = 10**9
+
+
+class QuickTool:
+    """Answers at once."""
+
+    async def execute(self, call: Call) -> Mapping[str, Any]:
+        """Return a small receipt."""
+        return {"affected_records": 1}
+
+    async def commit(self, call: Call) -> Mapping[str, Any]:
+        """Return an empty receipt."""
+        return {}
+
+    async def roll_back(self, call: Call) -> Mapping[str, Any]:
+        """Return an empty receipt."""
+        return {}
+
+
+class QuickToolbox:
+    """The one tool that is measured with."""
+
+    def tool(self, name: str) -> Tool:
+        """Return the quick tool, whatever the name."""
+        return QuickTool()
+
+    def real_path(self, path: str) -> str:
+        """Return the path as it is."""
+        return path
+
+    def describe(self, name: str) -> Mapping[str, Any]:
+        """Return nothing: it adds nothing."""
+        return {}
+
+
+class QuickNotifier:
+    """One surface that never has a gap."""
+
+    def nudge(self) -> None:
+        """Do nothing: cards are delivered when the measure says so."""
+
+    def surfaces(self) -> tuple[str, ...]:
+        """Return the one surface."""
+        return (SURFACE,)
+
+    async def read_cards(self, proposal_id: str) -> bool:
+        """Say that the card was read."""
+        return True
+
+    async def lost_members(self, people: Iterable[str]) -> frozenset[str]:
+        """Say that nobody left."""
+        return frozenset()
+
+
+@dataclass(slots=True)
+class Stage:
+    """A running workflow, and verbs to drive it with."""
+
+    workflow: Workflow
+    store: ProposalStore
+    clock: SystemClock
+    ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    async def submit(self) -> str:
+        """Submit one proposal of a content of its own; return its id."""
+        number = next(self.ids)
+        raw = document(f"bench-{number}", number, self.clock.now_ms())
+        answer = await self.workflow.submit(raw, AGENT)
+        if answer.state != "sentinel_approved" or answer.proposal_id is None:
+            raise RuntimeError(f"the bench's proposal was refused: {answer.reason}")
+        return answer.proposal_id
+
+    async def deliver(self) -> None:
+        """Show every card that is stale."""
+        now_ms = self.clock.now_ms()
+        await self.store.write(lambda tx: _delivered(tx, now_ms))
+
+    async def approve(self, proposal_id: str) -> None:
+        """Approve in a person's name; the call goes on in the background."""
+        reply = await self.workflow.approve(proposal_id, PERSON)
+        if not reply.done:
+            raise RuntimeError(f"the bench's approval was refused: {reply.words}")
+
+
+@asynccontextmanager
+async def staged(folder: Path) -> AsyncIterator[Stage]:
+    """Open a stage over a new SQLite file in `folder`."""
+    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+    store = await open_store("sqlite:///bench.db", folder)
+    clock = SystemClock()
+    numbers = itertools.count(1)
+    policy = bench_policy()
+    world = World(
+        store=store,
+        clock=clock,
+        notifier=QuickNotifier(),
+        toolbox=QuickToolbox(),
+        spool=FileSpool(folder / "spool.jsonl"),
+        ring=KeyRing({"bench": b"b" * 32}, "bench"),
+        nonce=lambda: f"{next(numbers):032x}",
+        law=Law(policy, Sentinel(load_rules(policy.rules))),
+    )
+    stage = Stage(Workflow(world), store, clock)
+    try:
+        await stage.workflow.start()
+        yield stage
+    finally:
+        await stage.workflow.stop(5)
+        await store.close()
+
+
+def document(proposal_id: str, number: int, now_ms: int) -> bytes:
+    """Return a proposal of about 800 bytes."""
+    return json.dumps(
+        {
+            "proposal_id": proposal_id,
+            "ts_ms": now_ms,
+            "actor": "leila",
+            "tool": TOOL,
+            "action_type": "write",
+            "target": {
+                "resource_type": "cache",
+                "resource_id": f"region-{number}",
+                "domain": "shop.example",
+                "constraints": {},
+            },
+            "parameters": {
+                "region": f"region-{number}",
+                "note": "The prices of this region changed; its pages are built anew. " * 5,
+            },
+            "risk_envelope": {
+                "allowed_side_effects": ["cache"],
+                "forbidden_effects": ["payment"],
+                "max_affected_records": 10,
+                "reversible_required": False,
+            },
+            "justification": "The prices of this region changed an hour ago",
+        }
+    ).encode()
+
+
+def bench_policy() -> Policy:
+    """Return a policy whose one tool is approved by one person, with the nine rules as shipped."""
+    tool = ToolPolicy(
+        TOOL,
+        Tier.CONFIRM,
+        ActionType.WRITE,
+        kind=ToolKind.PYTHON,
+        rate=Rate(_UNBOUNDED, 1),
+        effects=("cache",),
+    )
+    roles = frozenset({"writer"})
+    settings: dict[str, dict[str, Any]] = {
+        "prohibited_content": {"phrases": ["final warning", "guaranteed returns"]},
+        "recipients_allowed": {"domains": ["shop.example"]},
+        "deploy_target_allowed": {"targets": {}},
+        "amount_within_limit": {
+            "per_action": {"USD": "100.00"},
+            "per_agent_day": {"USD": "500.00"},
+        },
+        "secrets_absent": {},
+        "blast_radius_bounded": {"max_affected_records": 100},
+        "reversible_when_required": {},
+        "preconditions_hold": {"trusted_sources": [], "freshness_s": 300},
+        "change_window_open": {},
+    }
+    return Policy(
+        digest="pol1_" + "b" * 64,
+        tools={TOOL: tool},
+        people={"ana": Person("ana", groups=frozenset({"approvers"}))},
+        agents={"leila": Agent("leila", roles=roles, open_limit=_UNBOUNDED)},
+        rules={rule: RuleSettings(Level.HARD, given) for rule, given in settings.items()},
+        limits=Limits(),
+    )
+
+
+def _delivered(tx: Transaction, now_ms: int) -> None:
+    for card in tx.cards.stale(SURFACE, now_ms, 1_000):
+        message = card.message_ids or (card.proposal_id,)
+        tx.cards.put(
+            replace(card, shown_version=card.wanted_version, message_ids=message, delivered=True)
+        )

@@ -1,0 +1,163 @@
+"""Rollback windows: many open ones cost nothing until one is due, and then close in time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from bot.bench.stage import TOOL, Stage, document, staged
+from lifecycle.canonical import digest_of
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind, Execution, Identity, Outcome, Proposal, Verb
+from lifecycle.state import State
+from lifecycle.tier import Tier
+
+_PAGE = 2_000
+_DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What was measured; times in ms. `ready_ms` from opening the store to the first question."""
+
+    idle_ms: float
+    ready_ms: float
+    late_p99_ms: float
+    longest_block_ms: float
+    per_s: float
+
+
+async def closing(folder: Path, windows: int, due_within_s: int) -> Closing:
+    """Open `windows` rollback windows; measure while none is due, then let them all close."""
+    async with staged(folder) as stage:
+        await _fill(stage, windows, stage.clock.now_ms() + _DAY_MS, due_within_s)
+        idle_ms = await _idle_ms(stage)
+    began = time.perf_counter()
+    async with staged(folder) as stage:
+        await stage.store.read(lambda tx: tx.proposals.next_close_ms())
+        ready_ms = (time.perf_counter() - began) * 1000
+        await _bring_forward(stage, windows, due_within_s)
+        late, block_ms, elapsed_s = await _close_all(stage, windows)
+    late.sort()
+    p99 = late[int(len(late) * 0.99)] if late else 0.0
+    return Closing(idle_ms, ready_ms, p99, block_ms, windows / elapsed_s)
+
+
+async def _idle_ms(stage: Stage) -> float:
+    rounds = 50
+    began = time.perf_counter()
+    for _ in range(rounds):
+        await stage.workflow.close_due()
+    return (time.perf_counter() - began) * 1000 / rounds
+
+
+async def _fill(stage: Stage, windows: int, first_ms: int, due_within_s: int) -> None:
+    step = due_within_s * 1000 / windows
+    for first in range(0, windows, _PAGE):
+        rows = [
+            open_window(number, first_ms + int(number * step), stage.clock.now_ms())
+            for number in range(first, min(first + _PAGE, windows))
+        ]
+        await stage.store.write(partial(add_rows, rows))
+
+
+def add_rows(rows: Sequence[Proposal], tx: Transaction) -> None:
+    """Insert rows that never went through the gate: history to measure against."""
+    for row in rows:
+        tx.proposals.add(row)
+
+
+async def _bring_forward(stage: Stage, windows: int, due_within_s: int) -> None:
+    """Let the windows be due from two seconds on, spread evenly."""
+    first_ms, step = stage.clock.now_ms() + 2_000, due_within_s * 1000 / windows
+
+    def unit(first: int, tx: Transaction) -> None:
+        for number in range(first, min(first + _PAGE, windows)):
+            seen = tx.proposals.get(f"window-{number}")
+            if seen is None or seen.execution is None:
+                continue
+            closes_at_ms = first_ms + int(number * step)
+            execution = replace(seen.execution, window_closes_at_ms=closes_at_ms)
+            tx.proposals.save(replace(seen, execution=execution, version=2), seen)
+
+    for first in range(0, windows, _PAGE):
+        await stage.store.write(partial(unit, first))
+
+
+async def _close_all(stage: Stage, windows: int) -> tuple[list[float], float, float]:
+    """Run the closing job as the scheduler would, watching the loop; return how late each was."""
+    watch = Watch()
+    watching = asyncio.create_task(watch.look())
+    began, closed = time.perf_counter(), 0
+    while closed < windows:
+        closed += await stage.workflow.close_due()
+        await asyncio.sleep(0.01)
+    elapsed_s = time.perf_counter() - began
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+    return await stage.store.read(_lateness), watch.longest_ms, elapsed_s
+
+
+@dataclass(slots=True)
+class Watch:
+    """Notes for how long the event loop did not come round."""
+
+    longest_ms: float = 0.0
+
+    async def look(self) -> None:
+        """Look every millisecond until cancelled."""
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(0.001)
+            self.longest_ms = max(self.longest_ms, (time.perf_counter() - began) * 1000 - 1)
+
+
+def _lateness(tx: Transaction) -> list[float]:
+    late: list[float] = []
+    number = 0
+    while (row := tx.proposals.get(f"window-{number}")) is not None:
+        execution = row.execution
+        if execution is not None and execution.window_closes_at_ms is not None:
+            late.append(float((row.decided_at_ms or 0) - execution.window_closes_at_ms))
+        number += 1
+    return late
+
+
+def open_window(number: int, closes_at_ms: int, now_ms: int) -> Proposal:
+    """Return a proposal inside its rollback window."""
+    raw = document(f"window-{number}", number, now_ms)
+    return Proposal(
+        proposal_id=f"window-{number}",
+        version=1,
+        state=State.EXECUTING,
+        tier=Tier.CONFIRM,
+        tool_tier=Tier.CONFIRM,
+        tool=TOOL,
+        actor=Identity(ActorKind.AGENT, "leila"),
+        digest=digest_of(raw),
+        content_digest=f"sha256:{number:064x}",
+        likeness_digest=f"sha256:{number:064x}",
+        policy_digest="pol1_" + "b" * 64,
+        checked_policy_digest="pol1_" + "b" * 64,
+        document=raw,
+        r3_document=raw,
+        r3_s256="x",
+        surface="bench",
+        created_at_ms=now_ms,
+        deadline_ms=now_ms + _DAY_MS,
+        quorum=1,
+        window_s=900,
+        execution=Execution(
+            verb=Verb.EXECUTE,
+            attempt=1,
+            outcome=Outcome.DONE,
+            receipt={"affected_records": 1},
+            window_opens_at_ms=now_ms,
+            window_closes_at_ms=closes_at_ms,
+            began_at_ms=now_ms,
+        ),
+    )
