@@ -71,4 +71,4 @@ def test_every_setting_of_a_rule_is_explained(rule: type[Rule]) -> None:
 def test_the_index_in_the_readme_is_current() -> None:
     page = (ROOT / "sentinel_rules" / "README.md").read_text(encoding="utf-8")
 
-    assert rule_index() in page
+    assert rule_index() in page, "Paste what sentinel_rules.rule_index() returns."
