@@ -19,11 +19,15 @@ from lifecycle.workflow import Workflow
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Who stands under ✅ and ❌ of a card, the bot left out; `seeded`: its own emoji stand."""
+    """Who stands under ✅ and ❌ of a card, the bot left out; `seeded`: its own emoji stand.
+
+    `asked_ms` is when the platform was asked: a ✅ heard after that was not taken back.
+    """
 
     approving: Sequence[Sender] = ()
     stopping: Sequence[Sender] = ()
     seeded: bool = True
+    asked_ms: int | None = None
 
 
 class CatchingUp:
@@ -87,6 +91,8 @@ class CatchingUp:
             given_here = (review.event_id or "").startswith(on_card(card.message_ids[-1]))
             approves = review.counts and review.decision is Decision.APPROVE
             if not (approves and given_here and review.surface == self._surface):
+                continue
+            if found.asked_ms is not None and review.at_ms >= found.asked_ms:
                 continue
             if review.person not in standing:
                 count += await self._gone(card, review.person)

@@ -19,6 +19,7 @@ from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.records import Card, Message
 from lifecycle.review import Review
+from lifecycle.state import State
 from lifecycle.world import World
 
 log = logging.getLogger("signoff.delivery")
@@ -84,6 +85,8 @@ class Delivery:
         if found is None:
             return False
         proposal, reviews = found
+        if proposal.state is State.PENDING and proposal.verdict is None and not card.message_ids:
+            return False  # Sentinel has not spoken; its verdict nudges, and then people are called
         defaults = defaults_of(self.world.toolbox, proposal.tool)
         beside = Beside(self.world.law.policy, now_ms, reviews, defaults)
         content = card_of(proposal, beside)

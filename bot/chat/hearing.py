@@ -34,6 +34,8 @@ class Hearing:
         self._lost_ms = now_ms()
         self._last_ms = now_ms()
         self._why = "not connected yet"
+        self._before_ms: int | None = None
+        self._gap_before = True
         self.gap = True
 
     @property
@@ -59,7 +61,16 @@ class Hearing:
         """The connection is gone; the first reason since it stood is kept."""
         if self._since_ms is not None:
             self._lost_ms = self._now_ms()
+            self._before_ms, self._gap_before = self._since_ms, self.gap
         self._since_ms, self._why, self.gap = None, why, True
+
+    def resumed(self) -> None:
+        """The connection stands again and the platform has sent what was missed: no gap."""
+        if self._before_ms is None:
+            self.began()
+            return
+        self._since_ms, self.gap = self._before_ms, self._gap_before
+        self._last_ms = self._now_ms()
 
     def caught_up(self) -> None:
         """Everything made during the gap has been read."""

@@ -116,6 +116,21 @@ class Incoming:
 
         return await self._workflow.world.write(unit)
 
+    async def cleared(self, message_id: str) -> Card | None:
+        """Note that somebody cleared a card of its emoji; no review is changed. None: no card."""
+        moment = self._workflow.world.moment()
+
+        def unit(tx: Transaction) -> Card | None:
+            card = tx.cards.find(self._surface, message_id)
+            proposal = tx.proposals.get(card.proposal_id) if card else None
+            if card is None or proposal is None or message_id != card.message_ids[-1]:
+                return None
+            details = {"surface": self._surface, "message_id": message_id}
+            record(tx, moment, "card_cleared", SENTINEL, proposal=proposal, details=details)
+            return card
+
+        return await self._workflow.world.write(unit)
+
     async def _acted(
         self, card: Card, sender: Sender, message_id: str, signal: Signal, *, added: bool
     ) -> Reply:

@@ -1,0 +1,115 @@
+"""What goes wrong on purpose, and what was asked of the server."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+
+@dataclass
+class Call:
+    """One REST call as it came; `status` is what it was answered, None where nothing was."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    json: Any
+    files: dict[str, bytes] = field(default_factory=dict)
+    status: int | None = None
+    at_s: float = 0.0
+
+
+@dataclass
+class Fault:
+    """What happens to calls that match: a status, or a connection that is cut.
+
+    `times` calls are hit (None: all), the first `skip` matching ones left alone, and with `every`
+    only each n-th. `acts` lets the server do what was asked before the answer is lost.
+    """
+
+    method: str
+    path: str
+    status: int | None = None
+    code: int = 0
+    message: str = "scripted"
+    retry_after: float | None = None
+    is_global: bool = False
+    via: bool = True
+    acts: bool = False
+    gate: asyncio.Event | None = None
+    times: int | None = 1
+    skip: int = 0
+    every: int = 1
+    seen: int = 0
+
+    def hits(self, method: str, path: str) -> bool:
+        """Say whether this call is hit, and count it."""
+        if self.times == 0 or method != self.method or not re.search(self.path, path):
+            return False
+        self.seen += 1
+        if self.seen <= self.skip or (self.seen - self.skip) % self.every:
+            return False
+        if self.times is not None:
+            self.times -= 1
+        return True
+
+    def answer(self) -> web.Response:
+        """Return the scripted answer."""
+        if self.status == 429:
+            body = {
+                "message": "You are being rate limited.",
+                "retry_after": self.retry_after or 0.01,
+                "global": self.is_global,
+            }
+            headers = {"Retry-After": str(self.retry_after or 0.01)}
+            if self.via:
+                headers["Via"] = "1.1 fake"
+            if self.is_global:
+                headers["X-RateLimit-Global"] = "true"
+            return answer(body, 429, headers)
+        return answer({"message": self.message, "code": self.code}, self.status or 500)
+
+
+class Refused(Exception):
+    """Discord's own way to say no."""
+
+    def __init__(self, status: int, code: int, message: str, errors: Any = None) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.errors = status, code, message, errors
+
+    def answer(self) -> web.Response:
+        """Return the error as Discord writes it."""
+        body: dict[str, Any] = {"message": self.message, "code": self.code}
+        if self.errors:
+            body["errors"] = self.errors
+        return answer(body, self.status)
+
+
+def answer(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    """Return JSON with exactly `application/json`: the client takes nothing else for JSON."""
+    import orjson
+
+    response = web.Response(body=orjson.dumps(body), status=status, headers=headers)
+    response.headers["Content-Type"] = "application/json"
+    return response
+
+
+def not_found(code: int, what: str) -> Refused:
+    """Return a 404 with Discord's code."""
+    return Refused(404, code, f"Unknown {what}")
+
+
+class Snowflakes:
+    """Ids that grow, of the size that real ones have."""
+
+    def __init__(self) -> None:
+        self._next = itertools.count(1_400_000_000_000_000_000, 4_194_304)
+
+    def __call__(self) -> str:
+        return str(next(self._next))
