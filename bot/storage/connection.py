@@ -86,6 +86,7 @@ def open_plain(path: Path, *, writing: bool) -> sqlite3.Connection:
 def _set_up(connection: sqlite3.Connection, path: Path, *, writing: bool) -> None:
     connection.row_factory = sqlite3.Row
     connection.execute(PRAGMAS["patience"])
+    connection.execute(PRAGMAS["cache"])
     if not writing:
         connection.execute(PRAGMAS["only_reading"])
         return
@@ -97,4 +98,5 @@ def _set_up(connection: sqlite3.Connection, path: Path, *, writing: bool) -> Non
             "local disk, in a folder where files can be created beside it."
         )
     connection.execute(PRAGMAS["full"])
+    connection.execute(PRAGMAS["undo_in_memory"])
     connection.execute(PRAGMAS["foreign_keys"])

@@ -14,6 +14,14 @@ PRAGMA foreign_keys = ON;
 -- A command line that writes beside the running bot is waited for, in milliseconds.
 PRAGMA busy_timeout = 5000;
 
+-- cache --
+-- Room for what is open and lately moved, in KiB; a page fetched again costs more than the update.
+PRAGMA cache_size = -32768;
+
+-- undo_in_memory --
+-- What a savepoint may have to undo is kept in memory; in a file it makes an update ten times dearer.
+PRAGMA temp_store = MEMORY;
+
 -- only_reading --
 -- A reading connection cannot write, whatever it is told.
 PRAGMA query_only = ON;

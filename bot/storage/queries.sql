@@ -112,76 +112,64 @@ LIMIT 1;
 -- waiting --
 -- What waits for a decision: attention first, then the nearest deadline.
 SELECT * FROM proposals
-WHERE state IN ('pending', 'sentinel_approved')
-ORDER BY (attention IS NULL), deadline_ms, proposal_id
+WHERE state IN ('pending', 'sentinel_approved', 'executing') AND (state = 'executing') = 0
+ORDER BY (attention IS NULL), board_ms, proposal_id
 LIMIT :limit OFFSET :offset;
 
 -- count_waiting --
 -- How many wait for a decision.
-SELECT count(*) FROM proposals INDEXED BY waiting_deadline
-WHERE state IN ('pending', 'sentinel_approved');
+SELECT count(*) FROM proposals INDEXED BY board
+WHERE state IN ('pending', 'sentinel_approved', 'executing') AND (state = 'executing') = 0;
 
 -- executing --
 -- What is under way: attention first, then the nearest window, those without a window last.
 SELECT * FROM proposals
-WHERE state = 'executing'
-ORDER BY (attention IS NULL), (window_closes_at_ms IS NULL), window_closes_at_ms, proposal_id
+WHERE state IN ('pending', 'sentinel_approved', 'executing') AND (state = 'executing') = 1
+ORDER BY (attention IS NULL), board_ms, proposal_id
 LIMIT :limit OFFSET :offset;
 
 -- count_executing --
 -- How many are under way.
-SELECT count(*) FROM proposals INDEXED BY executing_order WHERE state = 'executing';
+SELECT count(*) FROM proposals INDEXED BY board
+WHERE state IN ('pending', 'sentinel_approved', 'executing') AND (state = 'executing') = 1;
 
 -- due_to_close --
 -- Windows that have passed, that nothing holds back and whose back-off is over; oldest first.
 SELECT * FROM proposals
-WHERE state = 'executing' AND verb = 'execute' AND outcome = 'done'
-    AND window_closes_at_ms IS NOT NULL AND kept_stop IS NULL
-    AND coalesce(attention, '') NOT IN (
-        'outcome_unknown', 'rollback_incomplete', 'commit_failed', 'envelope_exceeded')
-    AND max(window_closes_at_ms, coalesce(retry_at_ms, 0)) <= :now_ms
-ORDER BY max(window_closes_at_ms, coalesce(retry_at_ms, 0)), proposal_id
-LIMIT :limit;
+WHERE agenda = 'close' AND agenda_ms <= :now_ms
+ORDER BY agenda_ms, proposal_id LIMIT :limit;
 
 -- next_close --
 -- When the next of these windows can be closed.
-SELECT max(window_closes_at_ms, coalesce(retry_at_ms, 0)) FROM proposals
-WHERE state = 'executing' AND verb = 'execute' AND outcome = 'done'
-    AND window_closes_at_ms IS NOT NULL AND kept_stop IS NULL
-    AND coalesce(attention, '') NOT IN (
-        'outcome_unknown', 'rollback_incomplete', 'commit_failed', 'envelope_exceeded')
-ORDER BY max(window_closes_at_ms, coalesce(retry_at_ms, 0)), proposal_id
-LIMIT 1;
+SELECT agenda_ms FROM proposals WHERE agenda = 'close' ORDER BY agenda_ms LIMIT 1;
 
 -- due_to_expire --
--- What waited past its deadline; longest past first.
+-- What waited past its deadline: attention first, then longest past.
 SELECT * FROM proposals
-WHERE state IN ('pending', 'sentinel_approved') AND deadline_ms <= :now_ms
-ORDER BY deadline_ms, proposal_id LIMIT :limit;
+WHERE state IN ('pending', 'sentinel_approved', 'executing') AND (state = 'executing') = 0
+    AND (attention IS NULL) IN (0, 1) AND board_ms <= :now_ms
+ORDER BY (attention IS NULL), board_ms, proposal_id LIMIT :limit;
 
 -- ready_to_open --
 -- What was approved and has not begun, a page at a time.
 SELECT * FROM proposals
-WHERE state = 'sentinel_approved' AND opener IS NOT NULL AND permit_waits = 0
-    AND proposal_id > :after_id
+WHERE agenda = 'open' AND agenda_ms = 0 AND proposal_id > :after_id
 ORDER BY proposal_id LIMIT :limit;
 
 -- unchecked --
 -- What Sentinel has not answered yet; oldest first.
-SELECT * FROM proposals
-WHERE state = 'pending' AND verdict IS NULL
-ORDER BY created_at_ms, proposal_id LIMIT :limit;
+SELECT * FROM proposals WHERE agenda = 'check' ORDER BY agenda_ms, proposal_id LIMIT :limit;
 
 -- in_flight --
 -- What a tool is at work on, a page at a time.
 SELECT * FROM proposals
-WHERE state = 'executing' AND outcome = 'running' AND proposal_id > :after_id
+WHERE agenda = 'recover' AND agenda_ms = 0 AND proposal_id > :after_id
 ORDER BY proposal_id LIMIT :limit;
 
 -- with_kept_stop --
 -- What keeps a stop that could not be carried out yet.
 SELECT * FROM proposals
-WHERE state = 'executing' AND kept_stop IS NOT NULL
+WHERE kept_stop IS NOT NULL AND state = 'executing'
 ORDER BY proposal_id LIMIT :limit;
 
 -- checked_under_other --
@@ -198,16 +186,14 @@ LIMIT :limit;
 -- reasons_due --
 -- Ends whose wait for a reason by reply has passed.
 SELECT * FROM proposals
-WHERE reason_due_ms IS NOT NULL AND state IN ('completed', 'rolled_back', 'rejected')
-    AND reason_due_ms <= :now_ms
-ORDER BY reason_due_ms, proposal_id LIMIT :limit;
+WHERE agenda = 'tell' AND agenda_ms <= :now_ms
+ORDER BY agenda_ms, proposal_id LIMIT :limit;
 
 -- to_remind --
 -- What waits for people, is past three quarters of its time, not expired and not yet reminded.
 SELECT * FROM proposals
-WHERE state = 'sentinel_approved' AND opener IS NULL AND reminded_at_ms IS NULL
-    AND (deadline_ms - (deadline_ms - created_at_ms) / 4) <= :now_ms AND deadline_ms > :now_ms
-ORDER BY (deadline_ms - (deadline_ms - created_at_ms) / 4), proposal_id LIMIT :limit;
+WHERE agenda = 'remind' AND agenda_ms <= :now_ms AND deadline_ms > :now_ms
+ORDER BY agenda_ms, proposal_id LIMIT :limit;
 
 -- with_attention --
 -- What a person must look at, ended or not; oldest first.

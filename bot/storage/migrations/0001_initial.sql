@@ -44,7 +44,34 @@ CREATE TABLE proposals (
     reason_due_ms         INTEGER,           -- until when the end waits for words by reply
     retry_at_ms           INTEGER,
     checked_policy_digest TEXT,
-    rest                  TEXT NOT NULL      -- JSON
+    rest                  TEXT NOT NULL,     -- JSON
+
+    -- What the bot has to do next, and from when on; null where nothing is to be done.
+    agenda TEXT AS (CASE
+        WHEN state = 'pending' AND verdict IS NULL THEN 'check'
+        WHEN state = 'sentinel_approved' AND opener IS NOT NULL AND permit_waits = 0 THEN 'open'
+        WHEN state = 'sentinel_approved' AND opener IS NULL AND reminded_at_ms IS NULL THEN 'remind'
+        WHEN state = 'executing' AND outcome = 'running' THEN 'recover'
+        WHEN state = 'executing' AND outcome = 'done' AND verb = 'execute'
+            AND window_closes_at_ms IS NOT NULL AND kept_stop IS NULL
+            AND (attention IS NULL OR attention IN ('overdue', 'card_undelivered')) THEN 'close'
+        WHEN state IN ('completed', 'rolled_back', 'rejected') AND reason_due_ms IS NOT NULL
+            THEN 'tell'
+    END) VIRTUAL,
+    agenda_ms INTEGER AS (CASE
+        WHEN state = 'pending' THEN created_at_ms
+        WHEN state = 'sentinel_approved' AND opener IS NULL
+            THEN deadline_ms - (deadline_ms - created_at_ms) / 4
+        WHEN state = 'executing' AND outcome = 'done'
+            THEN max(window_closes_at_ms, coalesce(retry_at_ms, 0))
+        WHEN state IN ('completed', 'rolled_back', 'rejected') THEN reason_due_ms
+        ELSE 0
+    END) VIRTUAL,
+    -- Where it stands in the lists: what waits by deadline, what executes by window, none last.
+    board_ms INTEGER AS (CASE
+        WHEN state = 'executing' THEN coalesce(window_closes_at_ms, 9223372036854775807)
+        ELSE deadline_ms
+    END) VIRTUAL
 );
 
 CREATE INDEX open_by_id ON proposals (proposal_id)
@@ -53,32 +80,12 @@ CREATE INDEX open_by_content ON proposals (actor, content_digest)
     WHERE state IN ('pending', 'sentinel_approved', 'executing');
 CREATE INDEX open_by_policy ON proposals (checked_policy_digest, proposal_id)
     WHERE state IN ('pending', 'sentinel_approved', 'executing');
-CREATE INDEX waiting_order ON proposals ((attention IS NULL), deadline_ms, proposal_id)
-    WHERE state IN ('pending', 'sentinel_approved');
-CREATE INDEX waiting_deadline ON proposals (deadline_ms, proposal_id)
-    WHERE state IN ('pending', 'sentinel_approved');
-CREATE INDEX unchecked_order ON proposals (created_at_ms, proposal_id)
-    WHERE state = 'pending' AND verdict IS NULL;
-CREATE INDEX ready_order ON proposals (proposal_id)
-    WHERE state = 'sentinel_approved' AND opener IS NOT NULL AND permit_waits = 0;
-CREATE INDEX remind_order
-    ON proposals ((deadline_ms - (deadline_ms - created_at_ms) / 4), proposal_id)
-    WHERE state = 'sentinel_approved' AND opener IS NULL AND reminded_at_ms IS NULL;
-CREATE INDEX executing_order ON proposals (
-    (attention IS NULL), (window_closes_at_ms IS NULL), window_closes_at_ms, proposal_id)
-    WHERE state = 'executing';
-CREATE INDEX closing_order
-    ON proposals (max(window_closes_at_ms, coalesce(retry_at_ms, 0)), proposal_id)
-    WHERE state = 'executing' AND verb = 'execute' AND outcome = 'done'
-        AND window_closes_at_ms IS NOT NULL AND kept_stop IS NULL
-        AND coalesce(attention, '') NOT IN (
-            'outcome_unknown', 'rollback_incomplete', 'commit_failed', 'envelope_exceeded');
-CREATE INDEX in_flight_order ON proposals (proposal_id)
-    WHERE state = 'executing' AND outcome = 'running';
+CREATE INDEX board ON proposals (
+    (state = 'executing'), (attention IS NULL), board_ms, proposal_id, state)
+    WHERE state IN ('pending', 'sentinel_approved', 'executing');
+CREATE INDEX agenda_order ON proposals (agenda, agenda_ms, proposal_id) WHERE agenda IS NOT NULL;
 CREATE INDEX kept_stop_order ON proposals (proposal_id)
-    WHERE state = 'executing' AND kept_stop IS NOT NULL;
-CREATE INDEX reason_due_order ON proposals (reason_due_ms, proposal_id)
-    WHERE reason_due_ms IS NOT NULL AND state IN ('completed', 'rolled_back', 'rejected');
+    WHERE kept_stop IS NOT NULL AND state = 'executing';
 CREATE INDEX attention_order ON proposals (created_at_ms, proposal_id)
     WHERE attention IS NOT NULL;
 CREATE INDEX refused_content ON proposals (actor, likeness_digest, decided_at_ms)
