@@ -40,6 +40,7 @@ class App:
     workflow: Workflow
     toolbox: ConfiguredToolbox
     store: ProposalStore
+    started_with: Config
 
     async def reload(self) -> str:
         """Read the config again, keeping the old where it is invalid; say what became of it."""
@@ -50,7 +51,8 @@ class App:
             return f"The config is invalid and the old one stays in force:\n{error}"
         except (ValueError, *EXPECTED) as error:
             return f"The config could not be taken and the old one stays in force: {error}"
-        return f"The config is in force: {fresh.policy.digest}"
+        later = _only_at_start(self.started_with, fresh)
+        return f"The config is in force: {fresh.policy.digest}.{later}"
 
     async def _adopt(self, fresh: Config) -> None:
         """Swap tools and law; where the law cannot be taken the old tools come back."""
@@ -89,7 +91,14 @@ async def opened(
             law=Law(config.policy, sentinel_of(config)),
             public_url=config.intake.http.public_url,
         )
-        yield App(config, Workflow(world), tools, store)
+        yield App(config, Workflow(world), tools, store, started_with=config)
+
+
+def _only_at_start(before: Config, fresh: Config) -> str:
+    """Say which parts of a config wait for the next start."""
+    parts = ("database", "permit_secret_env", "chat", "intake", "groups")
+    changed = [part for part in parts if getattr(before, part) != getattr(fresh, part)]
+    return f" Changed, but only read at a start: {', '.join(changed)}." if changed else ""
 
 
 def sentinel_of(config: Config) -> Sentinel:

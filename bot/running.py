@@ -74,11 +74,12 @@ async def _leave(broadcast: Broadcast) -> None:
 
 def _surfaces(config: Config, choice: Choice) -> list[ServedSurface]:
     """Return the surfaces that are on; imports those alone."""
-    for name, is_on in (("Discord", choice.discord), ("Slack", choice.slack)):
+    missing = {"Discord": choice.discord, "Slack": choice.slack, "intake.http": choice.http}
+    for name, is_on in missing.items():
         if is_on:
             raise StartFailed(
-                f"{name} is configured and its token is set, but this version cannot speak to it "
-                "yet. Unset the token to work at the terminal."
+                f"{name} is configured and switched on, but this version cannot serve it yet. "
+                "Unset its token, or switch it off, to work at the terminal."
             )
     return [_terminal(config)] if choice.terminal else []
 

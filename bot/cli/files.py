@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from bot.cli.options import ConfigOption, config_of
 from bot.cli.saying import fail, progress, say
 
+#: What stands behind `bench` is read by bench itself, --help as well.
+_HANDED_ON: Final = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "help_option_names": [],
+}
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The file of the copy.")]
 
 
@@ -17,9 +23,7 @@ def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("backup")(backup)
     app.command("restore")(restore)
-    app.command(
-        "bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
-    )(bench)
+    app.command("bench", context_settings=_HANDED_ON)(bench)
 
 
 def backup(context: typer.Context, file: FileArgument, config: ConfigOption = None) -> None:

@@ -217,7 +217,8 @@ def test_a_reload_takes_a_good_config_and_leaves_the_old_for_a_bad_one(bot: Runn
     bot.process.send_signal(signal.SIGHUP)
     bot.say("leila: propose @examples/search.json")
     assert json.loads(bot.hear('"proposal_id"'))["state"] == "completed"
-    path.write_text(good.replace("search:\n    tier: AUTO", "search:\n    tier: BLOCK"))
+    blocked = good.replace("search:\n    tier: AUTO", "search:\n    tier: BLOCK")
+    path.write_text(blocked.replace("port: 8080", "port: 8081"))
     assert bot.beside("reload").returncode == 0
     bot.hear("A new policy is in force")
     bot.say("leila: propose @examples/search.json")
@@ -226,6 +227,7 @@ def test_a_reload_takes_a_good_config_and_leaves_the_old_for_a_bad_one(bot: Runn
     assert bot.end(signal.SIGTERM)[0] == 0
     assert "the old one stays in force" in bot.complaints()
     assert "solo_operater" in bot.complaints()
+    assert "only read at a start: intake" in bot.complaints()
 
 
 def test_a_pipe_is_read_to_its_end_and_the_bot_ends_with_0(bot: RunningBot) -> None:
