@@ -81,3 +81,12 @@ def test_the_glossary_gives_each_term_one_meaning() -> None:
 
     assert {"proposal", "review", "permit", "rollback window", "workflow"} <= set(terms)
     assert len(terms) == len(set(terms))
+
+
+def test_the_drawn_lifecycle_is_the_table() -> None:
+    from scripts.write_lifecycle import PAGES as DRAWN
+    from scripts.write_lifecycle import filled
+
+    for page in DRAWN:
+        text = page.read_text(encoding="utf-8")
+        assert filled(text) == text, f"{page.name}: run python scripts/write_lifecycle.py"
