@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from datetime import UTC, datetime
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -190,3 +191,28 @@ async def test_one_success_ends_the_waiting() -> None:
         clock.ms += 1000
 
     assert [(ms - rounds[0]) // 1000 for ms in rounds] == [0, 2, 3]
+
+
+async def test_a_job_that_sleeps_because_the_wall_clock_went_back_is_scheduled_anew(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begun = asyncio.Event()
+
+    async def begin(_workflow: object) -> int:
+        begun.set()
+        return 0
+
+    scheduler = Scheduler([Job("sleeper", 0.01, begin)], FakeWorkflow(), FakeClock())
+    scheduler.start()
+    plain = scheduler._scheduler
+    plain.modify_job("sleeper", next_run_time=datetime(2100, 1, 1, tzinfo=UTC))
+    await asyncio.sleep(0)  # the scheduler takes note in its next turn
+    begun.clear()
+    scheduler._began_at_s["sleeper"] = asyncio.get_running_loop().time() - 60
+
+    scheduler._look_after()
+
+    await asyncio.wait_for(begun.wait(), 10)
+    assert "The job sleeper is late" in caplog.text
+    assert scheduler.names == ["sleeper"]
+    await scheduler.stop(1)
