@@ -63,14 +63,14 @@ class Carrier:
         """Verify the permit right before the call, then call."""
         tool_policy = self.world.law.policy.tools.get(proposal.tool)
         if tool_policy is None:
-            return _failed(f"{proposal.tool} is no longer configured.")
+            return _not_called(called, f"{proposal.tool} is no longer configured.")
         refused = self._permit_objection(proposal, called, token)
         if refused is not None:
-            return _failed(refused)
+            return _not_called(called, refused)
         try:
             tool = self.world.toolbox.tool(proposal.tool)
         except KeyError:
-            return _failed(f"{proposal.tool} is no longer configured.")
+            return _not_called(called, f"{proposal.tool} is no longer configured.")
         return await call_tool(tool, call_of(proposal, called, token, tool_policy))
 
     def _permit_objection(self, proposal: Proposal, called: Execution, token: str) -> str | None:
@@ -114,5 +114,8 @@ def call_of(proposal: Proposal, called: Execution, token: str, tool: ToolPolicy)
     )
 
 
-def _failed(why: str) -> CallResult:
-    return CallResult(Outcome.FAILED, None, f"{why} Nothing was called.", ())
+def _not_called(called: Execution, why: str) -> CallResult:
+    """A first call that is not made left nothing behind; of an earlier one nobody knows."""
+    if called.attempt == 1 and called.tries == 1:
+        return CallResult(Outcome.FAILED, None, f"{why} Nothing was called.", ())
+    return CallResult(Outcome.UNKNOWN, None, f"{why} Nothing was called this time.", ())

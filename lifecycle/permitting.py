@@ -52,7 +52,7 @@ def _permit(
     moment: Moment, proposal: Proposal, tool: ToolPolicy, verb: Verb, attempt: int
 ) -> permits.Permit:
     expires_ms = moment.now_ms + LONGEST_MS
-    window = proposal.read().time_window if verb is Verb.EXECUTE else None
+    window = proposal.read().time_window if _begins(proposal, verb, attempt) else None
     if window is not None:
         expires_ms = min(expires_ms, window.valid_until_ms)
     return permits.Permit(
@@ -70,6 +70,12 @@ def _permit(
         expires_at_ms=expires_ms,
         nonce=moment.nonce(),
     )
+
+
+def _begins(proposal: Proposal, verb: Verb, attempt: int) -> bool:
+    """Say whether this call is a start; the same one taken up after a crash began long ago."""
+    execution = proposal.execution
+    return verb is Verb.EXECUTE and (execution is None or execution.attempt != attempt)
 
 
 def r3_uri(moment: Moment, proposal: Proposal) -> str:

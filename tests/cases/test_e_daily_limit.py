@@ -1,0 +1,89 @@
+"""Case E06 through the whole law: a day has a limit, and a restart forgets nothing."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from lifecycle.answers import Answer
+from tests.builders import REFUND
+from tests.world import World
+
+
+async def refunds(world: World, order: int, amount: str = "9900.00", by: str = "leila") -> Answer:
+    return await world.submits(
+        REFUND,
+        by=by,
+        target=REFUND["target"] | {"resource_id": f"order-{order}"},
+        parameters={"amount": amount, "currency": "USD"},
+    )
+
+
+def codes(answer: Answer) -> set[str]:
+    return {fault.code for fault in answer.errors}
+
+
+async def test_E06_ten_small_steps_reach_the_limit_of_the_day_across_a_restart(
+    world: World,
+) -> None:
+    first, second = await refunds(world, 1), await refunds(world, 2)
+    await world.approves("ana", second.proposal_id or "")
+    await world.passes(minutes=20)
+    await world.restarts()
+
+    third = await refunds(world, 3)
+    await world.passes(minutes=20)
+    fourth = await refunds(world, 4)
+    for over in (third, fourth):
+        assert (over.state, over.reason, codes(over)) == (
+            "rejected",
+            "amount_within_limit",
+            {"daily_limit"},
+        )
+    assert (await world.proposal(first.proposal_id or "")).state == "sentinel_approved"
+    assert (await refunds(world, 5, "5200.00")).state == "sentinel_approved"
+
+
+async def test_E06_what_was_completed_counts_and_what_was_rejected_does_not(world: World) -> None:
+    done, refused = await refunds(world, 1), await refunds(world, 2)
+    await world.approves("ana", done.proposal_id or "")
+    permits = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+    permit = next(str(m.body["permit"]) for m in permits if m.kind == "permit")
+    parameters, leila = {"amount": "9900.00", "currency": "USD"}, world.sender("leila")
+    assert (await world.workflow.redeem(permit, parameters, leila)).done
+    assert (await world.workflow.report(done.proposal_id or "", leila, "done", {})).done
+    await world.rejects("ana", refused.proposal_id or "")
+
+    assert (await refunds(world, 3)).state == "sentinel_approved"
+    assert codes(await refunds(world, 4)) == {"daily_limit"}
+
+
+async def test_E06_a_day_later_the_limit_is_whole_again(world: World) -> None:
+    for order in (1, 2):
+        await refunds(world, order)
+    assert codes(await refunds(world, 3)) == {"daily_limit"}
+
+    await world.passes(minutes=24 * 60 + 1)
+    await world.restarts()
+
+    assert (await refunds(world, 4)).state == "sentinel_approved"
+
+
+async def test_E06_each_agent_has_a_limit_of_its_own(world: World) -> None:
+    for order in (1, 2):
+        await refunds(world, order)
+
+    assert (await refunds(world, 3, by="nour")).state == "sentinel_approved"
+
+
+async def test_E06_a_proposal_does_not_count_itself_when_it_begins(world: World) -> None:
+    for order in (1, 2):
+        await refunds(world, order, "10000.00")
+    last = (await refunds(world, 3, "5000.00")).proposal_id or ""
+
+    await world.approves("ana", last)
+
+    assert (await world.proposal(last)).permit_waits
+    spent = await world.store.read(
+        lambda tx: tx.spending.spent("leila", world.clock.now_ms() - 86_400_000, last)
+    )
+    assert spent == {"USD": Decimal(20000)}
