@@ -15,11 +15,11 @@ from typing import Final
 
 from bot.clock import SystemClock
 from bot.config import Config, ConfigInvalid, load_config
-from bot.expected import EXPECTED
 from bot.keys import load_ring, passing_ring
 from bot.storage import open_store
 from bot.storage.spool import FileSpool
 from bot.tools.toolbox import ConfiguredToolbox
+from bot.troubles import EXPECTED
 from lifecycle.permit import KeyRing
 from lifecycle.ports import Notifier, ProposalStore
 from lifecycle.sentinel_run import Sentinel

@@ -1,17 +1,7 @@
-"""Troubles of the world that a sentence explains; whoever meets one needs no traceback."""
+"""The trouble that any part of the bot may have with its start; a sentence explains it."""
 
 from __future__ import annotations
-
-from typing import Final
-
-from bot.keys import KeysUnusable
-from bot.storage import CannotOpen
-from lifecycle.errors import GovernanceError
-from lifecycle.ports import StoreUnavailable
 
 
 class StartFailed(Exception):
     """The bot cannot start as it is configured."""
-
-
-EXPECTED: Final = (CannotOpen, GovernanceError, KeysUnusable, StartFailed, StoreUnavailable)

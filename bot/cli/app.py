@@ -69,7 +69,7 @@ def main() -> None:
 def _told(error: Exception) -> int:
     """Put an error into a sentence and return the exit code."""
     from bot.config import ConfigInvalid
-    from bot.expected import EXPECTED
+    from bot.troubles import EXPECTED
 
     if isinstance(error, ConfigInvalid):
         complain(str(error))

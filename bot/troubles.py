@@ -1,0 +1,13 @@
+"""Troubles of the world that a sentence explains; whoever meets one needs no traceback."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bot.expected import StartFailed
+from bot.keys import KeysUnusable
+from bot.storage import CannotOpen
+from lifecycle.errors import GovernanceError
+from lifecycle.ports import StoreUnavailable
+
+EXPECTED: Final = (CannotOpen, GovernanceError, KeysUnusable, StartFailed, StoreUnavailable)
