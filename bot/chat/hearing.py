@@ -25,7 +25,7 @@ class Trouble:
 class Hearing:
     """Kept by a platform's client; read by whoever closes windows or tells people.
 
-    `gap` is True from a loss until `caught_up`.
+    `gap` is True from a loss until `caught_up`; `ever` once a connection has stood.
     """
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
@@ -37,6 +37,7 @@ class Hearing:
         self._before_ms: int | None = None
         self._gap_before = True
         self.gap = True
+        self.ever = False
 
     @property
     def connected(self) -> bool:
@@ -51,7 +52,7 @@ class Hearing:
     def began(self) -> None:
         """A connection stands, after a gap."""
         self._since_ms = self._last_ms = self._now_ms()
-        self.gap = True
+        self.gap = self.ever = True
 
     def alive(self) -> None:
         """Something came, were it only a sign of life."""
@@ -72,9 +73,15 @@ class Hearing:
         self._since_ms, self.gap = self._before_ms, self._gap_before
         self._last_ms = self._now_ms()
 
-    def caught_up(self) -> None:
-        """Everything made during the gap has been read."""
-        self.gap = False
+    @property
+    def since_ms(self) -> int | None:
+        """Since when the connection stands, None where none does."""
+        return self._since_ms
+
+    def caught_up(self, since_ms: int | None = None) -> None:
+        """Everything made during the gap has been read, that before `since_ms` where given."""
+        if since_ms in (None, self._since_ms):
+            self.gap = False
 
     def unbroken_since(self, at_ms: int | None) -> bool:
         """Say whether nothing can have been missed since that moment."""
