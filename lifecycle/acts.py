@@ -85,7 +85,8 @@ def review_of(
 def decided_words(proposal: Proposal) -> str:
     """Say in one sentence who decided what, when, and what follows."""
     if not proposal.terminal:
-        return f"{proposal.proposal_id} is {proposal.state} already; nothing was changed."
+        opener = f", opened by {proposal.opener}" if proposal.opener else ""
+        return f"{proposal.proposal_id} is {proposal.state} already{opener}; nothing was changed."
     when = clock_words(proposal.decided_at_ms or proposal.created_at_ms)
     words = (
         f"Already decided: {proposal.state} ({proposal.reason}) by {proposal.decided_by}, {when}."

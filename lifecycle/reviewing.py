@@ -85,7 +85,8 @@ def _counted(
 ) -> Reviewed:
     """Count, and name the opener where that was the last approval it needed."""
     counted = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
-    waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
+    opener = proposal.opener
+    waits = proposal.state is State.SENTINEL_APPROVED and opener is None
     reached = waits and len(counted) >= proposal.quorum
     proposal = amend(
         tx,
@@ -99,6 +100,8 @@ def _counted(
         **(opening_changes(tx, moment.policy, proposal) if reached else {}),
     )
     words = f"Approved by {person}: {len(counted)} of {max(1, proposal.quorum)}."
+    if opener is not None:
+        words = f"Approved by {person} too; {opener} was first and has opened it."
     return Reviewed(
         Reply(words, proposal_id=proposal.proposal_id, state=proposal.state.value), proposal
     )
