@@ -19,7 +19,6 @@ from tests.fakes.slack_server.sockets import Sockets
 from tests.fakes.slack_server.stage import Stage
 from tests.fakes.slack_server.workspace import Workspace, the_workspace
 
-
 _WALL = SystemClock()
 
 

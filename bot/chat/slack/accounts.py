@@ -1,0 +1,127 @@
+"""Slack's people: whose event it is, and who is a guest, a bot, a stranger or gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bot.chat.senders import accounts_of, sender_of, stranger
+from bot.chat.slack.web import SlackRefused, SlackWeb
+from bot.chat.surface import SurfaceFailed
+from lifecycle.answers import Sender
+from lifecycle.policy import Policy
+from lifecycle.proposal import ActorKind
+
+SURFACE: Final = "slack"
+_UNKNOWN: Final = frozenset({"user_not_found", "users_not_found", "user_not_visible"})
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What Slack says of an account; `teams` are the workspace and, in a grid, its organisation."""
+
+    teams: frozenset[str]
+    bot: bool
+    outsider: bool
+
+    @classmethod
+    def of(cls, user: Mapping[str, Any]) -> Profile:
+        """Read the user object of users.info."""
+        grid = user.get("enterprise_user") or {}
+        named = {user.get("team_id"), grid.get("enterprise_id"), *(grid.get("teams") or ())}
+        flags = ("deleted", "is_restricted", "is_ultra_restricted", "is_stranger")
+        return cls(
+            teams=frozenset(str(each) for each in named if each),
+            bot=bool(user.get("is_bot")),
+            outsider=any(user.get(flag) for flag in flags),
+        )
+
+
+class Accounts:
+    """Asks Slack about accounts; nothing is remembered, people leave at any time."""
+
+    def __init__(self, web: SlackWeb) -> None:
+        self._web = web
+
+    async def profile(self, user: str) -> Profile | None:
+        """Return what Slack says of a user, None for nobody; raises SurfaceFailed."""
+        try:
+            answer = await self._web.call("users.info", user=user)
+        except SlackRefused as refused:
+            if refused.error in _UNKNOWN:
+                return None
+            raise
+        return Profile.of(answer.get("user") or {})
+
+    async def sender(
+        self,
+        policy: Policy,
+        user: str,
+        team: str,
+        *,
+        event_id: str | None = None,
+        place: str | None = None,
+    ) -> Sender:
+        """Return who stands behind an event's user.
+
+        A stranger where the workspace is another than the config says, and where a person's
+        account is a guest's, a bot's, or gone. Raises SurfaceFailed where Slack cannot be asked.
+        """
+        account = f"{team}/{user}"
+        found = sender_of(policy, SURFACE, account, event_id=event_id, place=place)
+        if found.kind is None:
+            return await self._in_grid(policy, found, user)
+        profile = await self.profile(user)
+        if profile is None or not self._fits(profile, found, team):
+            return stranger(SURFACE, account, event_id=event_id, place=place)
+        return found
+
+    async def user_of_bot(self, bot_id: str) -> str | None:
+        """Return the user id of a bot, for messages that name the bot alone."""
+        try:
+            answer = await self._web.call("bots.info", bot=bot_id)
+        except SlackRefused:
+            return None
+        return (answer.get("bot") or {}).get("user_id")
+
+    async def membership(self, policy: Policy, people: Iterable[str]) -> dict[str, bool]:
+        """Say who of those with an account here is still a full member; unreadable is False."""
+        accounts = accounts_of(policy, SURFACE, frozenset(people))
+        return {name: await self._member(account) for name, account in accounts.items()}
+
+    async def _member(self, account: str) -> bool:
+        team, _, user = account.partition("/")
+        try:
+            profile = await self.profile(user)
+        except SurfaceFailed:
+            return False
+        if profile is None or profile.outsider or profile.bot:
+            return False
+        return not profile.teams or team in profile.teams
+
+    async def _in_grid(self, policy: Policy, found: Sender, user: str) -> Sender:
+        """In an organisation an event may name the workspace where the config names the whole."""
+        if not any(f"/{user}" in account for account in _all_accounts(policy)):
+            return found
+        profile = await self.profile(user)
+        team = found.account.partition("/")[0]
+        if profile is None or team not in profile.teams:
+            return found
+        for other in sorted(profile.teams - {team}):
+            account = f"{other}/{user}"
+            known = sender_of(policy, SURFACE, account, event_id=found.event_id, place=found.place)
+            if known.kind is not None and self._fits(profile, known, other):
+                return known
+        return found
+
+    def _fits(self, profile: Profile, found: Sender, team: str) -> bool:
+        if profile.outsider or (profile.teams and team not in profile.teams):
+            return False
+        return not (profile.bot and found.kind is ActorKind.PERSON)
+
+
+def _all_accounts(policy: Policy) -> Iterable[str]:
+    for known in (policy.people, policy.agents, policy.sources):
+        for entry in known.values():
+            yield f"/{entry.accounts.get(SURFACE, '').partition('/')[2]}"

@@ -1,0 +1,171 @@
+"""The configured channel: posts that are never doubled, edits, threads, notes to one person."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Final
+
+from bot.chat.fitting import Attachment
+from bot.chat.signals import SEEDS
+from bot.chat.slack.render import Block
+from bot.chat.slack.text import escape
+from bot.chat.slack.web import AnswerLost, SlackRefused, SlackWeb
+from bot.chat.surface import CardGone, SurfaceFailed
+from lifecycle.ports import Clock
+
+_EVENT: Final = "signoff"
+_LOOK_BACK_S: Final = 172_800
+_PAGES: Final = 5
+_PAGE: Final = 200
+_LONGEST_TEXT: Final = 39_000
+_GONE: Final = frozenset({"message_not_found", "thread_not_found"})
+_CLOSED: Final = frozenset({"edit_window_closed", "cant_update_message"})
+
+
+class EditRefused(SurfaceFailed):
+    """The workspace forbids the edit; the message stands as it was."""
+
+
+class Channel:
+    """Everything that is written to the channel. A key names what must be posted once."""
+
+    def __init__(self, web: SlackWeb, channel: str, clock: Clock) -> None:
+        self.id = channel
+        self._web = web
+        self._clock = clock
+        self._doubtful: set[str] = set()
+
+    def doubt(self, keys: set[str]) -> None:
+        """Say that these may have been posted already: they are looked for first."""
+        self._doubtful |= keys
+
+    async def post(
+        self, key: str, text: str, blocks: list[Block] | None = None, thread_ts: str | None = None
+    ) -> str:
+        """Post once under `key` and return the message's ts; raises SurfaceFailed.
+
+        Slack has no idempotency key: after an answer that was lost the next attempt looks for the
+        key among the metadata of what stands there.
+        """
+        if key in self._doubtful:
+            found = await self._found(key, thread_ts)
+            if found is not None:
+                self._doubtful.discard(key)
+                return found
+        metadata = {"event_type": _EVENT, "event_payload": {"key": key}}
+        arguments: dict[str, Any] = {
+            "channel": self.id,
+            "text": text[:_LONGEST_TEXT],
+            "metadata": metadata,
+            "unfurl_links": False,
+            "unfurl_media": False,
+            "parse": "none",
+            "link_names": False,
+        }
+        optional = {"blocks": blocks, "thread_ts": thread_ts}
+        arguments |= {name: value for name, value in optional.items() if value}
+        try:
+            answer = await self._web.call("chat.postMessage", **arguments)
+        except AnswerLost:
+            self._doubtful.add(key)
+            raise
+        self._doubtful.discard(key)
+        return str(answer["ts"])
+
+    async def edit(self, ts: str, text: str, blocks: list[Block] | None = None) -> None:
+        """Render a message anew; raises CardGone, EditRefused, SurfaceFailed."""
+        arguments: dict[str, Any] = {"channel": self.id, "ts": ts, "text": text}
+        try:
+            await self._web.call("chat.update", **arguments, blocks=blocks or [])
+        except SlackRefused as refused:
+            if refused.error in _GONE:
+                raise CardGone(str(refused)) from None
+            if refused.error in _CLOSED:
+                raise EditRefused(str(refused)) from None
+            raise
+
+    async def seed(self, ts: str) -> bool:
+        """Put ✅ and ❌ under a message; False where one is missing: seeds are comfort."""
+        complete = True
+        for signal in SEEDS:
+            complete &= await self._react("reactions.add", ts, signal.slack_name, "already_reacted")
+        return complete
+
+    async def unseed(self, ts: str) -> None:
+        """Take the bot's own emoji away."""
+        for signal in SEEDS:
+            await self._react("reactions.remove", ts, signal.slack_name, "no_reaction")
+
+    async def attach(self, thread_ts: str, attachment: Attachment) -> bool:
+        """Put a file into the thread of a card, once; False where that failed."""
+        try:
+            if await self._has_file(thread_ts, attachment.name):
+                return True
+            await self._web.upload(attachment.name, attachment.text, self.id, thread_ts)
+        except SurfaceFailed:
+            return False
+        return True
+
+    async def hint(self, user: str, words: str, thread_ts: str | None = None) -> None:
+        """Say something to one person alone; comfort, so that a failure is nobody's trouble."""
+        arguments: dict[str, Any] = {"channel": self.id, "user": user, "text": escape(words)}
+        if thread_ts:
+            arguments["thread_ts"] = thread_ts
+        with contextlib.suppress(SurfaceFailed):
+            await self._web.call("chat.postEphemeral", **arguments)
+
+    async def read(self, ts: str) -> dict[str, Any]:
+        """Return a message with all its reactions; raises CardGone, SurfaceFailed."""
+        try:
+            answer = await self._web.call("reactions.get", channel=self.id, timestamp=ts, full=True)
+        except SlackRefused as refused:
+            if refused.error in _GONE:
+                raise CardGone(str(refused)) from None
+            raise
+        return dict(answer.get("message") or {})
+
+    async def files_of(self, ts: str, thread_ts: str | None) -> list[dict[str, Any]]:
+        """Return the files of one message; events of a mention may come without them."""
+        replies = await self._web.call(
+            "conversations.replies", channel=self.id, ts=thread_ts or ts, limit=_PAGE
+        )
+        found = [m for m in replies.get("messages", ()) if m.get("ts") == ts]
+        return [file for message in found for file in message.get("files") or ()]
+
+    async def _react(self, method: str, ts: str, name: str, harmless: str) -> bool:
+        try:
+            await self._web.call(method, channel=self.id, timestamp=ts, name=name)
+        except SlackRefused as refused:
+            return refused.error == harmless
+        except SurfaceFailed:
+            return False
+        return True
+
+    async def _found(self, key: str, thread_ts: str | None) -> str | None:
+        method = "conversations.replies" if thread_ts else "conversations.history"
+        arguments: dict[str, Any] = {
+            "channel": self.id,
+            "include_all_metadata": True,
+            "limit": _PAGE,
+            "oldest": f"{self._clock.now_ms() // 1000 - _LOOK_BACK_S}.000000",
+        }
+        if thread_ts:
+            arguments["ts"] = thread_ts
+        for _ in range(_PAGES):
+            answer = await self._web.call(method, **arguments)
+            for message in answer.get("messages", ()):
+                payload = (message.get("metadata") or {}).get("event_payload") or {}
+                if payload.get("key") == key:
+                    return str(message["ts"])
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                break
+            arguments["cursor"] = cursor
+        return None
+
+    async def _has_file(self, thread_ts: str, name: str) -> bool:
+        replies = await self._web.call(
+            "conversations.replies", channel=self.id, ts=thread_ts, limit=_PAGE
+        )
+        files = [f for m in replies.get("messages", ()) for f in m.get("files") or ()]
+        return any(file.get("name") == name for file in files)

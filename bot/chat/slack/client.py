@@ -1,0 +1,234 @@
+"""The connection: slack-bolt over Socket Mode or signed HTTP, under a supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from aiohttp import web as http
+from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.chat.hearing import Hearing
+from bot.chat.slack.checks import Me
+from bot.chat.slack.web import FATAL, SlackRefused, SlackWeb, bypassed
+from bot.config.models import SlackHttpEntry
+from bot.expected import StartFailed
+from lifecycle.ports import Clock
+
+log = logging.getLogger("signoff.slack")
+
+_ANYTHING: Final = re.compile(".*")
+_PING_S: Final = 10
+_CONNECT_S: Final = 20
+_LOOK_S: Final = 1
+_ALIVE_S: Final = 30
+_LONGEST_PAUSE_S: Final = 60
+
+#: What came in (event, command, action, view) and its body; returns what the ack says.
+Hear = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """How events come in: with an app token over a socket, else signed to an address of ours."""
+
+    app_token: str | None
+    signing_secret: str | None
+    http: SlackHttpEntry
+
+    @property
+    def continuous(self) -> bool:
+        """True where a connection that stands proves that nothing was missed."""
+        return self.app_token is not None
+
+
+class SlackClient:
+    """Keeps the connection up. A broken or deaf one is replaced by a fresh one, with back-off."""
+
+    def __init__(self, web: SlackWeb, doors: Doors, hearing: Hearing, clock: Clock) -> None:
+        self._web = web
+        self._doors = doors
+        self._hearing = hearing
+        self._clock = clock
+
+    async def run(self, me: Me, hear: Hear) -> None:
+        """Hear until cancelled. Raises StartFailed where the first connection cannot ever stand."""
+        pause_s, stood = 1, False
+        while True:
+            began = self._hearing.since_ms
+            try:
+                await self._session(self._app(me, hear))
+            except Exception as error:
+                self._refused_for_good(error, stood=stood)
+                self._hearing.lost(_words(error))
+                log.warning("slack: %s", _words(error))
+            stood |= self._hearing.since_ms != began
+            await self._clock.sleep(pause_s)
+            pause_s = 1 if stood and pause_s >= _LONGEST_PAUSE_S else min(60, pause_s * 2)
+
+    def _refused_for_good(self, error: Exception, *, stood: bool) -> None:
+        """A wrong app token and a port in use will not get better: say so and end."""
+        if stood:
+            return
+        if isinstance(error, SlackRefused) and error.error in FATAL:
+            raise StartFailed(
+                f"Slack does not accept the app token ({error.error}). Make an app-level token "
+                "(xapp-…) with the scope connections:write and put it into the environment "
+                "variable that app_token_env names."
+            ) from None
+        if isinstance(error, OSError) and self._doors.app_token is None:
+            where = f"{self._doors.http.host}:{self._doors.http.port}"
+            raise StartFailed(f"Slack's events cannot be taken in at {where}: {error}") from None
+
+    async def _session(self, app: AsyncApp) -> None:
+        if self._doors.app_token is not None:
+            await self._over_socket(app, self._doors.app_token)
+        else:
+            await self._over_http(app)
+
+    async def _over_socket(self, app: AsyncApp, app_token: str) -> None:
+        url = await self._web.socket_url(app_token)
+        handler = AsyncSocketModeHandler(
+            app,
+            app_token,
+            logger=_library_log(),
+            web_client=self._web.client,
+            ping_interval=_PING_S,
+        )
+        socket = handler.client
+        if bypassed(urlsplit(url).hostname or ""):
+            socket.proxy = None
+        socket.wss_uri = url
+        socket.message_listeners.append(self._message)
+        try:
+            await asyncio.wait_for(handler.connect_async(), _CONNECT_S)  # type: ignore[no-untyped-call]
+            await self._watched(socket)
+        finally:
+            await handler.close_async()  # type: ignore[no-untyped-call]
+
+    async def _watched(self, socket: SocketModeClient) -> None:
+        """Return when the connection is deaf; the SDK itself replaces one that says it broke."""
+        session, pong = None, socket.last_ping_pong_time
+        self._hearing.alive()
+        while not self._hearing.silent or self._hearing.since_ms is None:
+            if socket.current_session is not session and await socket.is_connected():
+                session = socket.current_session
+                self._hearing.began()
+            if socket.last_ping_pong_time != pong:
+                pong = socket.last_ping_pong_time
+                self._hearing.alive()
+            if not await socket.is_connected():
+                self._hearing.lost("the connection broke")
+            if self._hearing.silent:
+                break
+            await self._clock.sleep(_LOOK_S)
+        self._hearing.lost("connected, but nothing was heard")
+        log.warning("slack: the connection is deaf; a fresh one is made")
+
+    async def _message(self, _socket: object, message: dict[str, Any], _raw: str | None) -> None:
+        self._hearing.alive()
+        if message.get("type") == "hello":
+            self._hearing.began()
+        elif message.get("type") == "disconnect":
+            self._hearing.lost(f"Slack asked to connect anew ({message.get('reason')})")
+
+    async def _over_http(self, app: AsyncApp) -> None:
+        entry = self._doors.http
+        server = app.server(port=entry.port, path=entry.path, host=entry.host)
+        runner = http.AppRunner(server.web_app, access_log=None)
+        await runner.setup()
+        try:
+            await http.TCPSite(runner, entry.host, entry.port).start()
+            await self._alive()
+        finally:
+            await runner.cleanup()
+
+    async def _alive(self) -> None:
+        """Over HTTP silence says nothing: ask Slack itself whether it is there."""
+        while True:
+            try:
+                await self._web.call("auth.test")
+                if self._hearing.since_ms is None:
+                    self._hearing.began()
+                self._hearing.alive()
+            except Exception as error:
+                self._hearing.lost(_words(error))
+            await self._clock.sleep(_ALIVE_S)
+
+    def _app(self, me: Me, hear: Hear) -> AsyncApp:
+        async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+            return AuthorizeResult(
+                enterprise_id=enterprise_id,
+                team_id=team_id,
+                bot_user_id=me.user,
+                bot_id=me.bot,
+                bot_token=self._web.client.token,
+            )
+
+        app = AsyncApp(
+            logger=_library_log(),
+            client=AsyncWebClient(base_url=self._web.client.base_url),
+            authorize=authorize,
+            signing_secret=self._doors.signing_secret or "",
+            process_before_response=True,
+            ignoring_self_events_enabled=False,
+        )
+        _listen(app, self._alive_then(hear))
+        return app
+
+    def _alive_then(self, hear: Hear) -> Hear:
+        async def heard(kind: str, body: Mapping[str, Any]) -> Mapping[str, Any] | str | None:
+            self._hearing.alive()
+            return await hear(kind, body)
+
+        return heard
+
+
+def _listen(app: AsyncApp, hear: Hear) -> None:
+    """Everything is heard: what nobody listens to counts as a failed delivery at Slack."""
+
+    async def event(body: dict[str, Any]) -> None:
+        await hear("event", body)
+
+    async def command(body: dict[str, Any], ack: Callable[..., Awaitable[None]]) -> None:
+        await ack(await hear("command", body) or "")
+
+    async def action(body: dict[str, Any], ack: Callable[..., Awaitable[None]]) -> None:
+        await hear("action", body)
+        await ack()
+
+    async def view(body: dict[str, Any], ack: Callable[..., Awaitable[None]]) -> None:
+        said = await hear("view", body)
+        await ack(**said) if isinstance(said, Mapping) else await ack()
+
+    app.event(_ANYTHING)(event)
+    app.command(_ANYTHING)(command)
+    app.action(_ANYTHING)(action)
+    app.view(_ANYTHING)(view)
+
+
+def _words(error: BaseException) -> str:
+    return str(error) if isinstance(error, SlackRefused) else f"{type(error).__name__}: {error}"
+
+
+def _library_log() -> logging.Logger:
+    """The SDK's own log: errors alone, each as one line."""
+    library = logging.getLogger("signoff.slack.sdk")
+    library.setLevel(logging.ERROR)
+    if not library.filters:
+        library.addFilter(_without_trace)
+    return library
+
+
+def _without_trace(entry: logging.LogRecord) -> bool:
+    entry.exc_info = entry.exc_text = None
+    return True

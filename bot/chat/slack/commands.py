@@ -1,0 +1,115 @@
+"""Commands: a mention for everybody, /signoff for people; answered in the thread."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bot.chat.commands import Commands
+from bot.chat.replies import Attached, CommandReply
+from bot.chat.slack.channel import Channel
+from bot.chat.slack.text import fenced, literal, unescape
+from bot.chat.slack.web import SlackWeb
+from bot.chat.surface import SurfaceFailed
+from bot.chat.typed import typed
+from lifecycle.answers import Sender
+from lifecycle.errors import Fault, Refused
+from lifecycle.reading import DOCUMENT_LIMIT_BYTES
+
+_TYPED: Final = frozenset({None, "file_share", "bot_message", "thread_broadcast"})
+_NAMED: Final = re.compile(r'"proposal_id"\s*:\s*"([A-Za-z0-9._-]{1,64})"')
+_TAKE_FILES: Final = frozenset({"propose", "evidence"})
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message that begins with a mention of the bot. `text` is what follows, as it was typed."""
+
+    user: str
+    bot: str
+    channel: str
+    ts: str
+    thread_ts: str
+    text: str
+    files: Sequence[Mapping[str, Any]]
+
+
+def said(event: Mapping[str, Any], me: str) -> Said | None:
+    """Read an app_mention or message event; None where the bot is not spoken to."""
+    if event.get("subtype") not in _TYPED:
+        return None
+    found = re.match(rf"\s*<@{re.escape(me)}(?:\|[^>]*)?>[\s:,]*", str(event.get("text", "")))
+    if found is None or not event.get("ts"):
+        return None
+    return Said(
+        user=str(event.get("user") or ""),
+        bot=str(event.get("bot_id") or ""),
+        channel=str(event.get("channel", "")),
+        ts=str(event["ts"]),
+        thread_ts=str(event.get("thread_ts") or event["ts"]),
+        text=unescape(str(event["text"])[found.end() :]),
+        files=tuple(event.get("files") or ()),
+    )
+
+
+def received(text: str) -> str:
+    """Return the word that acknowledges a slash command before it is worked."""
+    word = typed(text).word[:20]
+    named = _NAMED.search(text)
+    return f"Received {named[1] if named else word or 'nothing'}; the answer follows."
+
+
+class SlackCommands:
+    """Runs what was typed and says the answer where it was asked."""
+
+    def __init__(self, commands: Commands, channel: Channel, web: SlackWeb) -> None:
+        self._commands = commands
+        self._channel = channel
+        self._web = web
+
+    async def mentioned(self, heard: Said, sender: Sender) -> None:
+        """Run a mention and answer in its thread."""
+        files = heard.files
+        if not files and _wants_file(heard.text):
+            files = await self._channel.files_of(heard.ts, heard.thread_ts)
+        reply = await self._commands.run(heard.text, sender, [self._attached(f) for f in files])
+        await self._channel.post(f"answer:{heard.ts}", answer(reply), thread_ts=heard.thread_ts)
+
+    async def slash(self, text: str, sender: Sender, response_url: str, user: str) -> None:
+        """Run `/signoff …` and answer the person alone."""
+        reply = await self._commands.run(unescape(text), sender)
+        words = answer(reply)
+        if not await self._web.respond(response_url, words):
+            await self._channel.hint(user, reply.text or "done")
+
+    def _attached(self, file: Mapping[str, Any]) -> Attached:
+        url = str(file.get("url_private_download") or file.get("url_private") or "")
+
+        async def fetch() -> bytes:
+            try:
+                return await self._web.download(url, DOCUMENT_LIMIT_BYTES)
+            except SurfaceFailed as failure:
+                raise Refused([_not_fetched(str(failure))]) from None
+
+        return Attached(str(file.get("name", "")), int(file.get("size") or 0), fetch)
+
+
+def answer(reply: CommandReply) -> str:
+    """Return an answer as Slack text: one JSON object in a fence, or words shown literally."""
+    return fenced(reply.document) if reply.document is not None else literal(reply.text)
+
+
+def _wants_file(text: str) -> bool:
+    word, rest = typed(text)
+    return word in _TAKE_FILES and not rest.strip()
+
+
+def _not_fetched(why: str) -> Fault:
+    return Fault(
+        "malformed_json",
+        required="one .json file",
+        actual="a file that cannot be fetched",
+        suggestion=f"The file was not read: {why}. Write the JSON behind the command.",
+    )

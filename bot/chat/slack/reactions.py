@@ -1,0 +1,97 @@
+"""Emoji on cards: heard as events, and read from the card after a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.chat.catching_up import Found
+from bot.chat.signals import Signal, of_slack_name
+from bot.chat.slack.accounts import Accounts
+from bot.chat.slack.channel import Channel
+from bot.chat.slack.checks import Me
+from bot.chat.surface import SurfaceFailed
+from lifecycle.answers import Sender
+from lifecycle.policy import Policy
+from lifecycle.ports import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Reacted:
+    """One reaction_added or reaction_removed that stands for a decision."""
+
+    user: str
+    channel: str
+    message_ts: str
+    name: str
+    signal: Signal
+    added: bool
+
+
+def reacted(event: Mapping[str, Any]) -> Reacted | None:
+    """Read a reaction event; None where it stands for nothing."""
+    item, name = event.get("item") or {}, str(event.get("reaction", ""))
+    signal = of_slack_name(name)
+    if signal is None or item.get("type") != "message" or not event.get("user"):
+        return None
+    return Reacted(
+        user=str(event["user"]),
+        channel=str(item.get("channel", "")),
+        message_ts=str(item.get("ts", "")),
+        name=name,
+        signal=signal,
+        added=event.get("type") == "reaction_added",
+    )
+
+
+class Reactions:
+    """Reads whole cards: never the shortened lists, never a list that does not fit its count."""
+
+    def __init__(self, channel: Channel, accounts: Accounts, me: Me, clock: Clock) -> None:
+        self._channel = channel
+        self._accounts = accounts
+        self._me = me
+        self._clock = clock
+
+    async def found(self, message_ts: str, policy: Policy) -> Found:
+        """Return who stands under the card. Raises CardGone, SurfaceFailed."""
+        asked_ms = self._clock.now_ms()
+        users = _users(await self._channel.read(message_ts))
+        mine = self._me.user
+        seeded = any(mine in under for under in users.values())
+        return Found(
+            approving=await self._senders(users[Signal.APPROVE] - {mine}, policy),
+            stopping=await self._senders(users[Signal.STOP] - {mine}, policy),
+            seeded=seeded,
+            asked_ms=asked_ms,
+        )
+
+    async def still_stands(self, taken: Reacted) -> bool:
+        """Say whether the person has the same signal there in another skin tone."""
+        message = await self._channel.read(taken.message_ts)
+        others = [
+            each
+            for each in message.get("reactions") or ()
+            if each.get("name") != taken.name
+            and of_slack_name(str(each.get("name", ""))) is taken.signal
+        ]
+        return any(taken.user in (each.get("users") or ()) for each in others)
+
+    async def _senders(self, users: frozenset[str], policy: Policy) -> list[Sender]:
+        team = self._me.team
+        return [await self._accounts.sender(policy, user, team) for user in sorted(users)]
+
+
+def _users(message: Mapping[str, Any]) -> dict[Signal, frozenset[str]]:
+    """Return who stands under each signal, all skin tones together; raises SurfaceFailed."""
+    found: dict[Signal, frozenset[str]] = dict.fromkeys(Signal, frozenset())
+    for each in message.get("reactions") or ():
+        signal = of_slack_name(str(each.get("name", "")))
+        if signal is None:
+            continue
+        users = frozenset(str(user) for user in each.get("users") or ())
+        if len(users) < int(each.get("count", 0)):
+            raise SurfaceFailed("Slack counts more people under a card than it names")
+        found[signal] |= users
+    return found

@@ -1,0 +1,33 @@
+"""Words under a card: the reason that follows a bare ❌."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bot.chat.slack.text import unescape
+
+_WORDS: Final = frozenset({None, "thread_broadcast"})
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """A person's reply in the thread of a message."""
+
+    user: str
+    ts: str
+    message_ts: str
+    words: str
+
+
+def replied(event: Mapping[str, Any]) -> Replied | None:
+    """Read a message event; None where it is no person's reply in a thread."""
+    thread, ts = event.get("thread_ts"), event.get("ts")
+    if event.get("subtype") not in _WORDS or event.get("bot_id") or not event.get("user"):
+        return None
+    if not thread or thread == ts:
+        return None
+    return Replied(
+        str(event["user"]), str(ts), str(thread), unescape(str(event.get("text", ""))).strip()
+    )

@@ -1,0 +1,135 @@
+"""A card in Block Kit: the bot's fields in two columns, what an agent wrote as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bot.chat.content import CardContent, Colour, Field
+from bot.chat.fitting import Attachment, Limits, fit
+from bot.chat.signals import Signal
+from bot.chat.slack.text import escape, measure
+
+Block = dict[str, Any]
+
+#: 50 blocks, 3,000 characters a section, 2,000 a field of one, about 13,000 in all.
+LIMITS: Final = Limits(value=1900, label=150, fields=36, total=9_000, measure=measure)
+_FACTS_A_BLOCK: Final = 5
+_LONGEST_TEXT: Final = 2_000
+_LONGEST_HEADER: Final = 150
+_LONGEST_LINE: Final = 2_900
+_CIRCLES: Final = {
+    Colour.CHECKING: "⚪",
+    Colour.WAITING: "🟡",
+    Colour.RUNNING: "🔵",
+    Colour.DONE: "🟢",
+    Colour.UNDONE: "🟣",
+    Colour.REJECTED: "🔴",
+    Colour.ATTENTION: "🟠",
+}
+PREFIX: Final = "/signoff "
+APPROVE: Final = "signoff_approve"
+REJECT: Final = "signoff_reject"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What is sent: `text` is what a notification shows; `attachment` goes into the thread."""
+
+    text: str
+    blocks: list[Block]
+    attachment: Attachment | None = None
+
+
+def rendered(content: CardContent, call: str | None = None) -> Rendered:
+    """Return the whole card within Slack's limits; `call` is the user group it may mention."""
+    fitted = fit(content, LIMITS)
+    shown = fitted.content
+    blocks = [
+        _header(shown.title),
+        *_facts(shown.facts),
+        {"type": "divider"},
+        _context(_plain(shown.written_by)),
+        *(_written(field) for field in shown.written),
+        *_lines(shown.warnings),
+        *_instructions(shown),
+        *_buttons(shown),
+        _context(_plain(f"{_CIRCLES[shown.colour]} {shown.footer}")),
+    ]
+    if call is not None:
+        words = f"<!subteam^{call}> this waits for you"
+        blocks.insert(1, {"type": "section", "text": {"type": "mrkdwn", "text": words}})
+    return Rendered(_summary(shown), blocks, fitted.attachment)
+
+
+def _summary(content: CardContent) -> str:
+    state = next((field.text for field in content.facts if field.label == "State"), "")
+    return escape(f"{content.title} · {content.proposal_id} · {state}")[:_LONGEST_TEXT]
+
+
+def _header(title: str) -> Block:
+    text = title if measure(title) <= _LONGEST_HEADER else f"{title[: _LONGEST_HEADER - 30]}…"
+    return {"type": "header", "text": {"type": "plain_text", "text": escape(text), "emoji": True}}
+
+
+def _facts(facts: Sequence[Field]) -> Iterator[Block]:
+    for start in range(0, len(facts), _FACTS_A_BLOCK):
+        pairs = facts[start : start + _FACTS_A_BLOCK]
+        texts = [text for fact in pairs for text in (_label(fact.label), _plain(fact.text))]
+        yield {"type": "section", "fields": texts}
+
+
+def _written(field: Field) -> Block:
+    return {"type": "section", "text": _plain(f"{field.label}:\n{field.text}")}
+
+
+def _lines(warnings: Sequence[str]) -> Iterator[Block]:
+    joined = "\n".join(warnings)
+    if joined:
+        cut = joined if measure(joined) <= _LONGEST_LINE else f"{joined[: _LONGEST_TEXT // 3]}…"
+        yield {"type": "section", "text": _plain(cut)}
+
+
+def _instructions(content: CardContent) -> Iterator[Block]:
+    lines = [content.react] if content.react else []
+    lines += [f"or: {PREFIX}{command}" for command in content.commands]
+    if lines:
+        yield {"type": "section", "text": _plain("\n".join(lines))}
+
+
+def _buttons(content: CardContent) -> Iterator[Block]:
+    """The same two decisions as buttons, for whoever does not find the emoji."""
+    buttons = []
+    if Signal.APPROVE.character in content.react:
+        buttons.append(_button("Approve", APPROVE, "primary", content.proposal_id))
+    if Signal.STOP.character in content.react:
+        undoes = "roll back" in content.react
+        label = "Roll back…" if undoes else "Reject…"
+        buttons.append(_button(label, REJECT, "danger", content.proposal_id))
+    if buttons:
+        yield {"type": "actions", "elements": buttons}
+
+
+def _button(label: str, action_id: str, style: str, value: str) -> Block:
+    return {
+        "type": "button",
+        "text": {"type": "plain_text", "text": label},
+        "action_id": action_id,
+        "style": style,
+        "value": value,
+    }
+
+
+def _label(label: str) -> Block:
+    """A label of the bot's own."""
+    return {"type": "mrkdwn", "text": f"*{escape(label)}*", "verbatim": True}
+
+
+def _plain(text: str) -> Block:
+    """Literal text: no markup, no emoji names, no mention."""
+    return {"type": "plain_text", "text": escape(text) or " ", "emoji": False}
+
+
+def _context(text: Block) -> Block:
+    return {"type": "context", "elements": [text]}

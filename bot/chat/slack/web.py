@@ -1,0 +1,228 @@
+"""Calls of Slack's Web API: one queue a method, 429 waited for, every failure told apart."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.chat.surface import SurfaceFailed
+from lifecycle.ports import Clock
+
+log = logging.getLogger("signoff.slack")
+
+#: A call waits for a rate limit so often and so long; then what it was for stays due.
+_MOST_WAITS: Final = 12
+_LONGEST_WAIT_S: Final = 60
+_TIMEOUT_S: Final = 10
+#: Slack's word that the token itself is of no use any more.
+FATAL: Final = frozenset(
+    {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"}
+)
+_LASTING: Final = FATAL | {
+    "missing_scope",
+    "channel_not_found",
+    "not_in_channel",
+    "is_archived",
+    "restricted_action",
+    "cant_update_message",
+}
+
+
+class SlackRefused(SurfaceFailed):
+    """Slack answered `ok: false`: nothing was done. `error` is its code."""
+
+    def __init__(self, method: str, error: str, needed: str = "") -> None:
+        words = f"Slack refused {method}: {error}"
+        if needed:
+            words += f"; add the scope {needed} to the app and install it again"
+        super().__init__(words, lasting=error in _LASTING)
+        self.error = error
+        self.needed = needed
+
+
+class AnswerLost(SurfaceFailed):
+    """Nobody knows whether Slack acted: look before doing it again."""
+
+
+class SlackWeb:
+    """The Web API with the bot's token.
+
+    The SDK's own retries are off: one of them repeats a call whose answer was lost, which posts a
+    message twice. Calls of one method wait for each other, so that they keep their order and a
+    rate limit is met once.
+    """
+
+    def __init__(self, api_base: str, token: str, clock: Clock) -> None:
+        self.client = AsyncWebClient(token, api_base, timeout=_TIMEOUT_S, retry_handlers=[])
+        self.host = urlsplit(api_base).hostname or ""
+        if bypassed(self.host):
+            self.client.proxy = None  # the SDK takes a proxy for localhost and ignores NO_PROXY
+        self.trouble = ""
+        self._token = token
+        self._clock = clock
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def call(self, method: str, **arguments: Any) -> dict[str, Any]:
+        """Call one method; raises SlackRefused, AnswerLost, or SurfaceFailed for a rate limit."""
+        async with self._turns[method]:
+            wait_s = 0
+            for _ in range(_MOST_WAITS):
+                answer = await self._once(method, arguments)
+                if isinstance(answer, dict):
+                    self.trouble = ""
+                    return answer
+                wait_s = answer
+                if wait_s > _LONGEST_WAIT_S:
+                    break
+                await self._clock.sleep(wait_s)
+        raise SurfaceFailed(f"Slack's rate limit of {method}", retry_after_s=float(wait_s))
+
+    async def _once(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any] | int:
+        """Return the answer, or how many seconds to wait."""
+        try:
+            response = await getattr(self.client, method.replace(".", "_"))(**arguments)
+        except SlackApiError as error:
+            wait_s = _wait_s(error)
+            if wait_s is not None:
+                return wait_s
+            raise self._told(_refusal(method, error)) from None
+        except (aiohttp.ClientError, TimeoutError, OSError, SlackClientError) as error:
+            words = f"Slack cannot be reached ({method}: {type(error).__name__})"
+            raise self._told(AnswerLost(words)) from None
+        return dict(response.data) if isinstance(response.data, dict) else {}
+
+    def _told(self, failure: SurfaceFailed) -> SurfaceFailed:
+        self.trouble = str(failure)
+        return failure
+
+    async def scopes(self) -> tuple[dict[str, Any], frozenset[str]]:
+        """Return the answer of auth.test and the token's scopes, none where Slack names none."""
+        try:
+            response = await self.client.auth_test()
+        except SlackApiError as error:
+            wait_s = _wait_s(error)
+            if wait_s is not None:
+                raise SurfaceFailed(
+                    "Slack's rate limit of auth.test", retry_after_s=wait_s
+                ) from None
+            raise _refusal("auth.test", error) from None
+        except (aiohttp.ClientError, TimeoutError, OSError, SlackClientError) as error:
+            raise AnswerLost(f"Slack cannot be reached: {type(error).__name__}") from None
+        headers = {key.lower(): value for key, value in response.headers.items()}
+        named = str(headers.get("x-oauth-scopes", ""))
+        scopes = frozenset(each.strip() for each in named.split(",") if each.strip())
+        return dict(response.data) if isinstance(response.data, dict) else {}, scopes
+
+    async def socket_url(self, app_token: str) -> str:
+        """Return a fresh address for Socket Mode; raises SlackRefused for a wrong app token."""
+        try:
+            response = await self.client.apps_connections_open(app_token=app_token)
+        except SlackApiError as error:
+            wait_s = _wait_s(error)
+            if wait_s is not None:
+                raise SurfaceFailed("Slack's rate limit", retry_after_s=float(wait_s)) from None
+            raise _refusal("apps.connections.open", error) from None
+        except (aiohttp.ClientError, TimeoutError, OSError, SlackClientError) as error:
+            raise AnswerLost(f"Slack cannot be reached: {type(error).__name__}") from None
+        return str(response["url"])
+
+    async def download(self, url: str, most_bytes: int) -> bytes:
+        """Return at most `most_bytes` + 1 bytes of a file; the token goes to Slack alone.
+
+        Raises SurfaceFailed where the address is not Slack's or the file is not given out.
+        """
+        host = urlsplit(url).hostname or ""
+        if not (host == self.host or host.endswith((".slack.com", ".slack-gov.com"))):
+            raise SurfaceFailed("the file is not on Slack", lasting=True)
+        headers = {"Authorization": f"Bearer {self._token}"}
+        timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=timeout) as session,
+                session.get(url, headers=headers, proxy=self.client.proxy) as response,
+            ):
+                signed_out = response.content_type == "text/html"
+                if response.status != 200 or signed_out:
+                    words = "Slack does not give the file out; is the scope files:read granted?"
+                    raise SurfaceFailed(words, lasting=True)
+                return await _read(response, most_bytes + 1)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise SurfaceFailed(f"the file cannot be fetched: {type(error).__name__}") from None
+
+    async def upload(self, name: str, text: str, channel: str, thread_ts: str) -> None:
+        """Put a text file into a thread, in Slack's three steps; raises SurfaceFailed."""
+        body = text.encode()
+        ticket = await self.call("files.getUploadURLExternal", filename=name, length=len(body))
+        timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=timeout) as session,
+                session.post(ticket["upload_url"], data=body, proxy=self.client.proxy) as response,
+            ):
+                if response.status != 200:
+                    raise SurfaceFailed(f"Slack did not take the file: {response.status}")
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise SurfaceFailed(f"the file cannot be sent: {type(error).__name__}") from None
+        files = [{"id": ticket["file_id"], "title": name}]
+        await self.call(
+            "files.completeUploadExternal", files=files, channel_id=channel, thread_ts=thread_ts
+        )
+
+    async def respond(self, url: str, text: str) -> bool:
+        """Answer a slash command at its own address, to the person alone."""
+        body = {"text": text, "response_type": "ephemeral", "replace_original": False}
+        timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=timeout) as session,
+                session.post(url, json=body, proxy=self.client.proxy) as response,
+            ):
+                return response.status == 200
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
+            return False
+
+
+def bypassed(host: str) -> bool:
+    """Say whether a host is reached without a proxy: this machine, and what NO_PROXY names."""
+    return host in ("localhost", "127.0.0.1", "::1") or bool(host and proxy_bypass(host))
+
+
+async def _read(response: aiohttp.ClientResponse, most_bytes: int) -> bytes:
+    found = bytearray()
+    async for chunk in response.content.iter_chunked(65_536):
+        found += chunk
+        if len(found) >= most_bytes:
+            break
+    return bytes(found[:most_bytes])
+
+
+def _wait_s(error: SlackApiError) -> int | None:
+    response = error.response
+    status, headers = getattr(response, "status_code", None), getattr(response, "headers", {})
+    if status != 429 and _code(error) != "ratelimited":
+        return None
+    named = next((value for key, value in headers.items() if key.lower() == "retry-after"), "1")
+    return int(named) if str(named).isdigit() else 1
+
+
+def _refusal(method: str, error: SlackApiError) -> SurfaceFailed:
+    response, code = error.response, _code(error)
+    status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0) or 200)
+    if status >= 500 or code in ("", "internal_error", "fatal_error", "request_timeout"):
+        return AnswerLost(f"Slack failed at {method} ({status} {code})".rstrip())
+    data = getattr(error.response, "data", {})
+    return SlackRefused(method, code, str(data.get("needed", "")) if isinstance(data, dict) else "")
+
+
+def _code(error: SlackApiError) -> str:
+    data = getattr(error.response, "data", None)
+    return str(data.get("error", "")) if isinstance(data, dict) else ""
