@@ -261,7 +261,7 @@ class SlackSurface:
         )
 
     async def _thread(self, parts: _Parts, proposal_id: str | None) -> str | None:
-            log.warning("slack: a card lacks an emoji of the bot; those of people count")
+        """Return where an answer about a proposal belongs: where it was asked, else its card."""
 
         def place(tx: Transaction) -> str | None:
             proposal = tx.proposals.get(proposal_id or "")
