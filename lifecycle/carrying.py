@@ -9,6 +9,7 @@ from lifecycle import permit as permits
 from lifecycle.calling import CallResult, call_tool
 from lifecycle.claiming import Claim
 from lifecycle.concluding import Concluded, conclude
+from lifecycle.document import ProposalDocument
 from lifecycle.errors import PermitRefused
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Call, Transaction
@@ -93,7 +94,7 @@ class Carrier:
 
 def call_of(proposal: Proposal, called: Execution, token: str, tool: ToolPolicy) -> Call:
     """Build the call from the stored bytes; nothing is added."""
-    document = proposal.read()
+    document = ProposalDocument.of_bytes(proposal.document)  # a tool may do with it what it likes
     limit_s = float(tool.timeout_s)
     if document.time_window is not None and document.time_window.max_duration_ms > 0:
         limit_s = min(limit_s, document.time_window.max_duration_ms / 1000)

@@ -8,7 +8,6 @@ terminal state also tells the proposer and the backlog (ADR 0003).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from lifecycle.answers import Sender
@@ -78,7 +77,7 @@ def advance(  # noqa: PLR0913 - the one door; all but six by keyword
     holds another (state, version).
     """
     target = checked_move(seen.state, trigger, seen.tier, puller)
-    moved = replace(seen, state=target, version=seen.version + 1, **changes)
+    moved = seen.but(state=target, version=seen.version + 1, **changes)
     if target.terminal:
         moved = _ended(moved, by, moment.now_ms, reason, explanation)
     _save(tx, moved, seen)
@@ -115,7 +114,7 @@ def amend(
 
     Raises StaleProposal where the store holds another (state, version).
     """
-    amended = replace(seen, version=seen.version + 1, **changes)
+    amended = seen.but(version=seen.version + 1, **changes)
     _save(tx, amended, seen)
     record(tx, moment, kind, by, proposal=amended, sender=sender, reason=reason, details=details)
     want_cards(tx, moment, amended)
@@ -194,8 +193,7 @@ def _ended(
     moved: Proposal, by: Identity, now_ms: int, reason: str | None, explanation: str
 ) -> Proposal:
     keeps = moved.attention in _OUTLIVES_THE_END
-    return replace(
-        moved,
+    return moved.but(
         reason=reason,
         explanation=explanation,
         decided_by=by,

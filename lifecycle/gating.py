@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from lifecycle.carrying import Carrier
+from lifecycle.document import ProposalDocument
 from lifecycle.gathering import gather
 from lifecycle.judging import judge
 from lifecycle.moment import Moment
@@ -106,8 +107,10 @@ class Gatekeeper:
         self, proposal: Proposal, facts: Facts, subset: frozenset[str] | None = None
     ) -> Verdict:
         law = self.world.law
+        # A document of their own: what a rule does to it reaches nobody else.
+        document = ProposalDocument.of_bytes(proposal.document)
         return await law.sentinel.check(
-            proposal.read(), facts, policy_digest=law.policy.digest, subset=subset
+            document, facts, policy_digest=law.policy.digest, subset=subset
         )
 
     async def _judged(self, proposal: Proposal, facts: Facts | None, *, answering: bool) -> Opening:
