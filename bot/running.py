@@ -31,7 +31,7 @@ async def run_until_stopped(config: Config, choice: Choice, environment: Mapping
     again. Raises what EXPECTED names where the start fails, after letting go of what was opened.
     """
     with _Signals() as signals:
-        broadcast = Broadcast(_surfaces(config, choice), summaries_of(config))
+        broadcast = Broadcast(_surfaces(config, choice, environment), summaries_of(config))
         async with opened(config, environment, broadcast) as app:
             broadcast.attach(app.workflow.world)
             signals.app = app
@@ -72,16 +72,26 @@ async def _leave(broadcast: Broadcast) -> None:
         log.warning("A surface was slow at the end; what it owes is shown after the next start.")
 
 
-def _surfaces(config: Config, choice: Choice) -> list[ServedSurface]:
+def _surfaces(
+    config: Config, choice: Choice, environment: Mapping[str, str]
+) -> list[ServedSurface]:
     """Return the surfaces that are on; imports those alone."""
-    missing = {"Discord": choice.discord, "Slack": choice.slack, "intake.http": choice.http}
+    missing = {"Discord": choice.discord, "intake.http": choice.http}
     for name, is_on in missing.items():
         if is_on:
             raise StartFailed(
                 f"{name} is configured and switched on, but this version cannot serve it yet. "
                 "Unset its token, or switch it off, to work at the terminal."
             )
-    return [_terminal(config)] if choice.terminal else []
+    found = [_slack(config, environment)] if choice.slack else []
+    return [*found, _terminal(config)] if choice.terminal else found
+
+
+def _slack(config: Config, environment: Mapping[str, str]) -> ServedSurface:
+    from bot.chat.slack.notifier import SlackSurface
+    from bot.chat.slack.settings import slack_settings
+
+    return SlackSurface(slack_settings(config, environment))
 
 
 def _terminal(config: Config) -> ServedSurface:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from bot.chat.broadcast import Broadcast
-from bot.chat.slack.notifier import Settings, SlackSurface
+from bot.chat.slack.notifier import SlackSurface
+from bot.chat.slack.settings import SlackSettings
 from bot.config.models import SlackEntry, SlackHttpEntry
 from bot.storage.memory import MemoryStore
 from lifecycle.policy import Policy
@@ -54,7 +55,7 @@ class OnSlack:
     surface: SlackSurface
     broadcast: Broadcast
     serving: asyncio.Task[None] | None = None
-    settings: Settings | None = None
+    settings: SlackSettings | None = None
     number: int = field(default=0)
 
     async def opens(self) -> None:
@@ -186,7 +187,7 @@ def unescaped(text: str) -> str:
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-def the_settings(server: SlackServer, **changes: Any) -> Settings:
+def the_settings(server: SlackServer, **changes: Any) -> SlackSettings:
     """Return settings for the fake server, over Socket Mode unless a port for events is given."""
     port = changes.pop("port", None)
     entry = SlackEntry(
@@ -200,7 +201,7 @@ def the_settings(server: SlackServer, **changes: Any) -> Settings:
         found["app_token"] = server.workspace.app_token
     else:
         found["signing_secret"] = "shh"
-    return Settings(**(found | changes))
+    return SlackSettings(**(found | changes))
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from bot.chat.commands import Commands
@@ -21,10 +21,10 @@ from bot.chat.slack.events import Events
 from bot.chat.slack.looking import Looking
 from bot.chat.slack.reactions import Reactions
 from bot.chat.slack.render import Rendered, rendered
+from bot.chat.slack.settings import SlackSettings
 from bot.chat.slack.text import escape, fenced
 from bot.chat.slack.web import SlackWeb
 from bot.chat.surface import CardGone, Posted, SurfaceFailed
-from bot.config.models import SlackEntry
 from lifecycle.ports import Clock, Transaction
 from lifecycle.records import Card, Message
 from lifecycle.workflow import Workflow
@@ -35,17 +35,6 @@ _PATIENCE_S: Final = 10
 _MEMBERSHIP_S: Final = 8
 _LONGEST_PAUSE_S: Final = 60
 _WORDS: Final = frozenset({"announcement", "note", "summary"})
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the config and the environment say; `usergroups` is whom a group's card calls."""
-
-    entry: SlackEntry
-    bot_token: str = field(repr=False)
-    app_token: str | None = field(default=None, repr=False)
-    signing_secret: str | None = field(default=None, repr=False)
-    usergroups: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -68,7 +57,7 @@ class SlackSurface:
 
     name = SURFACE
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: SlackSettings) -> None:
         """Take the settings; nothing is opened before `serve`."""
         self._settings = settings
         self._ready = asyncio.Event()

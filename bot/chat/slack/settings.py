@@ -1,0 +1,47 @@
+"""What the Slack surface is told by the config and the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bot.config import Config
+from bot.config.models import SlackEntry
+from bot.expected import StartFailed
+
+
+@dataclass(frozen=True, slots=True)
+class SlackSettings:
+    """Where and as whom to connect. `usergroups` maps a group to the user group a card calls.
+
+    With an app token events come over Socket Mode; else signed, to `entry.http`.
+    """
+
+    entry: SlackEntry
+    bot_token: str = field(repr=False)
+    app_token: str | None = field(default=None, repr=False)
+    signing_secret: str | None = field(default=None, repr=False)
+    usergroups: Mapping[str, str] = field(default_factory=dict)
+
+
+def slack_settings(config: Config, environment: Mapping[str, str]) -> SlackSettings:
+    """Return the settings; raises StartFailed where Slack or a secret it needs is absent."""
+    entry = config.chat.slack
+    if entry is None:
+        raise StartFailed("chat.slack is not in the config.")
+    bot_token = environment.get(entry.bot_token_env)
+    app_token = environment.get(entry.app_token_env or "")
+    secret = environment.get(entry.signing_secret_env or "")
+    if not bot_token or not (app_token or secret):
+        raise StartFailed(
+            f"Slack needs {entry.bot_token_env}, and an app token (Socket Mode) or a signing "
+            "secret (HTTP events): without either nobody could tell Slack's word from a forgery."
+        )
+    groups = {name: group.slack_usergroup for name, group in config.groups.items()}
+    return SlackSettings(
+        entry=entry,
+        bot_token=bot_token.strip(),
+        app_token=app_token.strip() if app_token else None,
+        signing_secret=secret.strip() if secret else None,
+        usergroups={name: usergroup for name, usergroup in groups.items() if usergroup},
+    )
