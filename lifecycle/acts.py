@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.books import Transaction
 from lifecycle.claiming import Claim
+from lifecycle.door import record
 from lifecycle.errors import ProposalNotFound, ReviewRefused
 from lifecycle.expiry import expire
 from lifecycle.moment import Moment, clock_words
@@ -27,6 +28,11 @@ class Act:
     card: CardPlace | None = None
     found_late: bool = False
     lost: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        """Bring what was typed into a form that every record can hold."""
+        object.__setattr__(self, "proposal_id", plain_words(self.proposal_id))
+        object.__setattr__(self, "reason", plain_words(self.reason))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,32 @@ def found(tx: Transaction, moment: Moment, act: Act) -> Proposal:
     if proposal.expired(moment.now_ms):
         return expire(tx, moment, proposal)
     return proposal
+
+
+def ignored(
+    tx: Transaction, moment: Moment, act: Act, proposal: Proposal, code: str, words: str
+) -> Reviewed:
+    """Answer an act without effect, with its one audit row; what else the unit wrote stays."""
+    record(
+        tx,
+        moment,
+        "ignored",
+        act.sender.identity,
+        proposal=proposal,
+        sender=act.sender,
+        reason=code,
+        details={
+            "account": plain_words(act.sender.account),
+            "why": act.reason,
+            "found_late": act.found_late,
+        },
+    )
+    return Reviewed(Reply(words, code, proposal.proposal_id, proposal.state.value), proposal)
+
+
+def plain_words(text: str, longest: int = 2_000) -> str:
+    """Return what somebody typed in a form that every record can hold: no lone surrogates."""
+    return text[:longest].encode("utf-8", "replace").decode("utf-8")
 
 
 def _current_card(tx: Transaction, place: CardPlace, proposal: Proposal) -> None:

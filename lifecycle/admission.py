@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lifecycle import authority, meaning
+from lifecycle.acts import plain_words
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
 from lifecycle.canonical import digest_of
 from lifecycle.door import advance, record
@@ -105,7 +106,7 @@ def refuse(
         reason=error.code,
         details={
             "codes": sorted({fault.code for fault in error.faults}),
-            "account": sender.account,
+            "account": plain_words(sender.account),
             "bytes_digest": digest_of(data),
             "outcome": outcome.value,
         }
@@ -232,19 +233,22 @@ def _tell_owner(
     owner = moment.policy.owner_of(accepted.document.actor)
     if owner is None:
         return
-    tx.outbox.add(
-        Message(
-            key=f"ask:{accepted.digest}:{moment.now_ms}",
-            surface=sender.surface,
-            recipient=owner,
-            kind="note",
-            body={
-                "text": f"{accepted.document.actor} wanted to use {accepted.tool.name} and was "
-                f"asked to say more: {words}"
-            },
-            created_at_ms=moment.now_ms,
+    # Whoever asked over a door where no people are is told of on every surface.
+    known = sender.surface in moment.surfaces
+    for surface in (sender.surface,) if known else moment.surfaces:
+        tx.outbox.add(
+            Message(
+                key=f"ask:{accepted.digest}:{moment.now_ms}@{surface}",
+                surface=surface,
+                recipient=owner,
+                kind="note",
+                body={
+                    "text": f"{accepted.document.actor} wanted to use {accepted.tool.name} and was "
+                    f"asked to say more: {words}"
+                },
+                created_at_ms=moment.now_ms,
+            )
         )
-    )
 
 
 def _blocked_words(accepted: Accepted) -> str:

@@ -152,7 +152,7 @@ def _objection(
         policy_digest=moment.policy.digest,
         now_ms=moment.now_ms,
     )
-    if frozen(tx) is not None or proposal.proposal_id in moment.held:
+    if moment.stopping or frozen(tx) is not None or proposal.proposal_id in moment.held:
         return Reply("Everything is frozen; try again after thaw.", "frozen", proposal.proposal_id)
     if verdict is None or verdict.passed:
         return None

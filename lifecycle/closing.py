@@ -41,6 +41,7 @@ def may_close(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
         and proposal.attention not in STOPS_CLOSING
         and proposal.kept_stop is None
         and proposal.proposal_id not in moment.held
+        and not moment.stopping
         and frozen(tx) is None
     )
 

@@ -23,9 +23,13 @@ def approvals(
     tool = policy.tools.get(proposal.tool)
     if tool is None:
         return []
+    needs_reason = proposal.verdict is not None and proposal.verdict.needs_reason
     people = dict.fromkeys(
         review.person
         for review in reviews
-        if review.counts and review.decision is Decision.APPROVE and review.person not in lost
+        if review.counts
+        and review.decision is Decision.APPROVE
+        and review.person not in lost
+        and (review.reason.strip() or not needs_reason)
     )
     return [p for p in people if may_approve(policy, tool, proposal.actor, p) is None]

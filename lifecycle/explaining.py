@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lifecycle.acts import Act, Reviewed
+from lifecycle.acts import Act, Reviewed, plain_words
 from lifecycle.answers import Reply
 from lifecycle.books import Transaction
 from lifecycle.door import amend, record
@@ -79,8 +79,8 @@ def note_ignored(tx: Transaction, moment: Moment, act: Act, code: str) -> None:
         sender=sender,
         reason=code,
         details={
-            "account": sender.account,
-            "proposal_id": act.proposal_id[:64],
+            "account": plain_words(sender.account),
+            "proposal_id": plain_words(act.proposal_id, 64),
             "found_late": act.found_late,
         },
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from lifecycle.acts import plain_words
 from lifecycle.answers import Reply, Sender
 from lifecycle.door import announce, record
 from lifecycle.errors import ReviewRefused
@@ -26,6 +27,7 @@ def freeze(tx: Transaction, moment: Moment, sender: Sender, reason: str) -> Repl
     _operator(moment, sender)
     if not reason.strip():
         raise ReviewRefused("reason_required", "Say why: freeze <reason>.")
+    reason = plain_words(reason)
     tx.flags.put(FLAG, {"reason": reason, "by": sender.id, "at_ms": moment.now_ms})
     record(tx, moment, "frozen", sender.identity, sender=sender, details={"why": reason})
     words = f"Frozen by {sender.id}: {reason}. Nothing executes or commits until thaw."

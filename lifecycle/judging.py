@@ -13,6 +13,7 @@ from lifecycle.moment import Moment
 from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Identity, Proposal
+from lifecycle.restanding import restood, standing_changes
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Verdict
@@ -24,7 +25,10 @@ def judge(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict)
         return proposal
     if not verdict.passed:
         return reject_by_sentinel(tx, moment, proposal, verdict)
-    raised = raised_by(proposal, verdict)
+    stands = restood(moment.policy, proposal)
+    if stands is None:
+        return _tool_gone(tx, moment, proposal)
+    raised = replace(raised_by(stands, verdict), verdict=verdict)
     return advance(
         tx,
         moment,
@@ -34,10 +38,9 @@ def judge(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict)
         Puller.SENTINEL,
         details=verdict_details(verdict) | {"tier": raised.tier.value},
         verdict=verdict,
-        tier=raised.tier,
-        quorum=raised.quorum,
-        quorum_needs_people=raised.quorum_needs_people,
+        policy_digest=moment.policy.digest,
         checked_policy_digest=moment.policy.digest,
+        **standing_changes(raised),
         **opening_changes(tx, moment.policy, raised),
     )
 
@@ -60,6 +63,19 @@ def reject_by_sentinel(
         explanation="; ".join(_hard_words(verdict)),
         details=verdict_details(verdict),
         **changes,
+    )
+
+
+def _tool_gone(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    return advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.REJECT,
+        SENTINEL,
+        Puller.SENTINEL,
+        reason="policy_changed",
+        explanation="The tool may not be used any more. Nothing was run.",
     )
 
 

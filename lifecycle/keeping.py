@@ -86,17 +86,18 @@ class Keeper:
 
     async def open_ready(self) -> int:
         """Try to begin what is approved and had to wait, oldest first."""
-        opened, after = 0, ""
-        while True:
-            moment = self.world.moment()
-            page = await self.world.store.read(partial(self._worth_trying, moment, after))
-            for proposal_id in page[0]:
-                tried = await self.gatekeeper.open(proposal_id)
-                opened += tried is not None and tried.state is not State.SENTINEL_APPROVED
-                self._look_again(tried, moment.now_ms)
-            if page[1] is None:
-                return opened
-            after = page[1]
+        worth: list[tuple[int, str]] = []
+        after: str | None = ""
+        moment = self.world.moment()
+        while after is not None:
+            page, after = await self.world.store.read(partial(self._worth_trying, moment, after))
+            worth += page
+        opened = 0
+        for _, proposal_id in sorted(worth):
+            tried = await self.gatekeeper.open(proposal_id)
+            opened += tried is not None and tried.state is not State.SENTINEL_APPROVED
+            self._look_again(tried, moment.now_ms)
+        return opened
 
     def _look_again(self, tried: Proposal | None, now_ms: int) -> None:
         if tried is None or tried.state is not State.SENTINEL_APPROVED:
@@ -106,12 +107,12 @@ class Keeper:
 
     def _worth_trying(
         self, moment: Moment, after: str, tx: Transaction
-    ) -> tuple[list[str], str | None]:
-        """Return the ids that nothing cheap to see stands in the way of, and where to go on."""
+    ) -> tuple[list[tuple[int, str]], str | None]:
+        """Return (since when, id) where no obstacle is cheap to see, and where to go on."""
         page = tx.proposals.ready_to_open(_PAGE, after)
         stands = frozen(tx) is not None
         worth = [
-            p.proposal_id
+            (p.created_at_ms, p.proposal_id)
             for p in page
             if not p.permit_waits and self._changed(tx, moment, p, frozen_now=stands)
         ]

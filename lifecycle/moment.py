@@ -26,7 +26,8 @@ class Moment:
     """A frozen view for one unit.
 
     `answering` says that the proposer waits for this very answer, so that the message about the
-    end may hold back for a moment. `held` are the ids whose stop waits in the spool.
+    end may hold back for a moment. `held` are the ids whose stop waits in the spool; while
+    `stopping` nothing new begins.
     """
 
     now_ms: int
@@ -37,6 +38,7 @@ class Moment:
     public_url: str = ""
     answering: bool = False
     held: frozenset[str] = frozenset()
+    stopping: bool = False
 
     @property
     def at(self) -> str:

@@ -7,18 +7,20 @@ from typing import Any, Final
 
 import orjson
 
+from lifecycle.callbacks import call_back
 from lifecycle.canonical import canonical_bytes, digest_of, s256
 from lifecycle.door import advance, amend, announce
 from lifecycle.expiry import expire
 from lifecycle.freezing import frozen
 from lifecycle.gathering import same_evidence
-from lifecycle.judging import reject_by_sentinel
+from lifecycle.judging import raised_by, reject_by_sentinel, verdict_details
 from lifecycle.moment import Moment
 from lifecycle.permitting import grant
 from lifecycle.policy import Level, ToolKind, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Execution, Outcome, Proposal, Verb
 from lifecycle.records import Message
+from lifecycle.restanding import standing_changes
 from lifecycle.sentinel import Facts
 from lifecycle.state import State, Trigger
 from lifecycle.tier import TIER_POLICIES, CardKind, Puller
@@ -48,14 +50,37 @@ def begin(
         return Opening(ended or proposal)
     if verdict.policy_digest != moment.policy.digest or not same_evidence(tx, proposal, facts):
         return Opening(proposal, again=True)
+    if proposal.checked_policy_digest != moment.policy.digest:
+        return Opening(proposal)  # tier and quorum are set anew first; then it is tried again
     waiting = _outer_obstacle(tx, moment, proposal) or _waits_for_rule(verdict)
     if waiting is not None:
         return Opening(_wait(tx, moment, proposal, waiting))
     if not verdict.passed:
         return Opening(reject_by_sentinel(tx, moment, proposal, verdict))
+    if verdict.needs_reason and not (proposal.verdict and proposal.verdict.needs_reason):
+        return Opening(_asks_people(tx, moment, proposal, verdict))
     if tool.kind is ToolKind.AGENT:
         return Opening(_hand_over(tx, moment, proposal, tool))
     return start_execution(tx, moment, proposal, tool)
+
+
+def _asks_people(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict) -> Proposal:
+    """A soft finding that was not there when it was approved: people look again, with reasons."""
+    raised = raised_by(proposal, verdict)
+    tx.reviews.void(proposal.proposal_id, None, "Sentinel found something new")
+    return amend(
+        tx,
+        moment,
+        proposal,
+        "raised",
+        SENTINEL,
+        details=verdict_details(verdict),
+        verdict=verdict,
+        opener=None,
+        opener_puller=None,
+        waiting_for=None,
+        **standing_changes(raised),
+    )
 
 
 def _cannot_begin(
@@ -145,9 +170,7 @@ def digest_mismatch(tx: Transaction, moment: Moment, proposal: Proposal) -> Prop
     )
 
 
-def tell_of_a_changed_row(
-    tx: Transaction, moment: Moment, proposal: Proposal, words: str
-) -> None:
+def tell_of_a_changed_row(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> None:
     """Announce that somebody else wrote into the database."""
     announce(
         tx,
@@ -168,6 +191,8 @@ def card_is_out(tx: Transaction, proposal: Proposal) -> bool:
 def _outer_obstacle(tx: Transaction, moment: Moment, proposal: Proposal) -> str | None:
     if proposal.proposal_id in moment.held:
         return "a stop that is being written"
+    if moment.stopping:
+        return "the next start of Signoff"
     if frozen(tx) is not None:
         return "frozen"
     if proposal.valid_from_ms is not None and moment.now_ms < proposal.valid_from_ms:
@@ -193,13 +218,15 @@ def _wait(tx: Transaction, moment: Moment, proposal: Proposal, waiting: str) -> 
 
 def _hand_over(tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPolicy) -> Proposal:
     """Give the agent its permit; execution begins when it is redeemed."""
+    earlier = tx.permits.of(proposal.proposal_id, Verb.EXECUTE.value, 1)
+    key = f"permit:{proposal.proposal_id}" + (f":{proposal.version}" if earlier else "")
     token = grant(tx, moment, proposal, tool, Verb.EXECUTE, 1, used=False)
     permit = tx.permits.of(proposal.proposal_id, Verb.EXECUTE.value, 1)
     expires_ms = permit.expires_at_ms if permit else moment.now_ms
     handed: dict[str, Any] = {"permit": token, "proposal_id": proposal.proposal_id}
     tx.outbox.add(
         Message(
-            key=f"permit:{proposal.proposal_id}",
+            key=key,
             surface=proposal.surface,
             recipient=proposal.actor.id,
             kind="permit",
@@ -208,6 +235,7 @@ def _hand_over(tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPo
             proposal_id=proposal.proposal_id,
         )
     )
+    call_back(tx, moment, proposal.actor.id, key, "permit", handed, proposal.proposal_id)
     return amend(
         tx,
         moment,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any
 
 from lifecycle.claiming import claim_roll_back
@@ -15,7 +14,8 @@ from lifecycle.opening import WAITABLE
 from lifecycle.policy import Level, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Cause, Outcome, Proposal, Verb
-from lifecycle.quorum import effective_tier, quorum_of, within_reach
+from lifecycle.quorum import within_reach
+from lifecycle.restanding import restood, revoke_permit, standing_changes
 from lifecycle.standing import Standing, changed_rules
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller, Tier
@@ -52,7 +52,7 @@ def recheck(
         return Concluded(
             _policy_changed(tx, moment, proposal, "The tool may not be used any more.")
         )
-    if proposal.state is State.PENDING:
+    if proposal.state is State.PENDING:  # judged under this policy by whoever judges it
         return Concluded(_noted(tx, moment, proposal))
     if not _passes_or_waits(verdict):
         return Concluded(reject_by_sentinel(tx, moment, proposal, verdict))
@@ -114,22 +114,17 @@ def _restand(
     after: Standing,
 ) -> Proposal:
     """Set tier and quorum anew; where what was approved changed, approvals are void."""
-    quorum, needs_people = quorum_of(tool, proposal.read())
-    tier = effective_tier(tool, proposal.read())
-    fresh = raised_by(
-        replace(proposal, tier=tier, quorum=quorum, quorum_needs_people=needs_people), verdict
-    )
+    fresh = raised_by(restood(moment.policy, proposal) or proposal, verdict)
     if not within_reach(
         moment.policy, tool, proposal.actor.id, fresh.quorum, fresh.quorum_needs_people
     ):
         return _policy_changed(tx, moment, proposal, "Its quorum can no longer be reached.")
     changed = _changed(proposal, fresh, verdict) or _people_or_call_changed(tool, before, after)
     changes: dict[str, Any] = {
-        "tier": fresh.tier,
-        "tool_tier": tool.tier,
-        "quorum": fresh.quorum,
-        "quorum_needs_people": fresh.quorum_needs_people,
+        **standing_changes(fresh),
         "verdict": verdict,
+        # A permit names the policy it was given under: it is taken back, and given anew.
+        **revoke_permit(tx, moment, proposal),
     }
     if changed:
         voided = tx.reviews.void(proposal.proposal_id, None, "the policy changed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from lifecycle.acts import Act, Reviewed, decided_words, found, review_of
+from lifecycle.acts import Act, Reviewed, decided_words, found, ignored, review_of
 from lifecycle.answers import Reply, Sender
 from lifecycle.concluding import finish
 from lifecycle.counting import approvals
@@ -15,6 +15,7 @@ from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Cause, Identity, Outcome, Proposal, Verb
 from lifecycle.quorum import may_approve
+from lifecycle.restanding import revoke_permit
 from lifecycle.review import Decision
 from lifecycle.state import State
 from lifecycle.tier import Puller
@@ -24,7 +25,7 @@ def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     """Count a ✅. Raises ReviewRefused where it does not count."""
     proposal = found(tx, moment, act)
     if proposal.terminal:
-        return Reviewed(_decided(proposal), proposal)
+        return _decided(tx, moment, act, proposal)
     if _is_orchestrator(moment, act.sender):
         return _orchestrated(tx, moment, proposal, act)
     person = _approver(moment, proposal, act)
@@ -42,10 +43,11 @@ def take_back(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     """Withdraw the sender's own ✅, everywhere, as long as execution has not begun."""
     proposal = found(tx, moment, act)
     person = act.sender.id or ""
-    if proposal.state not in (State.PENDING, State.SENTINEL_APPROVED) or proposal.permit_waits:
-        return Reviewed(_decided(proposal), proposal)
+    if proposal.state not in (State.PENDING, State.SENTINEL_APPROVED):
+        return _decided(tx, moment, act, proposal)
     if tx.reviews.void(proposal.proposal_id, person, "taken back") == 0:
-        return Reviewed(Reply("You had no approval here.", "already_decided"), proposal)
+        words = "You had no approval here."
+        return ignored(tx, moment, act, proposal, "already_decided", words)
     record(
         tx, moment, "approval_taken_back", act.sender.identity, proposal=proposal, sender=act.sender
     )
@@ -67,6 +69,7 @@ def _unopened(
     by_person = proposal.opener_puller is Puller.PERSON
     keeps = proposal.opener is not None and by_person and len(left) >= proposal.quorum
     opener = proposal.opener if keeps or not by_person else None
+    revoked = {} if opener else revoke_permit(tx, moment, proposal)
     return amend(
         tx,
         moment,
@@ -76,7 +79,7 @@ def _unopened(
         details={"approvals": len(left), "quorum": proposal.quorum},
         opener=opener,
         opener_puller=proposal.opener_puller if opener else None,
-        waiting_for=proposal.waiting_for if opener else None,
+        **({"waiting_for": None} if opener is None else {}) | revoked,
     )
 
 
@@ -115,7 +118,7 @@ def _early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Rev
     """A person's ✅ ends a window that the orchestrator opened; any other closes by time."""
     execution = proposal.execution
     if execution is None or not execution.early or not execution.windowed:
-        return Reviewed(_decided(proposal), proposal)
+        return _decided(tx, moment, act, proposal)
     if execution.verb is not Verb.EXECUTE or execution.outcome is not Outcome.DONE:
         raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")
     person = act.sender.id or ""
@@ -148,7 +151,7 @@ def _orchestrated(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
             "The orchestrator opens PROPOSE proposals that passed Sentinel and need no people.",
         )
     if proposal.opener is not None:
-        return Reviewed(_decided(proposal), proposal)
+        return _decided(tx, moment, act, proposal)
     by = Identity(ActorKind.AGENT, act.sender.id or "")
     opened = amend(
         tx,
@@ -210,10 +213,5 @@ def _fit_to_be_approved(tx: Transaction, proposal: Proposal, act: Act) -> None:
         )
 
 
-def _decided(proposal: Proposal) -> Reply:
-    return Reply(
-        decided_words(proposal),
-        "already_decided",
-        proposal.proposal_id,
-        proposal.state.value,
-    )
+def _decided(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> Reviewed:
+    return ignored(tx, moment, act, proposal, "already_decided", decided_words(proposal))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
-from lifecycle.acts import Act, Reviewed, decided_words, found, review_of
+from lifecycle.acts import Act, Reviewed, decided_words, found, ignored, review_of
 from lifecycle.answers import Reply
 from lifecycle.claiming import claim_roll_back
 from lifecycle.door import advance, amend
@@ -30,14 +30,17 @@ from lifecycle.review import Decision
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller
 
+_TOO_LATE: Final = "It cannot be taken back any more. "
+
 
 def stop(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     """Give a ❌ its effect in this state. Raises ReviewRefused where it has none."""
     proposal = found(tx, moment, act)
-    if proposal.state is State.COMPLETED:
-        _too_late(proposal)
     if proposal.terminal:
-        raise ReviewRefused("already_decided", decided_words(proposal))
+        late = proposal.state is State.COMPLETED
+        code = "window_closed" if late else "already_decided"
+        words = f"{_TOO_LATE if late else ''}{decided_words(proposal)}"
+        return ignored(tx, moment, act, proposal, code, words)
     if _by_orchestrator(moment, proposal, act):
         return _rejected_by_orchestrator(tx, moment, proposal, act)
     person = _stopper(moment, proposal, act)
@@ -58,7 +61,7 @@ def withdraw(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     if act.sender.identity is None or act.sender.identity != proposal.actor:
         raise ReviewRefused("not_the_proposer", "Only its proposer can withdraw a proposal.")
     if proposal.state not in (State.PENDING, State.SENTINEL_APPROVED):
-        raise ReviewRefused("already_decided", decided_words(proposal))
+        return ignored(tx, moment, act, proposal, "already_decided", decided_words(proposal))
     withdrawn = advance(
         tx,
         moment,
@@ -82,7 +85,7 @@ def _reviewed(proposal: Proposal, words: str) -> Reviewed:
 def _too_late(proposal: Proposal) -> None:
     raise ReviewRefused(
         "window_closed",
-        f"It cannot be taken back any more. {decided_words(proposal)}",
+        f"{_TOO_LATE}{decided_words(proposal)}",
     )
 
 

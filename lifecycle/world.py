@@ -64,6 +64,7 @@ class World:
             public_url=self.public_url,
             answering=answering,
             held=frozenset(self.held),
+            stopping=self.stopping,
         )
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:

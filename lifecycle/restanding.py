@@ -1,0 +1,66 @@
+"""Tier, quorum and window of a proposal under the policy in force, computed anew from its bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from lifecycle.books import Transaction
+from lifecycle.moment import Moment
+from lifecycle.policy import Policy
+from lifecycle.proposal import Proposal, Verb
+from lifecycle.quorum import configured_tier, effective_tier, quorum_of
+from lifecycle.tier import Tier
+from lifecycle.windows import window_asked
+
+
+def restood(policy: Policy, proposal: Proposal) -> Proposal | None:
+    """Return the proposal with what this policy makes of it; None where its tool may not be used.
+
+    A window is never shortened.
+    """
+    tool = policy.tools.get(proposal.tool)
+    if tool is None or configured_tier(tool) is Tier.BLOCK:
+        return None
+    document = proposal.read()
+    tier = effective_tier(tool, document)
+    quorum, needs_people = quorum_of(tool, document)
+    window_s = window_asked(tool, tier, document.rollback_semantics)
+    return replace(
+        proposal,
+        tier=tier,
+        tool_tier=tool.tier,
+        quorum=quorum,
+        quorum_needs_people=needs_people,
+        window_s=max(proposal.window_s, window_s) if tool.reversible else 0,
+    )
+
+
+def standing_changes(fresh: Proposal) -> dict[str, Any]:
+    """Return the fields of a row that follow from the policy."""
+    return {
+        "tier": fresh.tier,
+        "tool_tier": fresh.tool_tier,
+        "quorum": fresh.quorum,
+        "quorum_needs_people": fresh.quorum_needs_people,
+        "window_s": fresh.window_s,
+    }
+
+
+def revoke_permit(tx: Transaction, moment: Moment, proposal: Proposal) -> dict[str, Any]:
+    """Use up a permit that an agent holds and has not redeemed; return what follows for the row.
+
+    The deadline is that of a proposal without a permit again.
+    """
+    if not proposal.permit_waits:
+        return {}
+    permit = tx.permits.of(proposal.proposal_id, Verb.EXECUTE.value, 1)
+    if permit is not None:
+        tx.permits.consume(permit.permit_id, moment.now_ms)
+    window = proposal.read().time_window
+    ttl_ms = proposal.created_at_ms + moment.policy.limits.proposal_ttl_s * 1000
+    return {
+        "permit_waits": False,
+        "waiting_for": None,
+        "deadline_ms": window.valid_until_ms if window else ttl_ms,
+    }
