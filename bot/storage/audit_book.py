@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.storage.books import Book
 from bot.storage.record_rows import audit_row, entry_of, exported_of
-from lifecycle.audit import GENESIS, AuditEntry, AuditEvent, chained
+from lifecycle.audit import GENESIS, AuditEntry, AuditEvent, chained_with_details
 
 
 class AuditBook(Book):
@@ -23,8 +23,8 @@ class AuditBook(Book):
     def append(self, event: AuditEvent) -> AuditEntry:
         """Chain one event behind the head."""
         seq, head_hash = self.head()
-        entry = chained(event, seq + 1, head_hash)
-        self._do("append_audit", audit_row(entry))
+        entry, details = chained_with_details(event, seq + 1, head_hash)
+        self._do("append_audit", audit_row(entry, details.decode()))
         self.known_head = (entry.seq, entry.entry_hash)
         return entry
 

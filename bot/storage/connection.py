@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -42,6 +43,14 @@ class Connection(aiosqlite.Connection):
         """True until `close`."""
         return self._connection is not None
 
+    async def opened(self) -> None:
+        """Open; where that fails, wait for the thread, which still has to report to this loop."""
+        try:
+            await self
+        except BaseException:
+            await asyncio.to_thread(self._thread.join)
+            raise
+
     async def run(self, function: Callable[[sqlite3.Connection], T]) -> T:
         """Run `function` on the connection's thread and return its value.
 
@@ -55,7 +64,7 @@ async def connect(path: Path, *, writing: bool) -> Connection:
     """Open `path`, to write or only to read. Raises CannotOpen with a sentence for people."""
     connection = Connection(partial(open_plain, path, writing=writing))
     try:
-        await connection
+        await connection.opened()
     except sqlite3.Error as error:
         raise CannotOpen(f"The database {path} cannot be opened: {error}.") from error
     return connection

@@ -9,7 +9,6 @@ from bot.storage.books import Book
 from bot.storage.rows import proposal_of, row_of
 from lifecycle.proposal import Proposal
 
-
 _NEVER_MS = 2**63 - 1
 
 

@@ -124,8 +124,8 @@ def task_of(row: Row) -> Task:
     return Task(**{name: row[name] for name in Task.__slots__})
 
 
-def audit_row(entry: AuditEntry) -> dict[str, Any]:
-    """Return the columns of an audit entry; its details in canonical form."""
+def audit_row(entry: AuditEntry, details: str) -> dict[str, Any]:
+    """Return the columns of an audit entry; `details` are its details in canonical form."""
     event = entry.event
     actor = event.actor
     return {
@@ -142,7 +142,7 @@ def audit_row(entry: AuditEntry) -> dict[str, Any]:
         "digest": event.digest,
         "policy_digest": event.policy_digest,
         "reason": event.reason,
-        "details": canonical_bytes(dict(event.details)).decode(),
+        "details": details,
         "prev_hash": entry.prev_hash,
         "entry_hash": entry.entry_hash,
     }

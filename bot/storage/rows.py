@@ -100,14 +100,16 @@ def proposal_of(row: Row) -> Proposal:
 
     Raises StoreUnavailable where the row holds what no proposal can be.
     """
+    # A row finds a name by going through all of them, a dictionary does not.
+    columns = dict(zip(row.keys(), row, strict=True)) if isinstance(row, sqlite3.Row) else row
     try:
-        return _proposal_of(row)
+        return _proposal_of(columns)
     except (ValueError, TypeError, KeyError) as error:
         words = f"The row of {row['proposal_id']} in the database cannot be read: {error}"
         raise StoreUnavailable(words) from error
 
 
-def _proposal_of(row: Row) -> Proposal:
+def _proposal_of(row: Mapping[str, Any]) -> Proposal:
     values = {name: row[name] for name in _AS_THEY_ARE}
     values |= load(row["rest"])
     attention, kept_stop, puller = row["attention"], row["kept_stop"], values.get("opener_puller")
@@ -146,7 +148,7 @@ def _rest_of_execution(execution: Execution) -> dict[str, Any]:
     return rest
 
 
-def _execution_of(row: Row, rest: Mapping[str, Any]) -> Execution | None:
+def _execution_of(row: Mapping[str, Any], rest: Mapping[str, Any]) -> Execution | None:
     if row["verb"] is None:
         return None
     values = dict(rest)

@@ -1,0 +1,162 @@
+"""A copy is whole or it is not there; what is brought back replaces nothing without a trace."""
+
+# ruff: noqa: ASYNC240 - nobody else waits for the loop of a test
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.storage import CannotOpen
+from bot.storage.copies import back_up, bring_back
+from bot.storage.lock import AlreadyRunning
+from bot.storage.sqlite import SqliteStore
+from tests.builders import a_document, a_proposal
+
+
+async def filled(path: Path, *names: str) -> SqliteStore:
+    store = await SqliteStore.open(path)
+    for name in names:
+        await store.write(
+            lambda tx, n=name: tx.proposals.add(a_proposal(a_document(proposal_id=n)))
+        )
+    return store
+
+
+async def held(path: Path) -> list[str]:
+    store = await SqliteStore.open_reader(path)
+    found = await store.read(lambda tx: tx.proposals.beginning_with("", 99))
+    await store.close()
+    return list(found)
+
+
+@pytest.fixture
+async def copy(tmp_path: Path) -> Path:
+    """A copy of a database with p1 and p2."""
+    store = await filled(tmp_path / "old" / "signoff.db", "p1", "p2")
+    back_up(tmp_path / "old" / "signoff.db", tmp_path / "copy.db")
+    await store.close()
+    return tmp_path / "copy.db"
+
+
+async def test_a_copy_is_one_file_with_what_a_running_bot_committed(copy: Path) -> None:
+    assert sorted(file.name for file in copy.parent.iterdir()) == ["copy.db", "old"]
+    assert await held(copy) == ["p1", "p2"]
+
+
+async def test_progress_is_told_up_to_the_last_page(tmp_path: Path) -> None:
+    store = await filled(tmp_path / "signoff.db", "p1")
+    told: list[int] = []
+
+    back_up(tmp_path / "signoff.db", tmp_path / "copy.db", told.append)
+    await store.close()
+
+    with closing(sqlite3.connect(tmp_path / "copy.db")) as plain:
+        assert told[-1] == plain.execute("PRAGMA page_count").fetchone()[0]
+
+
+async def test_a_copy_overwrites_nothing(copy: Path, tmp_path: Path) -> None:
+    before = copy.read_bytes()
+
+    with pytest.raises(CannotOpen, match="exists already"):
+        back_up(tmp_path / "old" / "signoff.db", copy)
+
+    assert copy.read_bytes() == before
+
+
+async def test_what_is_not_there_is_not_copied(tmp_path: Path) -> None:
+    with pytest.raises(CannotOpen, match="no database"):
+        back_up(tmp_path / "none.db", tmp_path / "copy.db")
+    with pytest.raises(CannotOpen, match="no file"):
+        bring_back(tmp_path / "none.db", tmp_path / "signoff.db")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_copy_is_brought_back_where_nothing_was(copy: Path, tmp_path: Path) -> None:
+    target = tmp_path / "new" / "signoff.db"
+
+    assert bring_back(copy, target) is None
+
+    assert await held(target) == ["p1", "p2"]
+    assert copy.exists()
+
+
+async def test_the_database_that_was_there_is_kept_with_its_side_files(
+    copy: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "signoff.db"
+    store = await filled(target, "p3")
+    await store.close()
+    # What a killed process leaves: rows that stand in the side file alone.
+    with closing(sqlite3.connect(target, isolation_level=None)) as plain:
+        plain.execute("PRAGMA journal_mode = WAL")
+        plain.execute("UPDATE proposals SET explanation = 'late'")
+        for side in ("", "-wal"):
+            data = target.with_name(target.name + side).read_bytes()
+            (tmp_path / f"killed{side}").write_bytes(data)
+    for side in ("", "-wal"):
+        (tmp_path / f"killed{side}").replace(target.with_name(target.name + side))
+
+    kept = bring_back(copy, target)
+
+    assert kept is not None
+    assert await held(target) == ["p1", "p2"]
+    assert await held(kept) == ["p3"]
+    with closing(sqlite3.connect(kept)) as plain:
+        assert plain.execute("SELECT explanation FROM proposals").fetchone()[0] == "late"
+    assert bring_back(copy, target) != kept
+
+
+async def test_nothing_is_brought_back_under_a_running_bot(copy: Path, tmp_path: Path) -> None:
+    store = await filled(tmp_path / "signoff.db", "p3")
+
+    with pytest.raises(AlreadyRunning):
+        bring_back(copy, tmp_path / "signoff.db")
+
+    assert list(await store.read(lambda tx: tx.proposals.beginning_with("", 9))) == ["p3"]
+    await store.close()
+
+
+def damaged(data: bytes) -> bytes:
+    return data[:8192] + bytes(4096) * 3 + data[8192 + 3 * 4096 :]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [damaged, lambda data: data[: len(data) // 2], lambda data: b"no database" * 999],
+    ids=["overwritten", "cut", "something else"],
+)
+async def test_a_damaged_copy_changes_nothing(copy: Path, tmp_path: Path, spoil: object) -> None:
+    copy.write_bytes(spoil(copy.read_bytes()))  # type: ignore[operator]
+    target = tmp_path / "signoff.db"
+    await (await filled(target, "p3")).close()
+    before = sorted(file.name for file in tmp_path.iterdir())
+
+    with pytest.raises(CannotOpen):
+        bring_back(copy, target)
+
+    assert sorted(file.name for file in tmp_path.iterdir()) == before
+    assert await held(target) == ["p3"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("INSERT INTO migrations VALUES (999, 'future')", "newer Signoff"),
+        ("DROP TABLE migrations", "another program"),
+    ],
+)
+async def test_only_what_this_program_knows_is_brought_back(
+    copy: Path, tmp_path: Path, sql: str, words: str
+) -> None:
+    with closing(sqlite3.connect(copy, isolation_level=None)) as plain:
+        plain.execute(sql)
+
+    with pytest.raises(CannotOpen, match=words):
+        bring_back(copy, tmp_path / "signoff.db")
+
+    assert not (tmp_path / "signoff.db").exists()

@@ -1,0 +1,47 @@
+"""What nobody can ask for any more is forgotten, a little with every addition."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.storage.sqlite import SqliteStore
+from lifecycle.ports import Transaction
+from tests.builders import DAY_MS, NOW_MS
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = await SqliteStore.open(tmp_path / "signoff.db")
+    yield opened
+    await opened.close()
+
+
+async def rows(store: SqliteStore, table: str) -> int:
+    count = f"SELECT count(*) FROM {table}"
+    return await store.read(lambda tx: tx.audit.connection.execute(count).fetchone()[0])
+
+
+@pytest.mark.parametrize("table", ["events", "uses"])
+async def test_yesterdays_rows_go_as_todays_come(store: SqliteStore, table: str) -> None:
+    def add(tx: Transaction, number: int, at_ms: int) -> None:
+        if table == "events":
+            assert tx.flags.first_time("discord", f"e{number}", at_ms)
+        else:
+            tx.uses.add("leila", f"tool-{number}", at_ms)
+
+    def many(first: int, count: int, at_ms: int) -> None:
+        return lambda tx: [add(tx, first + n, at_ms) for n in range(count)]
+
+    await store.write(many(0, 100, NOW_MS))
+    assert await rows(store, table) == 100
+    await store.write(many(100, 1, NOW_MS + DAY_MS - 1))
+    assert await rows(store, table) == 101
+
+    await store.write(many(200, 1, NOW_MS + DAY_MS + 1))
+    assert await rows(store, table) == 101 + 1 - 8
+    await store.write(many(300, 20, NOW_MS + DAY_MS + 1))
+
+    assert await rows(store, table) == 22

@@ -1,0 +1,193 @@
+"""Every field of every record comes back as it was written."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.storage.connection import open_plain
+from bot.storage.json_text import dump, load
+from bot.storage.migrations import migrate
+from bot.storage.rows import row_of
+from bot.storage.transaction import SqliteTransaction
+from lifecycle.policy import Level
+from lifecycle.ports import StoreUnavailable
+from lifecycle.proposal import (
+    ActorKind,
+    Attention,
+    Cause,
+    Execution,
+    Identity,
+    KeptStop,
+    Outcome,
+    Proposal,
+    Verb,
+)
+from lifecycle.records import Card, EvidencePacket, Message
+from lifecycle.review import Decision, Review
+from lifecycle.state import State
+from lifecycle.tier import Puller, Tier
+from lifecycle.verdict import Finding, RuleResult, Verdict
+from tests.builders import a_proposal
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+numbers = st.integers(-(2**63), 2**63 - 1)
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.dictionaries(words, json_values, max_size=3)
+identities = st.builds(Identity, st.sampled_from(ActorKind), words)
+findings = st.builds(Finding, words, words, words, st.none() | st.sampled_from(Level))
+results = st.builds(
+    RuleResult, words, st.sampled_from(Level), st.lists(findings, max_size=2).map(tuple)
+)
+verdicts = st.builds(Verdict, st.lists(results, max_size=3).map(tuple), numbers, words)
+causes = st.builds(Cause, identities, st.sampled_from(Puller), words, words)
+executions = st.builds(
+    Execution,
+    verb=st.sampled_from(Verb),
+    attempt=numbers,
+    outcome=st.sampled_from(Outcome),
+    receipt=st.none() | objects,
+    window_opens_at_ms=st.none() | numbers,
+    window_closes_at_ms=st.none() | numbers,
+    tries=numbers,
+    began_at_ms=numbers,
+    early=st.booleans(),
+    still_stands=st.lists(json_values, max_size=2).map(tuple),
+    explanation=words,
+    cause=st.none() | causes,
+)
+
+#: How a field of this type is made; a new type of field needs a line here.
+OF_TYPE = {
+    "str": words,
+    "int": numbers,
+    "bool": st.booleans(),
+    "bytes": st.binary(max_size=9),
+    "State": st.sampled_from(State),
+    "Tier": st.sampled_from(Tier),
+    "Puller": st.sampled_from(Puller),
+    "Attention": st.sampled_from(Attention),
+    "Identity": identities,
+    "Verdict": verdicts,
+    "Execution": executions,
+    "KeptStop": st.builds(KeptStop, words, words, numbers, words),
+    "Mapping[str, Any]": objects,
+    "Decision": st.sampled_from(Decision),
+    "tuple[str, ...]": st.lists(words, max_size=3).map(tuple),
+}
+
+
+def made_of(kind: Any, **fixed: Any) -> st.SearchStrategy[Any]:
+    def strategy(annotation: str) -> st.SearchStrategy[Any]:
+        plain = annotation.removesuffix(" | None")
+        made = OF_TYPE[plain]
+        return made if plain == annotation else st.none() | made
+
+    given_by = {f.name: strategy(f.type) for f in fields(kind) if f.name not in fixed}
+    return st.builds(kind, **given_by, **{name: st.just(value) for name, value in fixed.items()})
+
+
+@pytest.fixture(scope="module")
+def transaction(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    path = tmp_path_factory.mktemp("rows") / "signoff.db"
+    with closing(open_plain(path, writing=True)) as plain:
+        migrate(plain, path)
+        yield SqliteTransaction(plain)
+
+
+def undone(transaction: SqliteTransaction) -> sqlite3.Connection:
+    connection = transaction.chain.connection
+    connection.execute("BEGIN")
+    return connection
+
+
+often = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@often
+@given(proposal=made_of(Proposal), saved=made_of(Proposal))
+def test_a_proposal_comes_back_whole(
+    transaction: SqliteTransaction, proposal: Proposal, saved: Proposal
+) -> None:
+    connection = undone(transaction)
+    try:
+        transaction.proposals.add(proposal)
+        assert transaction.proposals.get(proposal.proposal_id) == proposal
+        moved = Proposal(
+            **{f.name: getattr(saved, f.name) for f in fields(Proposal)}
+            | {"proposal_id": proposal.proposal_id}
+        )
+        assert transaction.proposals.save(moved, proposal)
+        assert transaction.proposals.get(proposal.proposal_id) == moved
+    finally:
+        connection.execute("ROLLBACK")
+
+
+@often
+@given(
+    review=made_of(Review, proposal_id="p1"),
+    card=made_of(Card, proposal_id="p1"),
+    message=made_of(Message, not_before_ms=0),
+    packet=made_of(EvidencePacket),
+)
+def test_small_records_come_back_whole(
+    transaction: SqliteTransaction,
+    review: Review,
+    card: Card,
+    message: Message,
+    packet: EvidencePacket,
+) -> None:
+    connection = undone(transaction)
+    try:
+        transaction.proposals.add(a_proposal())
+        transaction.reviews.add(review)
+        transaction.cards.put(card)
+        transaction.outbox.add(message)
+        transaction.evidence.put(packet)
+        assert transaction.reviews.of("p1") == [review]
+        assert transaction.cards.of("p1") == [card]
+        assert transaction.outbox.waiting(message.surface, 0, 9) == [message]
+        assert transaction.evidence.get(packet.evidence_id) == packet
+    finally:
+        connection.execute("ROLLBACK")
+
+
+@given(json_values)
+def test_json_is_read_as_it_was_written(value: Any) -> None:
+    again = load(dump(value))
+
+    assert (again, repr(again)) == (value, repr(value))
+
+
+def test_a_field_without_a_column_of_its_own_is_kept_all_the_same() -> None:
+    assert "window_s" not in row_of(a_proposal())
+    assert load(row_of(a_proposal(window_s=7))["rest"])["window_s"] == 7
+
+
+def test_a_row_that_no_proposal_can_be_is_refused_with_its_id(
+    transaction: SqliteTransaction,
+) -> None:
+    connection = undone(transaction)
+    try:
+        transaction.proposals.add(a_proposal())
+        connection.execute("UPDATE proposals SET tool_tier = 'GOD'")
+        with pytest.raises(StoreUnavailable, match="p1"):
+            transaction.proposals.get("p1")
+    finally:
+        connection.execute("ROLLBACK")

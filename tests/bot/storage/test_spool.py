@@ -1,0 +1,106 @@
+"""Stops outlive the process, whatever moment it died at."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.storage.spool import FileSpool
+
+STOPS = [
+    {"proposal_id": f"p{number}", "reason": "zu spät\n", "at_ms": 2**60} for number in (1, 2, 3)
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "spool.jsonl"
+
+
+def test_an_empty_spool_makes_no_file(path: Path) -> None:
+    spool = FileSpool(path)
+    spool.clear(0)
+
+    assert spool.kept() == []
+    assert not path.exists()
+
+
+def test_stops_are_kept_in_order_across_processes(path: Path) -> None:
+    for stop in STOPS:
+        FileSpool(path).keep(stop)
+
+    assert FileSpool(path).kept() == STOPS
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_stop_is_forced_to_disk_before_it_counts_as_kept(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool, forced, fsync = FileSpool(path), [], os.fsync
+
+    def noting(descriptor: int) -> None:
+        forced.append(os.path.realpath(f"/proc/self/fd/{descriptor}"))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    spool.keep(STOPS[0])
+    spool.keep(STOPS[1])
+
+    if Path("/proc/self/fd").exists():
+        assert forced == [str(path), str(path.parent), str(path)]
+    assert len(forced) == 3
+
+
+def test_what_is_in_the_store_is_forgotten(path: Path) -> None:
+    spool = FileSpool(path)
+    for stop in STOPS:
+        spool.keep(stop)
+
+    spool.clear(2)
+    assert FileSpool(path).kept() == STOPS[2:]
+
+    spool.clear(1)
+    assert FileSpool(path).kept() == []
+    assert sorted(file.name for file in path.parent.iterdir()) == ["spool.jsonl"]
+
+
+def test_a_line_torn_by_a_crash_is_kept_aside(path: Path) -> None:
+    spool = FileSpool(path)
+    spool.keep(STOPS[0])
+    with path.open("ab") as file:
+        file.write(b'{"proposal_id":"p2","rea')
+
+    again = FileSpool(path)
+    again.keep(STOPS[2])
+
+    assert again.kept() == [STOPS[0], STOPS[2]]
+    assert path.with_name("spool.jsonl.torn").read_bytes() == b'{"proposal_id":"p2","rea\n'
+
+
+def test_a_whole_stop_without_its_line_end_still_stops(path: Path) -> None:
+    FileSpool(path).keep(STOPS[0])
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+
+    again = FileSpool(path)
+    again.keep(STOPS[1])
+
+    assert again.kept() == STOPS[:2]
+    assert not path.with_name("spool.jsonl.torn").exists()
+
+
+def test_a_stop_that_cannot_be_written_leaves_no_half(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = FileSpool(path)
+    spool.keep(STOPS[0])
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        spool.keep(STOPS[1])
+
+    assert spool.kept() == STOPS[:1]

@@ -1,0 +1,104 @@
+"""Time is anchored once and goes on by the boot clock, whatever the wall does."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from bot.clock import SystemClock, boot_ns
+from tests.fakes.clock import NOON_MS, FakeClock
+
+MINUTE_NS = 60_000_000_000
+
+
+class Machine:
+    """A wall clock and a boot clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.wall_ns = NOON_MS * 1_000_000
+        self.boot_ns = 5 * MINUTE_NS
+
+    def clock(self) -> SystemClock:
+        return SystemClock(lambda: self.wall_ns, lambda: self.boot_ns)
+
+
+@pytest.mark.parametrize("set_back_minutes", [60, -60, 0])
+def test_J12_setting_the_wall_clock_moves_no_window(set_back_minutes: int) -> None:
+    machine = Machine()
+    clock = machine.clock()
+
+    machine.boot_ns += 5 * MINUTE_NS
+    machine.wall_ns -= set_back_minutes * MINUTE_NS
+
+    assert clock.now_ms() == NOON_MS + 5 * 60_000
+
+
+def test_J12_the_time_that_the_machine_slept_has_passed() -> None:
+    machine = Machine()
+    clock = machine.clock()
+
+    machine.boot_ns += 35 * MINUTE_NS
+
+    assert clock.now_ms() == NOON_MS + 35 * 60_000
+
+
+def test_a_new_process_reads_the_wall_anew() -> None:
+    machine = Machine()
+    machine.clock()
+    machine.wall_ns += MINUTE_NS
+
+    assert machine.clock().now_ms() == NOON_MS + 60_000
+
+
+def test_the_machines_own_clocks_are_read() -> None:
+    before_ms = time.time_ns() // 1_000_000  # noqa: TID251 - what the clock is compared with
+    now_ms = SystemClock().now_ms()
+
+    assert before_ms - 1 <= now_ms <= before_ms + 5_000
+    assert boot_ns() <= boot_ns()
+
+
+async def test_the_systems_sleep_gives_way() -> None:
+    await asyncio.wait_for(SystemClock().sleep(0), 1)
+
+
+async def test_the_fake_clock_wakes_only_whose_time_has_come() -> None:
+    clock, woken = FakeClock(), []
+
+    async def sleeper(seconds: float) -> None:
+        await clock.sleep(seconds)
+        woken.append((seconds, clock.now_ms() - NOON_MS))
+
+    tasks = [asyncio.create_task(sleeper(seconds)) for seconds in (2, 1, 9)]
+    await asyncio.sleep(0)
+    clock.advance(2)
+    await asyncio.sleep(0)
+    assert woken == [(1, 2000), (2, 2000)]
+    assert clock.sleeping == 1
+
+    clock.advance(7)
+    await asyncio.gather(*tasks)
+    assert woken[-1] == (9, 9000)
+
+
+async def test_the_fake_clock_can_run_as_time_does() -> None:
+    clock, rounds = FakeClock(), []
+
+    async def every_second() -> None:
+        while True:
+            await clock.sleep(1)
+            rounds.append(clock.now_ms() - NOON_MS)
+
+    task = asyncio.create_task(every_second())
+    await clock.run_for(3.5)
+    task.cancel()
+
+    assert rounds == [1000, 2000, 3000]
+    assert clock.now_ms() == NOON_MS + 3500
+
+
+def test_the_fake_clock_never_goes_back() -> None:
+    with pytest.raises(AssertionError):
+        FakeClock().advance(-1)
