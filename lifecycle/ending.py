@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from lifecycle.answers import Answer, AuthorityOutcome
+from lifecycle.callbacks import call_back
 from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Execution, Proposal
@@ -39,6 +40,8 @@ def tell_proposer(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
             not_before_ms=moment.now_ms + (ANSWER_GRACE_MS if moment.answering else 0),
         )
     )
+    key, body = end_key(proposal.proposal_id), answer_of(proposal).as_json()
+    call_back(tx, moment, proposal.actor.id, key, "ended", body, proposal.proposal_id)
 
 
 def end_key(proposal_id: str) -> str:

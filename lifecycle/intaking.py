@@ -13,6 +13,7 @@ from lifecycle.enveloping import accept_any
 from lifecycle.errors import Fault, Refused
 from lifecycle.gate import Accepted
 from lifecycle.gating import Gatekeeper
+from lifecycle.judging import raised_by
 from lifecycle.llm.ingest import Question
 from lifecycle.moment import Moment
 from lifecycle.ports import StoreUnavailable, Transaction
@@ -97,10 +98,12 @@ class Intake:
         proposal = unsaved(accepted, sender, moment)
         checked = await self.gatekeeper.check(proposal, executing=False)
         verdict = checked[1] if checked else None
+        raised = raised_by(proposal, verdict) if verdict else proposal
         return Answer(
             proposal_id=None,
             state=None,
-            tier=accepted.tier.value,
+            tier=raised.tier.value,
+            result={"verdict": verdict.as_json() if verdict else None, "quorum": raised.quorum},
             outcome=AuthorityOutcome.ALLOW,
             reason=verdict.reason if verdict else None,
             digest=accepted.digest,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lifecycle.answers import Answer, AuthorityOutcome, Reply, Sender
+from lifecycle.callbacks import call_back
 from lifecycle.door import announce, record
 from lifecycle.errors import Fault, Refused, ReviewRefused
 from lifecycle.llm.ingest import Question
@@ -169,6 +170,8 @@ def _tell(tx: Transaction, moment: Moment, answered: Mapping[str, Any]) -> None:
             created_at_ms=moment.now_ms,
         )
     )
+    key = f"answer:{answered['question_id']}"
+    call_back(tx, moment, answered["actor"], key, "answered", question_json(answered))
 
 
 def _words(asked: Mapping[str, Any]) -> str:

@@ -1,0 +1,65 @@
+"""Redeeming a permit, reporting a receipt, recording evidence."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bot.intake.http.bodies import LARGEST_CALL_BYTES, body_of, fields_of, object_of
+from bot.intake.http.door import Door, own
+from bot.intake.http.looking import seen_by_agent
+from bot.intake.http.problems import json_response, problem, reply_problem, unknown_proposal
+from bot.intake.http.statuses import reply_status
+from lifecycle.answers import Reply, Sender
+
+_USED: Final = "permit_already_consumed"
+_OUTCOMES: Final = ("done", "failed")
+
+
+async def redeem(door: Door, incoming: Request, sender: Sender) -> Response:
+    """Use up a permit with the actual parameters; execution begins here (seed 003)."""
+    proposal_id = incoming.path_params["proposal_id"]
+    if await door.store.read(lambda tx: own(tx, proposal_id, sender)) is None:
+        return unknown_proposal(proposal_id)
+    body = await object_of(incoming, LARGEST_CALL_BYTES)
+    fields_of(body, {"permit": str, "parameters": dict}, needed=("permit", "parameters"))
+    reply = await door.workflow.redeem(body["permit"], body["parameters"], sender)
+    return await _replied(door, sender, proposal_id, reply)
+
+
+async def receipt(door: Door, incoming: Request, sender: Sender) -> Response:
+    """Report what was done under a permit."""
+    proposal_id = incoming.path_params["proposal_id"]
+    if await door.store.read(lambda tx: own(tx, proposal_id, sender)) is None:
+        return unknown_proposal(proposal_id)
+    body = await object_of(incoming)
+    fields_of(body, {"outcome": str, "receipt": dict}, needed=("outcome",))
+    if body["outcome"] not in _OUTCOMES:
+        words = "outcome is done, or failed where nothing was left behind."
+        return problem(422, words, code="wrong_type", reason="wrong_type", retry="after_change")
+    reply = await door.workflow.report(
+        proposal_id, sender, body["outcome"], body.get("receipt") or {}
+    )
+    return await _replied(door, sender, proposal_id, reply)
+
+
+async def _replied(door: Door, sender: Sender, proposal_id: str, reply: Reply) -> Response:
+    """Return a reply with the proposal as it stands; a repeat gets the stored result."""
+    shown = await door.store.read(lambda tx: seen_by_agent(tx, door, proposal_id, sender)) or {}
+    members = {key: shown.get(key) for key in ("state", "execution", "result")}
+    if reply.done:
+        told = {"proposal_id": proposal_id, "explanation": reply.words, **members}
+        return json_response(told)
+    if reply.code == _USED:
+        return reply_problem(409, Reply(reply.words, _USED, proposal_id), **members)
+    return reply_problem(reply_status(reply.code), reply)
+
+
+async def evidence(door: Door, incoming: Request, sender: Sender) -> Response:
+    """Record what a configured source observed; never an agent."""
+    reply = await door.workflow.record_evidence(await body_of(incoming), sender)
+    if not reply.done:
+        return reply_problem(reply_status(reply.code), reply)
+    return json_response({"explanation": reply.words}, 201)

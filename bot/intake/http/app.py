@@ -1,0 +1,118 @@
+"""The application: routes from the table, and one place where errors become problem documents."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from bot.intake.http.auth import stranger
+from bot.intake.http.bodies import BodyTooSlow
+from bot.intake.http.door import Door, is_agent
+from bot.intake.http.openapi import openapi
+from bot.intake.http.operations import Operation
+from bot.intake.http.problems import json_response, problem, refused_problem, unauthorized
+from bot.intake.http.queries import QueryWrong
+from bot.intake.http.statuses import refusal_status
+from bot.intake.http.table import OPERATIONS
+from lifecycle.errors import Refused
+from lifecycle.ports import StoreUnavailable
+
+log = logging.getLogger("signoff.http")
+
+#: What sources may do besides recording evidence.
+_FOR_SOURCES: Final = frozenset({"evidence", "tools", "policy", "schema"})
+#: Submitting tells strangers and sources itself that they are no agents, and audits it.
+_ASKS_ITSELF: Final = frozenset({"submit"})
+
+
+def application(door: Door, more: Sequence[BaseRoute] = ()) -> Starlette:
+    """Return the application; `more` are the routes of the doors beside this one."""
+    by_path: dict[str, dict[str, Operation]] = {}
+    for operation in OPERATIONS:
+        by_path.setdefault(operation.path, {})[operation.method] = operation
+    routes: list[BaseRoute] = [
+        Route(path, _endpoint(door, methods), methods=list(methods))
+        for path, methods in by_path.items()
+    ]
+    routes.append(Route("/openapi.json", _described(door, OPERATIONS), methods=["GET"]))
+    return Starlette(
+        routes=[*routes, *more],
+        exception_handlers={HTTPException: _told, Exception: _unexpected},
+    )
+
+
+def signoff_version() -> str:
+    """Return the installed version."""
+    try:
+        return version("signoff")
+    except PackageNotFoundError:
+        return "0"
+
+
+def _described(
+    door: Door, operations: Iterable[Operation]
+) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(_incoming: Request) -> Response:
+        return json_response(openapi(operations, door.public_url, signoff_version()))
+
+    return endpoint
+
+
+def _endpoint(
+    door: Door, methods: dict[str, Operation]
+) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(incoming: Request) -> Response:
+        method = "GET" if incoming.method == "HEAD" else incoming.method
+        return await carried_out(lambda: _run(door, methods[method], incoming))
+
+    return endpoint
+
+
+async def _run(door: Door, operation: Operation, incoming: Request) -> Response:
+    sender = door.tokens.sender(incoming.headers.get("authorization"))
+    if operation.open_to_all or operation.name in _ASKS_ITSELF:
+        return await operation.run(door, incoming, sender or stranger())
+    if sender is None:
+        return unauthorized()
+    if not is_agent(sender) and operation.name not in _FOR_SOURCES:
+        return problem(
+            403, "Sources record evidence; they have no proposals.", code="unknown_agent"
+        )
+    return await operation.run(door, incoming, sender)
+
+
+async def carried_out(run: Callable[[], Awaitable[Response]]) -> Response:
+    """Carry out an operation and turn what it raises into a problem document."""
+    try:
+        return await run()
+    except Refused as error:
+        return refused_problem(refusal_status(error.code), error)
+    except QueryWrong as error:
+        return problem(400, str(error))
+    except BodyTooSlow:
+        return problem(408, "The body did not arrive in time.", headers={"Connection": "close"})
+    except StoreUnavailable:
+        words = "The store cannot be read or written now; nothing was done. Try again later."
+        return problem(503, words, code="audit_unavailable", retry="later")
+    except ClientDisconnect:
+        return Response(status_code=400)
+
+
+async def _told(_incoming: Request, error: Exception) -> Response:
+    """Say what HTTP itself says: not found, method not allowed."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
+    return problem(error.status_code, error.detail, headers=error.headers)
+
+
+async def _unexpected(_incoming: Request, error: Exception) -> Response:
+    """Tell nobody more than that it went wrong."""
+    log.error("an operation failed: %s", type(error).__name__)
+    return problem(500, "The bot met an error it does not know; nothing more is told here.")

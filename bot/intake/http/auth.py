@@ -1,0 +1,63 @@
+"""Who speaks: a bearer token per agent and source, compared in constant time."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from lifecycle.answers import Sender
+from lifecycle.policy import Policy
+from lifecycle.proposal import ActorKind
+
+SURFACE: Final = "http"
+_SCHEME: Final = "bearer "
+
+
+class Tokens:
+    """The tokens of the policy in force, read from the environment at each reload."""
+
+    def __init__(self, policy: Callable[[], Policy], environment: Mapping[str, str]) -> None:
+        """Ask `policy` each time; what it names is looked up in `environment`."""
+        self._policy = policy
+        self._environment = environment
+        self._read_from: Policy | None = None
+        self._known: tuple[tuple[bytes, ActorKind, str], ...] = ()
+
+    def sender(self, authorization: str | None) -> Sender | None:
+        """Return who speaks, None for nobody known; a token that two share belongs to neither."""
+        if authorization is None or not authorization.lower().startswith(_SCHEME):
+            return None
+        given = _digest(authorization[len(_SCHEME) :].strip())
+        # Every token is compared, whatever was found: time tells nothing.
+        found = [
+            (kind, name) for kept, kind, name in self._all() if hmac.compare_digest(kept, given)
+        ]
+        if len(found) != 1:
+            return None
+        kind, name = found[0]
+        return Sender(SURFACE, kind, name, account=name)
+
+    def _all(self) -> tuple[tuple[bytes, ActorKind, str], ...]:
+        policy = self._policy()
+        if policy is not self._read_from:
+            self._known, self._read_from = tuple(self._tokens(policy)), policy
+        return self._known
+
+    def _tokens(self, policy: Policy) -> Iterator[tuple[bytes, ActorKind, str]]:
+        entries = [(ActorKind.AGENT, each.id, each.token_env) for each in policy.agents.values()]
+        entries += [(ActorKind.SOURCE, each.id, each.token_env) for each in policy.sources.values()]
+        for kind, name, token_env in entries:
+            token = self._environment.get(token_env, "").strip() if token_env else ""
+            if token:
+                yield _digest(token), kind, name
+
+
+def stranger() -> Sender:
+    """Return the sender of whoever has no token that is known here."""
+    return Sender(SURFACE, None, None, account="")
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

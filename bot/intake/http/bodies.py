@@ -1,0 +1,67 @@
+"""Reading a body: bounded before it is read, and in time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from starlette.requests import Request
+
+from lifecycle.errors import Fault, Refused
+from lifecycle.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused, read_object
+
+#: Presented texts may be larger than the document that names them by digest.
+LARGEST_CALL_BYTES: Final = 1024 * 1024
+_SLOWEST_S: Final = 30.0
+
+
+class BodyTooSlow(Exception):
+    """The body did not arrive in time."""
+
+
+async def body_of(incoming: Request, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> bytes:
+    """Return the body; raises Refused `too_large` at the first byte too many, or BodyTooSlow."""
+    announced = incoming.headers.get("content-length", "")
+    if announced.isascii() and announced.isdigit():
+        announced_size_refused(int(announced[:19]), limit_bytes=limit_bytes)
+    try:
+        return await asyncio.wait_for(_read(incoming, limit_bytes), _SLOWEST_S)
+    except TimeoutError:
+        raise BodyTooSlow from None
+
+
+async def object_of(incoming: Request, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> dict[str, Any]:
+    """Return the body as the one JSON object that it strictly is; raises Refused."""
+    return read_object(await body_of(incoming, limit_bytes), limit_bytes=limit_bytes)
+
+
+def fields_of(body: dict[str, Any], known: dict[str, type], *, needed: tuple[str, ...]) -> None:
+    """Raise Refused for fields that are missing, unknown or of another type."""
+    faults = [
+        Fault("wrong_type", key, required=f"{key} in the body", suggestion=f"Send {key}.")
+        for key in needed
+        if key not in body
+    ]
+    for key in sorted(body):
+        if key not in known:
+            faults.append(
+                Fault(
+                    "unknown_field",
+                    key[:64],
+                    required="one of " + ", ".join(sorted(known)),
+                    suggestion="Remove this field.",
+                )
+            )
+        elif not isinstance(body[key], known[key]) or isinstance(body[key], bool):
+            word = "a string" if known[key] is str else "an object"
+            faults.append(Fault("wrong_type", key, required=word, suggestion=f"Send {word} here."))
+    if faults:
+        raise Refused(faults[:32])
+
+
+async def _read(incoming: Request, limit_bytes: int) -> bytes:
+    data = bytearray()
+    async for chunk in incoming.stream():
+        data += chunk
+        announced_size_refused(len(data), limit_bytes=limit_bytes)
+    return bytes(data)

@@ -1,0 +1,134 @@
+"""Signed callbacks: the outbox's words to agents that have a `callback_url` (Standard Webhooks)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+import httpx
+from standardwebhooks import Webhook
+
+from bot.intake.http.auth import SURFACE as HTTP
+from lifecycle.callbacks import SURFACE
+from lifecycle.policy import Agent
+from lifecycle.ports import StoreUnavailable
+from lifecycle.records import Message
+from lifecycle.world import World
+
+log = logging.getLogger("signoff.callbacks")
+
+_PAGE: Final = 20
+_EVERY_S: Final = 1.0
+_TIMEOUT_S: Final = 10.0
+_LONGEST_PAUSE_MS: Final = 3_600_000
+
+
+class Callbacks:
+    """Delivers what is due; the store knows it, nothing is remembered here."""
+
+    def __init__(
+        self, world: World, environment: Mapping[str, str], client: httpx.AsyncClient | None = None
+    ) -> None:
+        """Take the secrets from `environment` when they are needed; proxies are never used."""
+        self._world = world
+        self._environment = environment
+        self._client = client
+        self._due = asyncio.Event()
+
+    def heard(self) -> None:
+        """Look soon."""
+        self._due.set()
+
+    async def run(self) -> None:
+        """Deliver whatever is due, until cancelled."""
+        try:
+            while True:
+                try:
+                    await self.drain()
+                except StoreUnavailable:
+                    log.error("the store cannot be read or written; callbacks wait")
+                try:
+                    await asyncio.wait_for(self._due.wait(), _EVERY_S)
+                except TimeoutError:
+                    continue
+                finally:
+                    self._due.clear()
+        finally:
+            if self._client is not None:
+                await self._client.aclose()
+
+    async def drain(self) -> int:
+        """Deliver what is due now; return how much arrived."""
+        await self._settle_polled()
+        arrived = 0
+        while due := await self._waiting(SURFACE):
+            arrived += sum(await asyncio.gather(*(self._deliver(each) for each in due)))
+        return arrived
+
+    async def _settle_polled(self) -> None:
+        """What is meant for an agent of the HTTP door it reads there; nothing is pushed."""
+        while due := await self._waiting(HTTP):
+            now_ms = self._world.clock.now_ms()
+            for message in due:
+                await self._delivered(message, now_ms)
+
+    async def _waiting(self, surface: str) -> list[Message]:
+        now_ms = self._world.clock.now_ms()
+        return list(
+            await self._world.store.read(lambda tx: tx.outbox.waiting(surface, now_ms, _PAGE))
+        )
+
+    async def _deliver(self, message: Message) -> bool:
+        agent = self._world.law.policy.agents.get(message.recipient)
+        now_ms = self._world.clock.now_ms()
+        if agent is None or agent.callback_url is None:
+            await self._delivered(message, now_ms)  # nobody is to be told any more
+            return False
+        why = await self._post(agent, message, now_ms)
+        if why is None:
+            await self._delivered(message, now_ms)
+            return True
+        pause_ms = min(_LONGEST_PAUSE_MS, 1000 * 2 ** min(message.attempts, 20))
+        log.warning("the callback of %s failed: %s", agent.id, why)
+        retry_at_ms = now_ms + pause_ms
+        await self._world.store.write(lambda tx: tx.outbox.failed(message.key, retry_at_ms, why))
+        return False
+
+    async def _delivered(self, message: Message, now_ms: int) -> None:
+        await self._world.store.write(lambda tx: tx.outbox.delivered(message.key, now_ms))
+
+    async def _post(self, agent: Agent, message: Message, now_ms: int) -> str | None:
+        """Return why it did not arrive, None where it did."""
+        secret = self._environment.get(agent.callback_secret_env or "", "")
+        content = {"type": f"proposal.{message.kind}", "data": dict(message.body)}
+        data = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        at = datetime.fromtimestamp(now_ms / 1000, UTC)
+        try:
+            signature = Webhook(secret).sign(message.key, at, data)
+        except Exception:
+            return f"{agent.callback_secret_env} holds no secret of Standard Webhooks"
+        headers = {
+            "content-type": "application/json",
+            "webhook-id": message.key,
+            "webhook-timestamp": str(int(at.timestamp())),
+            "webhook-signature": signature,
+        }
+        try:
+            answer = await self._outwards().post(
+                str(agent.callback_url), content=data.encode(), headers=headers
+            )
+        except httpx.HTTPError as error:
+            return type(error).__name__
+        return None if answer.is_success else f"status {answer.status_code}"
+
+    def _outwards(self) -> httpx.AsyncClient:
+        """Return the client, made when there is something to tell."""
+        if self._client is None:
+            self._client = httpx.AsyncClient(
+                timeout=_TIMEOUT_S, follow_redirects=False, trust_env=False
+            )
+        return self._client

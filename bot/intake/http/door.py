@@ -1,0 +1,68 @@
+"""What every operation of the HTTP door works with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from bot.intake.http.auth import Tokens
+from bot.intake.http.marks import mark_of
+from bot.intake.http.metrics import Metrics
+from bot.intake.http.waiting import Heard, Waiting
+from lifecycle.answers import Sender
+from lifecycle.policy import Policy
+from lifecycle.ports import ProposalStore, Transaction
+from lifecycle.proposal import ActorKind, Proposal
+from lifecycle.workflow import Workflow
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Door:
+    """The workflow behind the door, who may speak, and who waits."""
+
+    workflow: Workflow
+    tokens: Tokens
+    waiting: Waiting
+    metrics: Metrics
+
+    @classmethod
+    def to(cls, workflow: Workflow, environment: Mapping[str, str]) -> Door:
+        """Build a door to `workflow`; its notifier tells those who wait from now on."""
+        world = workflow.world
+        waiting = Waiting(world.store, mark_of(world.clock.now_ms))
+        world.notifier = Heard(world.notifier, (waiting.heard,))
+        tokens = Tokens(lambda: workflow.policy, environment)
+        return cls(workflow, tokens, waiting, Metrics(workflow))
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force."""
+        return self.workflow.policy
+
+    @property
+    def store(self) -> ProposalStore:
+        """The store, to be read."""
+        return self.workflow.world.store
+
+    @property
+    def public_url(self) -> str:
+        """Under which address agents reach the door."""
+        return self.workflow.world.public_url.rstrip("/")
+
+    def now_ms(self) -> int:
+        """Return the time of the bot's clock."""
+        return self.workflow.world.clock.now_ms()
+
+
+def own(tx: Transaction, proposal_id: str, sender: Sender) -> Proposal | None:
+    """Return the sender's own proposal with this id; somebody else's is not there."""
+    found = tx.proposals.get(proposal_id)
+    return found if found is not None and found.actor == sender.identity else None
+
+
+def is_agent(sender: Sender) -> bool:
+    """Say whether an agent speaks; a source sees no proposals."""
+    return sender.kind is ActorKind.AGENT

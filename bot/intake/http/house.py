@@ -1,0 +1,126 @@
+"""Tools, policy, schema, tasks, and how the house stands."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bot.intake.http import queries
+from bot.intake.http.door import Door, own
+from bot.intake.http.problems import json_response, problem
+from lifecycle.answers import Sender
+from lifecycle.binding import NORMALIZER
+from lifecycle.freezing import frozen
+from lifecycle.masking import mask_text
+from lifecycle.moment import rfc3339
+from lifecycle.policy import ToolPolicy
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.records import Task
+from lifecycle.schema import proposal_schema
+
+_METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+async def tools(door: Door, _incoming: Request, _sender: Sender) -> Response:
+    """List the tools. Advisory: to stand in a list is no permission (seed 004)."""
+    found = sorted(door.policy.tools.values(), key=lambda tool: tool.name)
+    return json_response({"advisory": True, "tools": [_tool(each) for each in found]})
+
+
+def _tool(tool: ToolPolicy) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "tier": tool.tier.value,
+        "action_type": tool.action_type.value,
+        "kind": tool.kind.value if tool.kind else None,
+        "match": dict(tool.match),
+        "safety": tool.safety.value,
+        "sensitivity": tool.sensitivity.value,
+        "roles": sorted(tool.roles) if tool.roles is not None else None,
+        "quorum_class": tool.quorum_class.value,
+        "window_s": tool.window_s,
+        "reversible": tool.reversible,
+        "effects": list(tool.effects),
+        "parameters": dict(tool.parameters) if tool.parameters is not None else None,
+    }
+
+
+async def policy(door: Door, _incoming: Request, _sender: Sender) -> Response:
+    """Return what plans are bound to, the rules and the limits."""
+    limits = door.policy.limits
+    return json_response(
+        {
+            "policyDigest": door.policy.digest,
+            "normalizerId": NORMALIZER,
+            "rules": [
+                {"rule": rule, "level": settings.level.value}
+                for rule, settings in door.policy.rules.items()
+            ],
+            "limits": {
+                "proposal_ttl_s": limits.proposal_ttl_s,
+                "refusal_binds_s": limits.refusal_binds_s,
+                "clock_skew_s": limits.clock_skew_s,
+                "longest_window_s": limits.longest_window_s,
+                "rate": {safety.value: count for safety, count in limits.rate.items()},
+            },
+        }
+    )
+
+
+async def schema(_door: Door, _incoming: Request, _sender: Sender) -> Response:
+    """Return the JSON Schema of a proposal."""
+    return json_response(proposal_schema())
+
+
+async def tasks(door: Door, incoming: Request, sender: Sender) -> Response:
+    """Return the tasks that one's own proposals came from, by id, a page at a time."""
+    limit, behind = queries.items(incoming.query_params), queries.cursor(incoming.query_params)
+    after_id = behind[1] if behind else ""
+
+    def view(tx: Transaction) -> dict[str, Any]:
+        found = tx.backlog.tasks(limit + 1, after_id)
+        page = found[:limit]
+        mine = [each for each in page if own(tx, each.proposal_id, sender)]
+        more = queries.cursor_of(0, page[-1].task_id) if len(found) > limit else None
+        return {"tasks": [_task(each) for each in mine], "next_cursor": more}
+
+    return json_response(await door.store.read(view))
+
+
+async def task(door: Door, incoming: Request, sender: Sender) -> Response:
+    """Return one task of the backlog that a proposal of one's own came from."""
+    task_id = incoming.path_params["task_id"]
+
+    def view(tx: Transaction) -> Task | None:
+        found = tx.backlog.get(task_id)
+        return found if found and own(tx, found.proposal_id, sender) else None
+
+    found = await door.store.read(view)
+    return json_response(_task(found)) if found else problem(404, "You have no task with this id.")
+
+
+def _task(found: Task) -> dict[str, Any]:
+    return {
+        "task_id": found.task_id,
+        "state": found.state,
+        "proposal_id": found.proposal_id,
+        "reason": found.reason or None,
+        "explanation": mask_text(found.explanation),
+        "updated_at": rfc3339(found.updated_at_ms),
+    }
+
+
+async def healthz(door: Door, _incoming: Request, _sender: Sender) -> Response:
+    """Say whether the store can be read, and whether all is frozen; nothing else to strangers."""
+    try:
+        stopped = await door.store.read(frozen)
+    except StoreUnavailable:
+        return problem(503, "The store cannot be read.", code="audit_unavailable")
+    return json_response({"status": "ok", "frozen": stopped is not None})
+
+
+async def metrics(door: Door, _incoming: Request, _sender: Sender) -> Response:
+    """Return the numbers in the text format of Prometheus."""
+    return Response(await door.metrics.text(), 200, {"content-type": _METRICS})

@@ -1,0 +1,121 @@
+"""Numbers for Prometheus, told from the audit trail: what it says is what is counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from lifecycle.proposal import Attention
+from lifecycle.state import State
+from lifecycle.workflow import Workflow
+
+_PAGE: Final = 500
+_MOST_ATTENTION: Final = 1000
+_ENDS: Final = frozenset({State.COMPLETED, State.ROLLED_BACK, State.REJECTED})
+_BUCKETS_S: Final = (0.01, 0.1, 1, 10, 60, 300, 900, 3600, 14_400, 86_400)
+
+
+class Metrics:
+    """Reads the trail on from where it stopped whenever it is asked."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        """Count nothing yet."""
+        self._workflow = workflow
+        self._after = 0
+        self._open: dict[str, tuple[str, str, float]] = {}
+        self._lock = asyncio.Lock()
+        self.registry = CollectorRegistry()
+        self._build(self.registry)
+
+    def _build(self, registry: CollectorRegistry) -> None:
+        self._states = Gauge(
+            "signoff_proposals", "Proposals by state and tier", ["state", "tier"], registry=registry
+        )
+        self._decisions = Counter(
+            "signoff_decisions", "Ends by state and reason", ["state", "reason"], registry=registry
+        )
+        self._time = Histogram(
+            "signoff_decision_seconds",
+            "Seconds from submission to the end",
+            ["tier"],
+            buckets=_BUCKETS_S,
+            registry=registry,
+        )
+        self._findings = Counter(
+            "signoff_findings",
+            "Findings of Sentinel by rule and code",
+            ["rule", "code"],
+            registry=registry,
+        )
+        self._refused = Counter(
+            "signoff_refused_documents", "Documents refused at intake", ["code"], registry=registry
+        )
+        self._attention = Gauge(
+            "signoff_attention", "Proposals that need a person", ["attention"], registry=registry
+        )
+        self._overdue = Gauge(
+            "signoff_overdue_windows", "Windows whose closing is late", registry=registry
+        )
+        self._surfaces = Gauge(
+            "signoff_surface", "1 for each configured surface", ["surface"], registry=registry
+        )
+
+    async def text(self) -> bytes:
+        """Return all numbers in the text format; raises StoreUnavailable."""
+        async with self._lock:
+            await self._read_on()
+            await self._look()
+            return generate_latest(self.registry)
+
+    async def _read_on(self) -> None:
+        while page := await self._page():
+            for entry in page:
+                self._count(entry)
+            self._after = int(page[-1]["seq"])
+
+    async def _page(self) -> Sequence[Mapping[str, Any]]:
+        after = self._after
+        return await self._workflow.world.store.read(lambda tx: tx.audit.exported(after, _PAGE))
+
+    async def _look(self) -> None:
+        world = self._workflow.world
+        now_ms = world.clock.now_ms()
+        troubled = await world.store.read(lambda tx: tx.proposals.with_attention(_MOST_ATTENTION))
+        for each in Attention:
+            count = sum(proposal.attention is each for proposal in troubled)
+            self._attention.labels(each.value).set(count)
+        late = await world.store.read(lambda tx: tx.proposals.due_to_close(now_ms, _MOST_ATTENTION))
+        self._overdue.set(len(late))
+        for surface in world.notifier.surfaces():
+            self._surfaces.labels(surface).set(1)
+
+    def _count(self, entry: Mapping[str, Any]) -> None:
+        details = entry.get("details") or {}
+        for rule, findings in (details.get("rules") or {}).items():
+            for finding in findings:
+                self._findings.labels(rule, finding["code"]).inc()
+        if entry["kind"] == "refused":
+            self._refused.labels(entry["reason"]).inc()
+        if entry.get("to") is not None and entry.get("proposal_id") is not None:
+            self._move(entry, details)
+
+    def _move(self, entry: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+        proposal_id, at_s = str(entry["proposal_id"]), _seconds(entry["at"])
+        state, tier, since_s = self._open.pop(proposal_id, ("", "", at_s))
+        if state:
+            self._states.labels(state, tier).dec()
+        tier, target = str(details.get("tier") or tier), str(entry["to"])
+        self._states.labels(target, tier).inc()
+        if target in _ENDS:
+            self._decisions.labels(target, str(entry.get("reason"))).inc()
+            self._time.labels(tier).observe(max(0.0, at_s - since_s))
+        else:
+            self._open[proposal_id] = (target, tier, since_s)
+
+
+def _seconds(at: str) -> float:
+    return datetime.fromisoformat(at).timestamp()

@@ -1,0 +1,105 @@
+"""Serving the door on a socket inside the bot's own event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Final
+
+import uvicorn
+from starlette.routing import BaseRoute
+
+from bot.expected import StartFailed
+from bot.intake.http.app import application
+from bot.intake.http.callbacks import Callbacks
+from bot.intake.http.door import Door
+from bot.intake.http.waiting import Heard
+from lifecycle.workflow import Workflow
+
+log = logging.getLogger("signoff.http")
+
+_BACKLOG: Final = 2048
+_LEAVE_S: Final = 2
+
+
+class _Server(uvicorn.Server):
+    """Signals are the bot's own matter."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
+        yield
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; raises StartFailed with a sentence."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(_BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise StartFailed(
+            f"intake.http cannot listen on {host}:{port} ({error.strerror or error}). Choose "
+            "another port, or stop what listens there."
+        ) from None
+    return listening
+
+
+@contextlib.asynccontextmanager
+async def served(
+    workflow: Workflow,
+    environment: Mapping[str, str],
+    host: str,
+    port: int,
+    *,
+    more: Sequence[BaseRoute] = (),
+) -> AsyncIterator[str]:
+    """Serve the door while entered; yields the address. Raises StartFailed."""
+    listening = bound(host, port)
+    door = Door.to(workflow, environment)
+    callbacks = Callbacks(workflow.world, environment)
+    workflow.world.notifier = Heard(workflow.world.notifier, (callbacks.heard,))
+    server = _Server(_settings(door, more))
+    tasks = [
+        asyncio.create_task(server.serve(sockets=[listening])),
+        asyncio.create_task(door.waiting.watch()),
+        asyncio.create_task(callbacks.run()),
+    ]
+    try:
+        await _started(server, tasks[0])
+        yield "http://{}:{}".format(*listening.getsockname()[:2])
+    finally:
+        door.waiting.close()
+        server.should_exit = True
+        await asyncio.wait(tasks[:1], timeout=_LEAVE_S + 1)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _settings(door: Door, more: Sequence[BaseRoute]) -> uvicorn.Config:
+    return uvicorn.Config(
+        application(door, more),
+        log_config=None,
+        access_log=False,
+        lifespan="on" if more else "off",
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_LEAVE_S,
+        timeout_keep_alive=30,
+        backlog=_BACKLOG,
+    )
+
+
+async def _started(server: uvicorn.Server, task: asyncio.Task[None]) -> None:
+    while not server.started:
+        if task.done():
+            task.result()
+            raise StartFailed("The HTTP door ended before it had begun.")
+        await asyncio.sleep(0.01)

@@ -1,0 +1,118 @@
+"""Holding an answer back until something changes: one look at the store for all who wait."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from lifecycle.ports import Notifier, ProposalStore, StoreUnavailable, Transaction
+
+log = logging.getLogger("signoff.http")
+
+#: What is watched; equal marks mean that nothing has changed.
+Mark = str | None
+_POLL_S: Final = 1.0
+#: So many changes at once are one look.
+_GATHER_S: Final = 0.01
+
+
+class Waiting:
+    """Those who wait, by what they wait for. `mark_of` is a view."""
+
+    def __init__(self, store: ProposalStore, mark_of: Callable[[Transaction, str], Mark]) -> None:
+        """Watch nothing until `watch` runs."""
+        self._store = store
+        self._mark_of = mark_of
+        self._waiting: dict[str, set[tuple[Mark, asyncio.Future[None]]]] = {}
+        self._heard = asyncio.Event()
+        self._closed = False
+
+    def heard(self) -> None:
+        """Say that something may have changed; returns at once."""
+        self._heard.set()
+
+    async def changed(self, key: str, seen: Mark, timeout_s: float) -> None:
+        """Return once the mark of `key` differs from `seen`, or when the time is over."""
+        if timeout_s <= 0 or self._closed:
+            return
+        entry = (seen, asyncio.get_running_loop().create_future())
+        self._waiting.setdefault(key, set()).add(entry)
+        self._heard.set()
+        try:
+            async with asyncio.timeout(timeout_s):
+                await entry[1]
+        except TimeoutError:
+            return
+        finally:
+            self._forget(key, entry)
+
+    async def watch(self) -> None:
+        """Look whenever something was heard, and once a second; runs until cancelled."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._heard.wait(), _POLL_S)
+            await asyncio.sleep(_GATHER_S)
+            self._heard.clear()
+            if self._waiting:
+                await self._look()
+
+    def close(self) -> None:
+        """Let everybody go, and hold nobody from now on."""
+        self._closed = True
+        for entries in list(self._waiting.values()):
+            for _, future in entries:
+                _done(future)
+
+    async def _look(self) -> None:
+        keys = tuple(self._waiting)
+        try:
+            marks = await self._store.read(lambda tx: {key: self._mark_of(tx, key) for key in keys})
+        except StoreUnavailable:
+            log.warning("the store cannot be read; those who wait go on waiting")
+            return
+        for key, mark in marks.items():
+            for seen, future in list(self._waiting.get(key, ())):
+                if mark != seen:
+                    _done(future)
+
+    def _forget(self, key: str, entry: tuple[Mark, asyncio.Future[None]]) -> None:
+        entries = self._waiting.get(key)
+        if entries is not None:
+            entries.discard(entry)
+            if not entries:
+                del self._waiting[key]
+
+
+def _done(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+class Heard:
+    """A notifier that also tells the doors; everything else is the notifier's own."""
+
+    def __init__(self, inner: Notifier, listeners: Iterable[Callable[[], None]]) -> None:
+        """Wrap `inner`."""
+        self._inner = inner
+        self._listeners = tuple(listeners)
+
+    def nudge(self) -> None:
+        """Pass it on, and tell those who wait."""
+        self._inner.nudge()
+        for listener in self._listeners:
+            listener()
+
+    def surfaces(self) -> tuple[str, ...]:
+        """Return the names of the configured surfaces."""
+        return self._inner.surfaces()
+
+    async def read_cards(self, proposal_id: str) -> bool:
+        """Apply decisions found on the cards."""
+        return await self._inner.read_cards(proposal_id)
+
+    async def lost_members(self, people: Iterable[str]) -> frozenset[str]:
+        """Return those of `people` who have left, are banned or cannot be read."""
+        return await self._inner.lost_members(people)
