@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,17 +38,40 @@ async def run_until_stopped(config: Config, choice: Choice, environment: Mapping
             signals.app = app
             await app.workflow.start()
             await catch_up.run_once(app.workflow)
-            await _serve(app, broadcast, signals.ended)
+            async with AsyncExitStack() as doors:
+                if choice.http:
+                    await doors.enter_async_context(_doors(app, environment))
+                await _serve(app, broadcast, signals.ended, doors)
 
 
-async def _serve(app: App, broadcast: Broadcast, ended: asyncio.Event) -> None:
+def _doors(app: App, environment: Mapping[str, str]) -> AbstractAsyncContextManager[str]:
+    """Return the doors for agents; imported only where they are on."""
+    from bot.intake.doors import served_doors
+
+    entry = app.config.intake.http
+    return served_doors(app.workflow, environment, entry.host, entry.port)
+
+
+async def _serve(
+    app: App, broadcast: Broadcast, ended: asyncio.Event, doors: AsyncExitStack
+) -> None:
     scheduler = Scheduler(JOBS, app.workflow, app.workflow.world.clock)
     scheduler.start()
+    served = broadcast.serve(app.workflow)
     try:
-        await _until_ended(ended, broadcast.serve(app.workflow))
+        # With HTTP on, the end of every surface is not the end.
+        await _until_ended(
+            ended, _and_forever(served) if app.config.intake.http.enabled else served
+        )
     finally:
-        await asyncio.gather(scheduler.stop(GRACE_S), app.workflow.stop(GRACE_S))
+        stopping = (scheduler.stop(GRACE_S), app.workflow.stop(GRACE_S), doors.aclose())
+        await asyncio.gather(*stopping)
         await _leave(broadcast)
+
+
+async def _and_forever(serving: Coroutine[Any, Any, None]) -> None:
+    await serving
+    await asyncio.Event().wait()
 
 
 async def _until_ended(ended: asyncio.Event, serving: Coroutine[Any, Any, None]) -> None:
@@ -76,7 +100,7 @@ def _surfaces(
     config: Config, choice: Choice, environment: Mapping[str, str]
 ) -> list[ServedSurface]:
     """Return the surfaces that are on; imports those alone."""
-    missing = {"Discord": choice.discord, "intake.http": choice.http}
+    missing = {"Discord": choice.discord}
     for name, is_on in missing.items():
         if is_on:
             raise StartFailed(

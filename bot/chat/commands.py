@@ -55,6 +55,7 @@ class Commands:
             "withdraw": self._withdraw,
             "settle": self._settle,
             "retry": self._retry,
+            "answer": self._answer,
             "evidence": self._evidence,
             "freeze": self._freeze,
             "thaw": self._thaw,
@@ -171,6 +172,12 @@ class Commands:
         return await self._on_whole_id(given, sender) or CommandReply.of(
             await self.workflow.retry(given, sender)
         )
+
+    async def _answer(self, rest: str, sender: Sender) -> CommandReply:
+        given, words = split_id(rest)
+        if not given or not words:
+            return _usage("answer")
+        return CommandReply.of(await self.workflow.answer_question(given, sender, words))
 
     async def _decided(
         self,

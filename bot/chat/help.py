@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "withdraw": ("<id>", "take back a proposal of your own that has not begun"),
     "settle": ("<id> happened|did-not-happen", "write down what became of an unknown outcome"),
     "retry": ("<id>", "repeat a commit or roll back that failed"),
+    "answer": ("<question> <words>", "answer an agent's question; the first reply counts"),
     "evidence": ("<JSON>", "record an evidence packet (configured sources only)"),
     "freeze": ("<reason>", "stop every execute, commit and closing (operators)"),
     "thaw": ("", "lift the freeze (operators)"),

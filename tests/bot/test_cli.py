@@ -262,7 +262,6 @@ def test_nobody_to_reach_the_bot_is_exit_2(house: House) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "environment"),
     [
-        ("http: {enabled: false", "http: {enabled: true", {}),
         ("token_env: DISCORD_TOKEN", "token_env: DISCORD_TOKEN", {"DISCORD_TOKEN": "t0k3n"}),
     ],
 )
