@@ -92,7 +92,7 @@ SELECT * FROM proposals WHERE r3_s256 = :r3_s256 LIMIT 1;
 
 -- count_open --
 -- How many proposals of a proposer are not terminal.
-SELECT count(*) FROM proposals
+SELECT count(*) FROM proposals INDEXED BY open_by_content
 WHERE state IN ('pending', 'sentinel_approved', 'executing') AND actor = :actor;
 
 -- refused_like --

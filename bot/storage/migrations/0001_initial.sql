@@ -76,7 +76,7 @@ CREATE TABLE proposals (
 
 CREATE INDEX open_by_id ON proposals (proposal_id)
     WHERE state IN ('pending', 'sentinel_approved', 'executing');
-CREATE INDEX open_by_content ON proposals (actor, content_digest)
+CREATE INDEX open_by_content ON proposals (actor, content_digest, state)
     WHERE state IN ('pending', 'sentinel_approved', 'executing');
 CREATE INDEX open_by_policy ON proposals (checked_policy_digest, proposal_id)
     WHERE state IN ('pending', 'sentinel_approved', 'executing');
