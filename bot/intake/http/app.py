@@ -28,7 +28,7 @@ from lifecycle.ports import StoreUnavailable
 log = logging.getLogger("signoff.http")
 
 #: What sources may do besides recording evidence.
-_FOR_SOURCES: Final = frozenset({"evidence", "tools", "policy", "schema"})
+_FOR_SOURCES: Final = frozenset({"evidence", "tools", "policy", "schema", "whoami"})
 #: Submitting tells strangers and sources itself that they are no agents, and audits it.
 _ASKS_ITSELF: Final = frozenset({"submit"})
 

@@ -69,6 +69,11 @@ async def policy(door: Door, _incoming: Request, _sender: Sender) -> Response:
     )
 
 
+async def whoami(_door: Door, _incoming: Request, sender: Sender) -> Response:
+    """Say as whom a token speaks."""
+    return json_response({"kind": sender.kind.value if sender.kind else None, "id": sender.id})
+
+
 async def schema(_door: Door, _incoming: Request, _sender: Sender) -> Response:
     """Return the JSON Schema of a proposal."""
     return json_response(proposal_schema())

@@ -29,7 +29,8 @@ async def one(door: Door, incoming: Request, sender: Sender) -> Response:
     if found is None:
         return unknown_proposal(proposal_id)
     state = as_seen(found, door.now_ms()).state
-    if wait_s and not state.terminal and seen in (None, state):
+    # A permit that waits already is news enough: its agent has something to do.
+    if wait_s and not (state.terminal or found.permit_waits) and seen in (None, state):
         at = mark(found, door.now_ms())
         await door.waiting.changed(proposal_key(proposal_id), at, wait_s)
     content = await door.store.read(lambda tx: seen_by_agent(tx, door, proposal_id, sender))

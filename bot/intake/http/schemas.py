@@ -158,6 +158,7 @@ SCHEMAS: Final[dict[str, Any]] = {
         }
     ),
     "Health": _object({"status": {"const": "ok"}, "frozen": {"type": "boolean"}}),
+    "Speaker": _object({"kind": {"enum": ["agent", "source"]}, "id": _STRING}),
     "Words": _object({"explanation": _STRING}),
     "Text": _STRING,
     "AnyObject": _ANY_OBJECT,

@@ -165,6 +165,14 @@ HOUSE: Final = (
     ),
     Operation(
         "GET",
+        "/v1/whoami",
+        "whoami",
+        "As whom your token speaks: proposals carry this id as actor.",
+        house.whoami,
+        {200: "Speaker"},
+    ),
+    Operation(
+        "GET",
         "/v1/tools",
         "tools",
         "All tools. Advisory: to stand in a list is no permission.",

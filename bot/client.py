@@ -1,0 +1,290 @@
+"""A small client for agents in Python: propose, wait, redeem, report; and `governed` tools."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from types import TracebackType
+from typing import Any, Final, ParamSpec, TypeVar
+
+import httpx
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Receipts = Callable[[Any], Mapping[str, Any]]
+
+_TERMINAL: Final = frozenset({"completed", "rolled_back", "rejected"})
+_HOLD_S: Final = 25
+_TIMEOUT_S: Final = 20.0
+
+
+class SignoffRefused(Exception):
+    """Signoff said no. `reason` is the stable code, `retry` whether to try again."""
+
+    def __init__(self, reason: str, explanation: str, answer: Mapping[str, Any]) -> None:
+        """Keep the whole answer: `errors` say what to change."""
+        super().__init__(f"{reason}: {explanation}" if explanation else reason)
+        self.reason = reason
+        self.explanation = explanation
+        self.answer = dict(answer)
+        self.retry = self.answer.get("retry")
+
+
+class SignoffUnreachable(Exception):
+    """The bot could not be reached, or answered what nobody understands."""
+
+
+class Signoff:
+    """One agent's session with a running bot.
+
+    async with Signoff(url, token) as signoff:
+        answer = await signoff.propose(document)
+        ended = await signoff.wait(answer["proposal_id"])
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,  # noqa: TID251
+    ) -> None:
+        """Take the address and the agent's token, else SIGNOFF_URL and SIGNOFF_TOKEN.
+
+        `now_ms` is the agent's own clock, by which its documents are dated.
+        """
+        self.now_ms = now_ms
+        self.url = (url or os.environ.get("SIGNOFF_URL") or "http://127.0.0.1:8080").rstrip("/")
+        held = token if token is not None else os.environ.get("SIGNOFF_TOKEN", "")
+        self._http = httpx.AsyncClient(
+            base_url=self.url,
+            headers={"authorization": f"Bearer {held}"},
+            timeout=_TIMEOUT_S,
+            transport=transport,
+            trust_env=False,
+        )
+        self._agent: str | None = None
+
+    async def __aenter__(self) -> Signoff:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._http.aclose()
+
+    async def propose(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Submit a document and return the answer; raises SignoffRefused where it says no."""
+        return await self._asked("POST", "/v1/proposals", document)
+
+    async def check(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a submission would meet now; nothing is stored."""
+        return await self._asked("POST", "/v1/proposals:check", document)
+
+    async def proposal(self, proposal_id: str, *, wait_s: int = 0) -> dict[str, Any]:
+        """Return one of one's own proposals; held up to `wait_s` until its state changes."""
+        path = f"/v1/proposals/{proposal_id}"
+        return await self._asked("GET", f"{path}?wait={wait_s}" if wait_s else path, wait_s=wait_s)
+
+    async def wait(self, proposal_id: str, *, timeout_s: float | None = None) -> dict[str, Any]:
+        """Return the proposal once it has ended, or once a permit waits for this agent.
+
+        Raises TimeoutError after `timeout_s` seconds.
+        """
+        begun_s = time.monotonic()
+        while True:
+            left_s = _left(begun_s, timeout_s)
+            found = await self.proposal(proposal_id, wait_s=min(_HOLD_S, max(0, int(left_s))))
+            if found["state"] in _TERMINAL or found.get("permit"):
+                return found
+            if _left(begun_s, timeout_s) < 1:
+                raise TimeoutError(f"{proposal_id} is still {found['state']}")
+
+    async def withdraw(self, proposal_id: str) -> dict[str, Any]:
+        """Take a proposal of one's own back before it is carried out."""
+        return await self._asked("DELETE", f"/v1/proposals/{proposal_id}")
+
+    async def redeem(
+        self, proposal_id: str, permit: str, parameters: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Use up a permit with the actual parameters; begin only after this has returned."""
+        body = {"permit": permit, "parameters": dict(parameters)}
+        return await self._asked("POST", f"/v1/proposals/{proposal_id}/redeem", body)
+
+    async def report(
+        self, proposal_id: str, outcome: str, receipt: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Report `done` with a receipt, or `failed` where nothing was left behind."""
+        body = {"outcome": outcome, "receipt": dict(receipt or {})}
+        return await self._asked("POST", f"/v1/proposals/{proposal_id}/receipt", body)
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """List the tools; to stand in the list is no permission."""
+        listed = await self._asked("GET", "/v1/tools")
+        return list(listed["tools"])
+
+    async def whoami(self) -> str:
+        """Return the id under which this token speaks."""
+        if self._agent is None:
+            self._agent = str((await self._asked("GET", "/v1/whoami"))["id"])
+        return self._agent
+
+    async def _asked(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, wait_s: float = 0
+    ) -> dict[str, Any]:
+        try:
+            answer = await self._http.request(method, path, json=body, timeout=_TIMEOUT_S + wait_s)
+            content = answer.json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise SignoffUnreachable(
+                f"Signoff at {self.url} cannot be reached ({type(error).__name__}). Is the bot "
+                "running, with intake.http enabled?"
+            ) from error
+        if not isinstance(content, dict):
+            raise SignoffUnreachable(f"Signoff at {self.url} answered no object.")
+        if answer.is_success:
+            return content
+        reason = str(content.get("reason") or content.get("error") or answer.status_code)
+        raise SignoffRefused(reason, str(content.get("detail", "")), content)
+
+
+def governed(
+    tool: str,
+    *,
+    signoff: Signoff | None = None,
+    target: Mapping[str, Any] | None = None,
+    justification: str | None = None,
+    receipt: Receipts | None = None,
+    timeout_s: float | None = None,
+) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Awaitable[R]]]:
+    """Let people sign off on every call of an async function, which a tool of kind `agent` names.
+
+    A call proposes its own arguments, waits for people, redeems the permit, runs, and reports the
+    receipt (`receipt(result)`, else the result where it is a dict). Raises SignoffRefused with the
+    reason where it may not run, and TypeError before proposing where the tool is of another kind.
+    """
+
+    def decorated(run: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+        signature = inspect.signature(run)
+
+        @functools.wraps(run)
+        async def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            async with _session(signoff) as session:
+                proposer = _Governed(session, tool, target, justification or _words(run))
+                proposal_id = await proposer.permitted(dict(bound.arguments), timeout_s)
+                return await _reported(session, proposal_id, run, bound, receipt)
+
+        return call
+
+    return decorated
+
+
+class _Borrowed:
+    """A session that somebody else closes."""
+
+    def __init__(self, session: Signoff) -> None:
+        self._session = session
+
+    async def __aenter__(self) -> Signoff:
+        return self._session
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+
+def _session(signoff: Signoff | None) -> Signoff | _Borrowed:
+    return Signoff() if signoff is None else _Borrowed(signoff)
+
+
+class _Governed:
+    """One governed call, from its arguments to a redeemed permit."""
+
+    def __init__(
+        self, session: Signoff, tool: str, target: Mapping[str, Any] | None, justification: str
+    ) -> None:
+        self._session = session
+        self._tool = tool
+        self._target = target
+        self._justification = justification
+
+    async def permitted(self, parameters: dict[str, Any], timeout_s: float | None) -> str:
+        """Propose, wait and redeem; return the id. Raises SignoffRefused, TypeError."""
+        document = await self._document(parameters)
+        answer = await self._session.propose(document)
+        proposal_id = str(answer["proposal_id"])
+        found = await self._session.wait(proposal_id, timeout_s=timeout_s)
+        permit = found.get("permit")
+        if permit is None:
+            raise SignoffRefused(str(found["reason"]), str(found["explanation"]), found)
+        await self._session.redeem(proposal_id, str(permit), parameters)
+        return proposal_id
+
+    async def _document(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        known = {each["name"]: each for each in await self._session.tools()}
+        kind = known.get(self._tool, {}).get("kind")
+        if kind != "agent":
+            raise TypeError(
+                f"{self._tool} is {'no tool here' if kind is None else f'of kind {kind}'}: only "
+                "tools of kind agent are carried out by the agent itself; propose any other."
+            )
+        tool = known[self._tool]
+        return {
+            "proposal_id": f"{self._tool[:40]}-{secrets.token_hex(8)}",
+            "ts_ms": self._session.now_ms(),
+            "actor": await self._session.whoami(),
+            "tool": self._tool,
+            "action_type": tool["action_type"],
+            "target": {
+                "resource_type": self._tool,
+                "resource_id": "call",
+                "domain": "agent",
+                "constraints": {},
+                **tool["match"],
+                **(self._target or {}),
+            },
+            "parameters": parameters,
+            "justification": self._justification,
+        }
+
+
+async def _reported(
+    session: Signoff,
+    proposal_id: str,
+    run: Callable[..., Awaitable[R]],
+    bound: inspect.BoundArguments,
+    receipt: Receipts | None,
+) -> R:
+    """Run, and report what became of it. What raises may have acted: nobody reports `failed`.
+
+    A function that knows that nothing was left behind raises NothingDone.
+    """
+    try:
+        result = await run(*bound.args, **bound.kwargs)
+    except NothingDone:
+        await session.report(proposal_id, "failed")
+        raise
+    told = receipt(result) if receipt else result if isinstance(result, dict) else {}
+    await session.report(proposal_id, "done", told)
+    return result
+
+
+class NothingDone(Exception):
+    """Raised by a governed function: it failed and left nothing behind."""
+
+
+def _words(run: Callable[..., Any]) -> str:
+    return f"The agent calls {run.__name__}: {(inspect.getdoc(run) or 'no description').strip()}"
+
+
+def _left(begun_s: float, timeout_s: float | None) -> float:
+    return _HOLD_S if timeout_s is None else timeout_s - (time.monotonic() - begun_s)

@@ -1,0 +1,126 @@
+"""Every end is called back, signed, until it has arrived."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook
+
+from bot.intake.doors import served_doors
+from lifecycle.callbacks import SURFACE
+from tests.bot.intake.conftest import TOKENS, Outside
+from tests.builders import PROD, REFUND, a_document
+from tests.world import World
+
+SECRET = "whsec_" + "c2VjcmV0LXNlY3JldC1zZWNyZXQ="
+
+
+@dataclass
+class Receiver:
+    """Answers one status a callback, then 200; keeps what came."""
+
+    statuses: list[int] = field(default_factory=list)
+    came: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    url: str = ""
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        lines = [line.split(": ", 1) for line in head.split("\r\n")[1:] if line]
+        headers = {name.lower(): value for name, value in lines}
+        body = await reader.readexactly(int(headers["content-length"]))
+        self.came.append((headers, body))
+        self.arrived.set()
+        status = self.statuses.pop(0) if self.statuses else 200
+        writer.write(
+            f"HTTP/1.1 {status} x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".encode()
+        )
+        await writer.drain()
+        writer.close()
+
+    async def told(self, count: int) -> list[dict[str, Any]]:
+        while len(self.came) < count:
+            self.arrived.clear()
+            await self.arrived.wait()
+        return [json.loads(body) for _, body in self.came]
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    found = Receiver()
+    server = await asyncio.start_server(found.meet, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()[:2]
+    found.url = f"http://{host}:{port}/ends"
+    yield found
+    server.close()
+
+
+@pytest.fixture
+async def called(world: World, receiver: Receiver) -> AsyncIterator[Outside]:
+    agents = dict(world.workflow.policy.agents)
+    agents["leila"] = replace(
+        agents["leila"], callback_url=receiver.url, callback_secret_env="C_LEILA"
+    )
+    await world.adopts(agents=agents)
+    environment = TOKENS | {"C_LEILA": SECRET}
+    async with served_doors(world.workflow, environment, "127.0.0.1", 0) as url:
+        yield Outside(url, world)
+
+
+async def test_an_end_is_called_back_signed(called: Outside, receiver: Receiver) -> None:
+    await called.world.submits(PROD)
+    await called.world.rejects("ben", "p1", "not today")
+    told = await asyncio.wait_for(receiver.told(1), 5)
+    assert told[0]["type"] == "proposal.ended"
+    assert (told[0]["data"]["state"], told[0]["data"]["explanation"]) == ("rejected", "not today")
+    headers, body = receiver.came[0]
+    at = int(headers["webhook-timestamp"])
+    assert at == called.world.clock.now_ms() // 1000
+    expected = Webhook(SECRET).sign(
+        headers["webhook-id"], datetime.fromtimestamp(at, UTC), body.decode()
+    )
+    assert headers["webhook-signature"] == expected
+
+
+async def test_a_callback_that_failed_comes_again_with_the_same_id(
+    called: Outside, receiver: Receiver
+) -> None:
+    receiver.statuses = [500, 302]
+    await called.world.submits(PROD)
+    await called.world.rejects("ben", "p1", "not today")
+    await asyncio.wait_for(receiver.told(1), 5)
+    for count in (2, 3):
+        called.world.clock.advance(10)
+        await asyncio.wait_for(receiver.told(count), 5)
+    assert len({headers["webhook-id"] for headers, _ in receiver.came}) == 1
+
+    called.world.clock.advance(3600)
+    await called.world.submits(PROD, proposal_id="p2", parameters={"version": "v9"})
+    await called.world.rejects("ben", "p2", "not today either")
+    await asyncio.wait_for(receiver.told(4), 5)
+    assert [json.loads(body)["data"]["proposal_id"] for _, body in receiver.came] == [
+        *("p1", "p1", "p1", "p2")
+    ]
+
+
+async def test_a_permit_is_called_back_to_its_agent(called: Outside, receiver: Receiver) -> None:
+    async with called.client() as leila:
+        await leila.post("/v1/proposals", json=a_document(REFUND))
+        await called.world.shows()
+        await called.world.approves("ana", "p1")
+        told = await asyncio.wait_for(receiver.told(1), 5)
+        assert told[0]["type"] == "proposal.permit"
+        assert told[0]["data"]["permit"] == (await leila.get("/v1/proposals/p1")).json()["permit"]
+
+
+async def test_without_a_callback_nothing_is_kept_for_one(world: World) -> None:
+    await world.submits(PROD)
+    await world.rejects("ben", "p1")
+    kept = await world.store.read(lambda tx: tx.outbox.waiting(SURFACE, 2**60, 9))
+    assert list(kept) == []
