@@ -61,7 +61,11 @@ class Acting:
         proposal, reply = reviewed.proposal, reviewed.reply
         if proposal.state is not State.SENTINEL_APPROVED or proposal.opener is None:
             return reply
-        opened = await self.gatekeeper.open(proposal.proposal_id)
+        try:
+            opened = await self.gatekeeper.open(proposal.proposal_id)
+        except StoreUnavailable:
+            words = f"{reply.words} It begins as soon as the store can be written again."
+            return replace(reply, words=words)
         if opened is None:
             return reply
         waiting = f" It waits for: {opened.waiting_for}." if opened.waiting_for else ""

@@ -1,0 +1,93 @@
+"""Case I05: what could not be stored did not happen, and nothing happens before it is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lifecycle.answers import Reply
+from lifecycle.ports import StoreUnavailable
+from lifecycle.proposal import Proposal
+from lifecycle.state import State
+from tests.builders import MAIL, PROD
+from tests.world import World
+
+DEPLOY = "production-deploy"
+
+
+class FailingStore:
+    """Fails the writes whose number is in `fail`, counted from the moment it was put in place."""
+
+    def __init__(self, store: Any, *fail: int) -> None:
+        self._store, self._fail, self.writes = store, fail, 0
+
+    async def write(self, unit: Callable[[Any], Any]) -> Any:
+        self.writes += 1
+        if self.writes in self._fail:
+            raise StoreUnavailable("disk full")
+        return await self._store.write(unit)
+
+    async def read(self, view: Callable[[Any], Any]) -> Any:
+        return await self._store.read(view)
+
+    async def close(self) -> None:
+        await self._store.close()
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+async def test_I05_what_could_not_be_stored_did_not_happen(world: World, failing: int) -> None:
+    await world.submits(PROD, proposal_id="p1")
+    world.workflow.world.store = FailingStore(world.store, failing)  # type: ignore[assignment]
+
+    reply = await world.workflow.approve("p1", world.sender("ana"))
+    await world.workflow.idle()
+
+    assert isinstance(reply, Reply)
+    assert world.tool(DEPLOY).calls == []
+    assert (await world.proposal("p1")).state is State.SENTINEL_APPROVED
+    world.workflow.world.store = world.store
+    await world.restarts()
+    await world.approves("ana", "p1")
+    await world.keeps_house()
+    assert world.tool(DEPLOY).verbs() == ["execute"]
+
+
+@pytest.mark.parametrize("failures", [1, 3])
+async def test_I05_an_answer_that_could_not_be_stored_is_kept_until_it_can(
+    world: World, failures: int
+) -> None:
+    await world.submits(PROD, proposal_id="p1")
+    failing = range(3, 3 + failures)
+    world.workflow.world.store = FailingStore(world.store, *failing)  # type: ignore[assignment]
+
+    await world.workflow.approve("p1", world.sender("ana"))
+    while world.workflow.world.tasks:
+        await asyncio.sleep(0.001)
+        if world.clock.sleeping:
+            assert (await world.proposal("p1")).state is State.EXECUTING
+            world.clock.advance(60)
+
+    assert (await world.proposal("p1")).state is State.COMPLETED
+    assert world.tool(DEPLOY).verbs() == ["execute"]
+
+
+async def test_I05_the_tool_is_called_only_once_its_start_is_on_disk(world: World) -> None:
+    seen: list[Proposal] = []
+
+    async def looks(call: Any) -> dict[str, Any]:
+        seen.append(await world.proposal(call.proposal_id))
+        return {}
+
+    for verb in ("execute", "commit"):
+        world.tool("send-email").on[verb] = looks
+    await world.submits(MAIL, proposal_id="p1")
+    await world.approves("ana", "p1")
+    await world.passes(minutes=15)
+
+    assert [p.execution and (p.execution.verb, p.execution.outcome) for p in seen] == [
+        ("execute", "running"),
+        ("commit", "running"),
+    ]
