@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from lifecycle.concluding import Concluded, finish
+from lifecycle.concluding import Concluded, finish, tool_cause
 from lifecycle.door import amend, announce
-from lifecycle.freezing import frozen
+from lifecycle.freezing import stands_still
 from lifecycle.moment import Moment, clock_words
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
@@ -40,9 +40,7 @@ def may_close(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
         and execution.window_closes_at_ms <= moment.now_ms
         and proposal.attention not in STOPS_CLOSING
         and proposal.kept_stop is None
-        and proposal.proposal_id not in moment.held
-        and not moment.stopping
-        and frozen(tx) is None
+        and stands_still(tx, moment, proposal) is None
     )
 
 
@@ -51,6 +49,8 @@ def close(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
     if not may_close(tx, moment, proposal):
         return Concluded(proposal)
     execution = proposal.execution
+    if execution is not None and execution.window_opens_at_ms is None:
+        return finish(tx, moment, proposal, tool_cause(proposal))  # only staged: see `finish`
     closes_at_ms = (execution.window_closes_at_ms if execution else None) or moment.now_ms
     late_ms = moment.now_ms - closes_at_ms
     words = "Nobody objected before the window closed."

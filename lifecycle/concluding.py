@@ -10,6 +10,7 @@ from lifecycle.claiming import Claim, claim_commit, claim_roll_back
 from lifecycle.door import advance, amend, call_for_attention
 from lifecycle.envelope import envelope_excess
 from lifecycle.firewall import frame_of
+from lifecycle.freezing import stands_still
 from lifecycle.mishaps import commit_failed, rollback_incomplete, tool_of, unknown
 from lifecycle.moment import Moment
 from lifecycle.opening import fits_its_digest, tell_of_a_changed_row
@@ -89,7 +90,8 @@ def after_execute(tx: Transaction, moment: Moment, proposal: Proposal, by: Ident
 def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Concluded:
     """Make it final: a deferred tool is called to commit, any other has nothing left to do.
 
-    What no longer fits its digest is taken back where that can be: it was never approved.
+    What no longer fits its digest is taken back where that can be: it was never approved. While
+    everything stands still a commit waits, and what is staged can be taken back until it is due.
     """
     tool = moment.policy.tools.get(proposal.tool)
     deferred = tool is None or tool.deferred
@@ -98,7 +100,20 @@ def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) ->
         return _changed_behind_our_back(tx, moment, proposal)
     if not deferred:
         return Concluded(_complete(tx, moment, proposal, cause))
+    still = stands_still(tx, moment, proposal)
+    if still is not None:
+        return Concluded(_staged(tx, moment, proposal, still))
     return _claimed(claim_commit(tx, moment, proposal, cause))
+
+
+def _staged(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
+    """Leave a stage to the closing job, which finds it by an end; a window it never had."""
+    execution = proposal.execution
+    if execution is None or execution.windowed:
+        return proposal
+    waits = replace(execution, window_closes_at_ms=moment.now_ms)
+    by = tool_of(proposal)
+    return amend(tx, moment, proposal, "staged", by, details={"why": why}, execution=waits)
 
 
 def _changed_behind_our_back(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
@@ -166,7 +181,7 @@ def _done(
     tool = moment.policy.tools.get(proposal.tool)
     simple = tool is not None and not tool.deferred and not execution.windowed
     if simple and envelope_excess(proposal, result.receipt) is None:
-        return Concluded(_complete(tx, moment, proposal, _tool_cause(proposal), **changes))
+        return Concluded(_complete(tx, moment, proposal, tool_cause(proposal), **changes))
     details = {"verb": execution.verb.value, "attempt": execution.attempt}
     done = amend(tx, moment, proposal, "tool_done", by, details=details, **changes)
     return after_execute(tx, moment, done, by)
@@ -181,7 +196,7 @@ def _committed(
 ) -> Proposal:
     match result.outcome:
         case Outcome.DONE:
-            cause = execution.cause or _tool_cause(proposal)
+            cause = execution.cause or tool_cause(proposal)
             frame = frame_of(result.receipt) if result.receipt else proposal.frame
             done = replace(execution, outcome=Outcome.DONE)
             excess = envelope_excess(proposal, result.receipt)
@@ -221,7 +236,8 @@ def _rolled_back(
             assert_never(result.outcome)
 
 
-def _tool_cause(proposal: Proposal) -> Cause:
+def tool_cause(proposal: Proposal) -> Cause:
+    """Return the cause of an end that nobody but the tool brought about."""
     return Cause(tool_of(proposal), Puller.TOOL, "tool_succeeded", "The tool succeeded.")
 
 
@@ -230,7 +246,7 @@ def roll_back_done(tx: Transaction, moment: Moment, proposal: Proposal) -> Propo
     execution = proposal.execution
     if execution is None:
         return proposal
-    cause = execution.cause or _tool_cause(proposal)
+    cause = execution.cause or tool_cause(proposal)
     return advance(
         tx,
         moment,

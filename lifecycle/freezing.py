@@ -11,15 +11,26 @@ from lifecycle.door import announce, record
 from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
-from lifecycle.proposal import ActorKind
+from lifecycle.proposal import ActorKind, Proposal
 
 FLAG: Final = "freeze"
+#: What a proposal waits for while the freeze stands.
+FROZEN: Final = "frozen"
 
 
 def frozen(tx: Transaction) -> Mapping[str, Any] | None:
     """Return `{reason, by, at_ms}` of the freeze in force, None where there is none."""
     value: Mapping[str, Any] | None = tx.flags.get(FLAG)
     return value or None
+
+
+def stands_still(tx: Transaction, moment: Moment, proposal: Proposal) -> str | None:
+    """Return why nothing of this may be executed, committed or closed now; None where it may."""
+    if proposal.proposal_id in moment.held:
+        return "a stop that is being written"
+    if moment.stopping:
+        return "the next start of Signoff"
+    return None if frozen(tx) is None else FROZEN
 
 
 def freeze(tx: Transaction, moment: Moment, sender: Sender, reason: str) -> Reply:

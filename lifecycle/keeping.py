@@ -19,6 +19,7 @@ from lifecycle.opening import card_is_out
 from lifecycle.ports import Transaction
 from lifecycle.proposal import CLOCK, SENTINEL, Proposal
 from lifecycle.state import State
+from lifecycle.tier import TIER_POLICIES, CardKind
 from lifecycle.world import World
 
 _PAGE = 200
@@ -53,7 +54,8 @@ class Keeper:
         for proposal in batch:
             if proposal.checked_policy_digest != self.world.law.policy.digest:
                 await self.adopter.recheck_one(proposal)
-            seen = await self.world.notifier.read_cards(proposal.proposal_id)
+            has_card = TIER_POLICIES[proposal.tier].card is CardKind.LIVE
+            seen = not has_card or await self.world.notifier.read_cards(proposal.proposal_id)
             (readable if seen else unread).append(proposal.proposal_id)
         for proposal_id in unread:
             await self._not_closed(proposal_id, "its card can be read on no surface")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -26,8 +27,9 @@ class Moment:
     """A frozen view for one unit.
 
     `answering` says that the proposer waits for this very answer, so that the message about the
-    end may hold back for a moment. `held` are the ids whose stop waits in the spool; while
-    `stopping` nothing new begins.
+    end may hold back for a moment. `held` are the ids whose stop waits in the spool, live: a unit
+    that waited for the store sees the stop that was spooled meanwhile. While `stopping` nothing
+    new begins.
     """
 
     now_ms: int
@@ -37,7 +39,7 @@ class Moment:
     nonce: Callable[[], str]
     public_url: str = ""
     answering: bool = False
-    held: frozenset[str] = frozenset()
+    held: AbstractSet[str] = frozenset()
     stopping: bool = False
 
     @property

@@ -11,7 +11,7 @@ from lifecycle.callbacks import call_back
 from lifecycle.canonical import canonical_bytes, digest_of, s256
 from lifecycle.door import advance, amend, announce
 from lifecycle.expiry import expire
-from lifecycle.freezing import frozen
+from lifecycle.freezing import stands_still
 from lifecycle.gathering import same_evidence
 from lifecycle.judging import raised_by, reject_by_sentinel, verdict_details
 from lifecycle.moment import Moment
@@ -189,12 +189,9 @@ def card_is_out(tx: Transaction, proposal: Proposal) -> bool:
 
 
 def _outer_obstacle(tx: Transaction, moment: Moment, proposal: Proposal) -> str | None:
-    if proposal.proposal_id in moment.held:
-        return "a stop that is being written"
-    if moment.stopping:
-        return "the next start of Signoff"
-    if frozen(tx) is not None:
-        return "frozen"
+    still = stands_still(tx, moment, proposal)
+    if still is not None:
+        return still
     if proposal.valid_from_ms is not None and moment.now_ms < proposal.valid_from_ms:
         return "valid_from_ms"
     if not card_is_out(tx, proposal):

@@ -10,6 +10,7 @@ from lifecycle.concluding import finish
 from lifecycle.counting import approvals
 from lifecycle.door import amend, record
 from lifecycle.errors import ReviewRefused
+from lifecycle.freezing import stands_still
 from lifecycle.judging import may_orchestrate, opening_changes
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
@@ -121,6 +122,9 @@ def _early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Rev
         return _decided(tx, moment, act, proposal)
     if execution.verb is not Verb.EXECUTE or execution.outcome is not Outcome.DONE:
         raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")
+    still = stands_still(tx, moment, proposal)
+    if still is not None:
+        raise ReviewRefused("frozen", f"It stands still and waits for: {still}. Try again then.")
     person = act.sender.id or ""
     by = Identity(ActorKind.PERSON, person)
     tx.reviews.add(review_of(proposal, moment, act, person, Decision.APPROVE))

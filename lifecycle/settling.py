@@ -11,7 +11,7 @@ from lifecycle.claiming import reclaim
 from lifecycle.concluding import Concluded, after_execute, roll_back_done
 from lifecycle.door import advance, amend
 from lifecycle.errors import ReviewRefused
-from lifecycle.freezing import frozen
+from lifecycle.freezing import stands_still
 from lifecycle.mishaps import commit_failed, rollback_incomplete
 from lifecycle.moment import Moment
 from lifecycle.opening import fits_its_digest
@@ -81,8 +81,9 @@ def retry(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
         raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
     if execution is None or proposal.attention not in _REPEATABLE:
         raise ReviewRefused("nothing_to_settle", f"Nothing of {proposal.proposal_id} has failed.")
-    if execution.verb is not Verb.ROLL_BACK and frozen(tx) is not None:
-        raise ReviewRefused("frozen", "Everything is frozen; retry after thaw.")
+    still = stands_still(tx, moment, proposal)
+    if execution.verb is not Verb.ROLL_BACK and still is not None:
+        raise ReviewRefused("frozen", f"It stands still and waits for: {still}. Retry after that.")
     if execution.verb is not Verb.ROLL_BACK and not fits_its_digest(proposal):
         raise ReviewRefused(
             "digest_mismatch",

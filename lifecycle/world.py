@@ -63,7 +63,7 @@ class World:
             nonce=self.nonce,
             public_url=self.public_url,
             answering=answering,
-            held=frozenset(self.held),
+            held=self.held,
             stopping=self.stopping,
         )
 
