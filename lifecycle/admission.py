@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from lifecycle import authority, meaning
 from lifecycle.acts import plain_words
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
 from lifecycle.canonical import digest_of
-from lifecycle.door import advance, record
+from lifecycle.door import advance, announce, record
 from lifecycle.ending import answer_of
 from lifecycle.enrolling import enrol
 from lifecycle.errors import Fault, Refused
@@ -26,6 +26,8 @@ from lifecycle.state import Trigger
 from lifecycle.tier import Puller, Tier
 
 _EXPIRED_A_SUBMIT = 50
+_FLOODS: Final = frozenset({"too_many_open", "rate_limited"})
+_HOUR_MS: Final = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,16 @@ def refuse(
         }
         | ({"witness": dict(error.witness)} if isinstance(error, EnvelopeRefused) else {}),
     )
+    if error.code in _FLOODS and sender.id is not None:
+        _tell_of_a_flood(tx, moment, sender.id, error)
     return refusal(error, outcome)
+
+
+def _tell_of_a_flood(tx: Transaction, moment: Moment, proposer: str, error: Refused) -> None:
+    """Say once an hour that somebody proposes more than it may: one notice for all of it."""
+    key = f"flood:{proposer}:{moment.now_ms // _HOUR_MS}"
+    words = f"{proposer} proposes more than it may, and the rest is refused: {error}"
+    announce(tx, moment, key, words)
 
 
 def _identity(tx: Transaction, accepted: Accepted, sender: Sender) -> Proposal | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from lifecycle import agent_tools, freezing
 from lifecycle.acting import Acting, unavailable
-from lifecycle.acts import Act
+from lifecycle.acts import Act, plain_words
 from lifecycle.adopting import Adopter
 from lifecycle.answers import Answer, CardPlace, Reply, Sender
 from lifecycle.carrying import Carrier
@@ -105,8 +105,9 @@ class Workflow:
 
     async def answer_question(self, question_id: str, sender: Sender, words: str) -> Reply:
         """Give an agent the first reply of a reviewer to its question (seed 001)."""
+        said = plain_words(words)
         return await self.acting.operate(
-            sender, lambda tx, moment: answer_question(tx, moment, question_id, sender, words)
+            sender, lambda tx, m: answer_question(tx, m, plain_words(question_id), sender, said)
         )
 
     # -- a person settles what nobody knows -----------------------------------------------
@@ -118,10 +119,11 @@ class Workflow:
 
     async def retry(self, proposal_id: str, sender: Sender) -> Reply:
         """Repeat a failed verb after Sentinel, with a new attempt and permit."""
-        objection = await self.acting.sentinel_objects(proposal_id)
+        act = Act(proposal_id, sender)
+        objection = await self.acting.sentinel_objects(act.proposal_id)
         if objection is not None:
             return objection
-        return await self.acting.act(Act(proposal_id, sender), retry)
+        return await self.acting.act(act, retry)
 
     # -- an agent carries out what it was permitted -----------------------------------------
 
@@ -136,7 +138,9 @@ class Workflow:
     ) -> Reply:
         """Take an agent's receipt for what it did under its permit."""
         return await self.world.surely(
-            agent_tools.report(self.gatekeeper, proposal_id, sender, outcome, receipt)
+            agent_tools.report(
+                self.gatekeeper, plain_words(proposal_id), sender, outcome, receipt
+            )
         )
 
     # -- sources and operators ------------------------------------------------------------
