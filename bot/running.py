@@ -14,7 +14,6 @@ from bot.bootstrap import App, opened, summaries_of
 from bot.chat.broadcast import Broadcast, ServedSurface
 from bot.config import Config
 from bot.config.surfaces import Choice
-from bot.expected import StartFailed
 from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
 
@@ -100,15 +99,17 @@ def _surfaces(
     config: Config, choice: Choice, environment: Mapping[str, str]
 ) -> list[ServedSurface]:
     """Return the surfaces that are on; imports those alone."""
-    missing = {"Discord": choice.discord}
-    for name, is_on in missing.items():
-        if is_on:
-            raise StartFailed(
-                f"{name} is configured and switched on, but this version cannot serve it yet. "
-                "Unset its token, or switch it off, to work at the terminal."
-            )
-    found = [_slack(config, environment)] if choice.slack else []
+    found = [_discord(config, environment)] if choice.discord else []
+    found += [_slack(config, environment)] if choice.slack else []
     return [*found, _terminal(config)] if choice.terminal else found
+
+
+def _discord(config: Config, environment: Mapping[str, str]) -> ServedSurface:
+    from bot.chat.discord.notifier import DiscordSurface
+    from bot.chat.discord.settings import discord_settings
+    from bot.clock import SystemClock
+
+    return DiscordSurface(discord_settings(config, environment), SystemClock())
 
 
 def _slack(config: Config, environment: Mapping[str, str]) -> ServedSurface:

@@ -1,0 +1,71 @@
+"""REST calls, with what can go wrong said in words and sorted: gone, lasting, later."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import aiohttp
+import discord
+
+from bot.chat.surface import CardGone, SurfaceFailed
+
+#: Discord's codes: unknown message, message older than an hour edited too often.
+UNKNOWN_MESSAGE: Final = 10008
+TOO_MANY_OLD_EDITS: Final = 30046
+_OLD_EDIT_PAUSE_S: Final = 60.0
+_PAUSE_S: Final = 5.0
+
+#: What a call may meet that is neither our fault nor Discord's answer.
+NETWORK: Final = (aiohttp.ClientError, OSError, TimeoutError, asyncio.TimeoutError)
+
+
+class DoneUnknown(SurfaceFailed):
+    """The answer was lost: it may have been done."""
+
+
+@asynccontextmanager
+async def spoken_to(what: str) -> AsyncIterator[None]:
+    """Make calls within; every trouble comes out as SurfaceFailed that names `what`."""
+    try:
+        yield
+    except discord.NotFound as error:
+        if error.code == UNKNOWN_MESSAGE:
+            raise CardGone(f"{what}: the message is gone") from error
+        raise SurfaceFailed(f"{what}: {_words(error)}", lasting=True) from error
+    except discord.Forbidden as error:
+        raise SurfaceFailed(f"{what}: {_words(error)}", lasting=True) from error
+    except discord.RateLimited as error:
+        raise SurfaceFailed(f"{what}: rate limited", retry_after_s=error.retry_after) from error
+    except discord.HTTPException as error:
+        raise _sorted(what, error) from error
+    except NETWORK as error:
+        raise DoneUnknown(f"{what}: {type(error).__name__}") from error
+    except (AttributeError, RuntimeError) as error:
+        # discord.py without a session: closed, or not logged in yet.
+        raise SurfaceFailed(f"{what}: not connected", retry_after_s=1.0) from error
+
+
+def _sorted(what: str, error: discord.HTTPException) -> SurfaceFailed:
+    words = f"{what}: {_words(error)}"
+    if error.code == TOO_MANY_OLD_EDITS:
+        return SurfaceFailed(words, retry_after_s=_OLD_EDIT_PAUSE_S)
+    if error.status == 429:
+        return SurfaceFailed(words, retry_after_s=_retry_after(error))
+    if error.status >= 500:
+        return DoneUnknown(words)
+    return SurfaceFailed(words, lasting=True)
+
+
+def _retry_after(error: discord.HTTPException) -> float:
+    try:
+        return max(1.0, float(error.response.headers.get("Retry-After", _PAUSE_S)))
+    except ValueError:
+        return _PAUSE_S
+
+
+def _words(error: discord.HTTPException) -> str:
+    """Return Discord's own words, short: nothing of what was sent is repeated."""
+    return f"Discord answered {error.status} ({error.code}) {error.text[:120]}".strip()

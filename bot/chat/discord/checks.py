@@ -1,0 +1,55 @@
+"""What the bot needs and does not have: looked at after every start, said with the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import discord
+
+from bot.chat.discord.settings import NEEDED, DiscordSettings, invitation
+
+_TEXT: Final = (discord.TextChannel, discord.VoiceChannel, discord.StageChannel)
+#: Without these nothing can be signed off here; the others are only missed.
+_VITAL: Final = frozenset({"view_channel", "send_messages", "embed_links", "read_message_history"})
+
+
+def problems_of(client: discord.Client, settings: DiscordSettings) -> list[str]:
+    """Return one sentence for everything that is missing: server, channel, permission, role."""
+    guild = client.get_guild(settings.guild)
+    if guild is None:
+        return [
+            f"the bot is not in server {settings.guild}: open {invitation(client.application_id)} "
+            "as an administrator of that server"
+        ]
+    channel = guild.get_channel(settings.channel)
+    if channel is None:
+        return [
+            f"channel {settings.channel} cannot be seen in server {guild.id}: check chat.discord."
+            "channel, and give the bot's role View Channel there"
+        ]
+    if not isinstance(channel, _TEXT):
+        return [f"channel {settings.channel} is not a text channel; name one in chat.discord"]
+    return [*_permissions(guild, channel), *_roles(guild, settings.roles)]
+
+
+def _permissions(guild: discord.Guild, channel: discord.abc.GuildChannel) -> list[str]:
+    if guild.me is None:
+        return ["the bot's own membership is not known yet"]
+    has = channel.permissions_for(guild.me)
+    found = []
+    for name, words in NEEDED.items():
+        if not getattr(has, name):
+            kind = "needs" if name in _VITAL else "lacks"
+            found.append(
+                f"{kind} the permission {words}: channel settings, Permissions, the bot's role, ✓"
+            )
+    return found
+
+
+def _roles(guild: discord.Guild, roles: Mapping[str, int]) -> list[str]:
+    return [
+        f"groups.{group}.discord_role {role} is no role of server {guild.id}"
+        for group, role in roles.items()
+        if guild.get_role(role) is None
+    ]

@@ -1,0 +1,187 @@
+"""The client under a supervisor: any trouble of discord.py means a fresh client, after a pause.
+
+A wrong token and a missing privileged intent are fatal at the start and named; nothing heals them
+but a person.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import discord
+from discord import app_commands
+
+from bot.chat.discord.settings import DiscordSettings
+from bot.chat.hearing import Hearing
+from bot.expected import StartFailed
+
+log = logging.getLogger("signoff.discord")
+
+_FIRST_PAUSE_S: Final = 1.0
+_LONGEST_PAUSE_S: Final = 60.0
+#: A token that was good and is refused now: asked again rarely, since refusals are counted.
+_REFUSED_PAUSE_S: Final = 600.0
+#: So long a client may try to come back by itself before it is replaced.
+_PATIENCE_S: Final = 90.0
+_LOOK_S: Final = 5.0
+
+#: What is taken in the very moment it is parsed, in order, with the number it came under.
+_TAKEN: Final = frozenset(
+    {
+        "message",
+        "raw_message_edit",
+        "raw_message_delete",
+        "raw_bulk_message_delete",
+        "raw_reaction_add",
+        "raw_reaction_remove",
+        "raw_reaction_clear",
+        "raw_reaction_clear_emoji",
+        "interaction",
+    }
+)
+
+
+class Listener(Protocol):
+    """Who is told what came."""
+
+    def taken(self, event: str, about: Any, number: str) -> None:
+        """Take one event; returns at once and never raises."""
+
+    def ready(self) -> None:
+        """A connection stands anew: events may have been missed."""
+
+    async def prepared(self, client: SignoffClient) -> None:
+        """The client is logged in and about to connect."""
+
+
+class SignoffClient(discord.Client):
+    """A client without caches: what it knows is read when it is needed."""
+
+    def __init__(self, settings: DiscordSettings, hearing: Hearing, listener: Listener) -> None:
+        super().__init__(
+            intents=wanted_intents(),
+            allowed_mentions=discord.AllowedMentions.none(),
+            max_messages=None,
+            member_cache_flags=discord.MemberCacheFlags.none(),
+            chunk_guilds_at_startup=False,
+            heartbeat_timeout=settings.heartbeat_s,
+            enable_debug_events=True,
+        )
+        self.tree = app_commands.CommandTree(self)
+        self._hearing = hearing
+        self._listener = listener
+
+    async def setup_hook(self) -> None:
+        """Get ready between login and connection."""
+        await self._listener.prepared(self)
+
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        """Take what concerns us in the order in which it is parsed; never raise."""
+        if event in ("socket_raw_receive", "socket_raw_send"):
+            if event == "socket_raw_receive":
+                self._hearing.alive()
+            return
+        if event in _TAKEN:
+            self._taken(event, args[0])
+            return
+        match event:
+            case "disconnect":
+                self._hearing.lost("the connection to Discord was lost")
+            case "resumed":
+                self._hearing.resumed()
+            case "connect":
+                self._hearing.began()
+            case "ready":
+                self._listener.ready()
+            case _:
+                pass
+        super().dispatch(event, *args, **kwargs)
+
+    def _taken(self, event: str, about: Any) -> None:
+        try:
+            number = f"{self.ws.session_id}:{self.ws.sequence}"
+            self._listener.taken(event, about, number)
+        except Exception as error:
+            log.error("an event could not be taken: %s %s", event, type(error).__name__)
+
+
+def wanted_intents() -> discord.Intents:
+    """Return what the bot must hear; message_content is privileged."""
+    intents = discord.Intents.none()
+    intents.guilds = intents.guild_messages = intents.guild_reactions = True
+    intents.dm_messages = intents.dm_reactions = intents.message_content = True
+    return intents
+
+
+class Supervisor:
+    """Keeps one client connected for as long as it is awaited."""
+
+    def __init__(self, settings: DiscordSettings, hearing: Hearing, listener: Listener) -> None:
+        self._settings = settings
+        self._hearing = hearing
+        self._make: Callable[[], SignoffClient] = lambda: SignoffClient(settings, hearing, listener)
+        self._stood = False
+        self.client: SignoffClient | None = None
+
+    async def run(self) -> None:
+        """Stay connected until cancelled. Raises StartFailed for what only a person can mend."""
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            try:
+                await self._one_life()
+            except (discord.LoginFailure, discord.PrivilegedIntentsRequired) as error:
+                pause_s = self._refused(error)
+            except Exception as error:
+                self._hearing.lost(f"Discord cannot be reached ({type(error).__name__})")
+                log.warning("the Discord client ended: %s: %s", type(error).__name__, error)
+            if self._stood:
+                self._stood, pause_s = False, _FIRST_PAUSE_S
+            await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+            pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+
+    async def _one_life(self) -> None:
+        client = self.client = self._make()
+        watch = asyncio.create_task(self._watch(client))
+        try:
+            await client.start(self._settings.token)
+        finally:
+            watch.cancel()
+            self.client = None
+            await asyncio.shield(_closed(client))
+
+    async def _watch(self, client: SignoffClient) -> None:
+        """End a client that does not come back by itself."""
+        away_s = 0.0
+        while away_s < _PATIENCE_S:
+            await asyncio.sleep(_LOOK_S)
+            connected = self._hearing.connected
+            self._stood |= connected
+            away_s = 0.0 if connected else away_s + _LOOK_S
+        self._hearing.lost("Discord did not answer; connecting anew")
+        await client.close()
+
+    def _refused(self, error: Exception) -> float:
+        words = (
+            f"Discord refuses the token in {self._settings.token_env}. Copy the bot's token anew "
+            "from https://discord.com/developers/applications (Bot, Reset Token)."
+            if isinstance(error, discord.LoginFailure)
+            else "Discord refuses the message content intent. Switch on Message Content Intent at "
+            "https://discord.com/developers/applications (Bot, Privileged Gateway Intents); "
+            "without it the bot cannot read what agents propose."
+        )
+        if not self._hearing.ever:
+            raise StartFailed(words) from None
+        self._hearing.lost(words)
+        log.error("%s", words)
+        return _REFUSED_PAUSE_S
+
+
+async def _closed(client: SignoffClient) -> None:
+    try:
+        await asyncio.wait_for(client.close(), 5.0)
+    except Exception as error:
+        log.debug("closing a client: %s", type(error).__name__)

@@ -1,0 +1,152 @@
+"""Commands as raw text, of people and of agent bots: a mention or `!`, then the same words.
+
+The library's own command processing ignores bots and takes quote marks for its own; it is not used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import discord
+
+from bot.chat.commands import Commands
+from bot.chat.discord.render import Said, answer_messages
+from bot.chat.discord.rest import Outgoing, Rest
+from bot.chat.discord.settings import SURFACE, DiscordSettings
+from bot.chat.help import COMMANDS
+from bot.chat.notes import Notes
+from bot.chat.replies import Attached, CommandReply
+from bot.chat.senders import sender_of, stranger
+from bot.chat.surface import SurfaceFailed
+from bot.chat.typed import typed
+from lifecycle.answers import Sender
+from lifecycle.workflow import Workflow
+
+_PREFIX: Final = "!"
+
+
+def command_text(content: str, me: int | None) -> str | None:
+    """Return what stands behind `!` or the mention of the bot, exactly as typed; else None."""
+    bare = content.lstrip()
+    if bare.startswith(_PREFIX):
+        return bare[len(_PREFIX) :]
+    if me is None:
+        return None
+    found = re.search(rf"<@!?{me}>", content)
+    if found is None:
+        return None
+    before, after = content[: found.start()].strip(), content[found.end() :]
+    return after if not before else f"{before} {after.strip()}"
+
+
+def message_payload(
+    about: discord.Message, settings: DiscordSettings, me: int | None
+) -> dict[str, Any] | None:
+    """Return what to keep of a message; None where it is ours, or not for us to hear."""
+    if about.author.id == me:
+        return None
+    text = command_text(about.content, me)
+    guild = about.guild.id if about.guild else getattr(about.channel, "guild_id", None)
+    if guild is not None and guild != settings.guild and text is None:
+        return None
+    reference = about.reference
+    return {
+        "kind": "message",
+        "message": str(about.id),
+        "channel": str(about.channel.id),
+        "guild": str(guild) if guild is not None else None,
+        "parent": str(getattr(about.channel, "parent_id", None) or ""),
+        "user": str(about.author.id),
+        "bot": about.author.bot,
+        "webhook": about.webhook_id is not None,
+        "text": text,
+        "words": about.content,
+        "reply_to": str(reference.message_id) if reference and reference.message_id else None,
+        "files": [
+            {"name": each.filename, "size": each.size, "url": each.url}
+            for each in about.attachments
+        ],
+    }
+
+
+def is_command_word(text: str) -> bool:
+    """Say whether a text begins with a word of ours: elsewhere nothing else is an attempt."""
+    return typed(text).word in COMMANDS
+
+
+class TextCommands:
+    """Carries out what was typed and answers under it."""
+
+    def __init__(self, commands: Commands, workflow: Workflow, rest: Rest, notes: Notes) -> None:
+        self._commands = commands
+        self._workflow = workflow
+        self._rest = rest
+        self._notes = notes
+
+    async def run(self, event_id: str, payload: Mapping[str, Any]) -> None:
+        """Answer one command. Raises SurfaceFailed where the answer cannot be posted now."""
+        sender = self.sender(payload, event_id)
+        text = str(payload["text"])
+        if sender.kind is None and (payload["bot"] or payload["webhook"]):
+            await self._unknown_bot(sender, text, payload)
+            return
+        files = [self._attached(each) for each in payload["files"]]
+        reply = await self._commands.run(text, sender, files)
+        await self.answer(payload, reply)
+
+    async def misplaced(self, event_id: str, payload: Mapping[str, Any]) -> None:
+        """A command where none is read: one audit row, one note."""
+        sender = self.sender(payload, event_id)
+        await self._workflow.note_ignored("", sender, "wrong_place")
+        if not payload["bot"] and self._notes.first(sender.account, "wrong_place"):
+            words = f"Commands are read in <#{self._rest.settings.channel}> and its threads."
+            await self._say(payload, [Said(words)])
+
+    async def edited(self, event_id: str, payload: Mapping[str, Any]) -> None:
+        """An edited command changes nothing: one audit row."""
+        sender = self.sender(payload, event_id)
+        await self._workflow.note_ignored("", sender, "duplicate_event")
+
+    async def answer(self, payload: Mapping[str, Any], reply: CommandReply) -> None:
+        """Post an answer under the message that asked."""
+        await self._say(payload, answer_messages(reply))
+
+    def sender(self, payload: Mapping[str, Any], event_id: str) -> Sender:
+        """Return who wrote a message: a webhook is nobody, whatever it calls itself."""
+        place = f"{payload['channel']}:{payload['message']}"
+        if payload["webhook"]:
+            account = f"webhook {payload['user']}"
+            return stranger(SURFACE, account, event_id=event_id, place=place)
+        policy = self._workflow.policy
+        return sender_of(policy, SURFACE, payload["user"], event_id=event_id, place=place)
+
+    async def _unknown_bot(self, sender: Sender, text: str, payload: Mapping[str, Any]) -> None:
+        """Refuse a bot that no entry names; two bots must not answer each other for ever."""
+        if typed(text).word == "propose":
+            reply = await self._commands.run("propose", sender)
+        else:
+            await self._workflow.note_ignored("", sender, "unknown_agent")
+            reply = CommandReply.words("This bot is no configured agent; nothing was done.")
+        if self._notes.first(sender.account, "unknown_agent"):
+            await self.answer(payload, reply)
+
+    def _attached(self, file: Mapping[str, Any]) -> Attached:
+        url = str(file["url"])
+        return Attached(str(file["name"]), int(file["size"]), lambda: self._rest.download(url))
+
+    async def _say(self, payload: Mapping[str, Any], messages: Sequence[Said]) -> None:
+        for number, each in enumerate(messages):
+            outgoing = Outgoing(
+                text=each.text,
+                file=each.file(),
+                reply_to=int(payload["message"]) if number == 0 else None,
+                nonce=f"a{number}{payload['message']}"[-25:],
+            )
+            try:
+                await self._rest.send(outgoing, int(payload["channel"]))
+            except SurfaceFailed as failure:
+                if not failure.lasting:
+                    raise
+                return  # no permission, or the thread is gone: what was done stays done

@@ -1,0 +1,293 @@
+"""Everything that is heard on Discord: kept before it is worked, worked once, read after gaps."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import discord
+
+from bot.chat.commands import Commands
+from bot.chat.delivery import Delivery
+from bot.chat.discord.board import BoardKeeper
+from bot.chat.discord.client import SignoffClient
+from bot.chat.discord.commands import TextCommands, command_text, is_command_word, message_payload
+from bot.chat.discord.interactions import Interactions
+from bot.chat.discord.reactions import Hint, Reactions, reaction_payload
+from bot.chat.discord.reading import Reading
+from bot.chat.discord.reasons import reason_given
+from bot.chat.discord.render import literal
+from bot.chat.discord.rest import Outgoing
+from bot.chat.discord.settings import SURFACE
+from bot.chat.discord.slash import add_commands
+from bot.chat.inbox import Inbox
+from bot.chat.incoming import Incoming
+from bot.chat.notes import Notes
+from bot.chat.signals import Signal, of_character
+from bot.chat.surface import SurfaceFailed
+from bot.chat.typed import typed
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.workflow import Workflow
+
+if TYPE_CHECKING:
+    from bot.chat.discord.notifier import DiscordSurface
+
+log = logging.getLogger("signoff.discord")
+
+_FAR_MS: Final = 10**15
+
+
+class Listening:
+    """One life of the surface, over as many connections as it takes."""
+
+    def __init__(self, surface: DiscordSurface, commands: Commands, delivery: Delivery) -> None:
+        workflow = commands.workflow
+        self._surface = surface
+        self._settings = surface.settings
+        self._workflow: Workflow = workflow
+        self._delivery = delivery
+        self._notes = Notes(workflow.world.clock)
+        self._incoming = Incoming(workflow, SURFACE)
+        self.inbox = Inbox(SURFACE, workflow.world, self._worked)
+        self.reactions = Reactions(workflow, self._incoming, surface.rest, surface.seeds)
+        self._commands = TextCommands(commands, workflow, surface.rest, self._notes)
+        self._interactions = Interactions(commands, self._incoming, surface.settings)
+        self.board = BoardKeeper(workflow.world, surface.rest)
+        self._threads: dict[str, bool] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.reading = Reading(workflow, surface.hearing, self.reactions, lambda: self.quiet)
+        self._deaf = False
+
+    async def run(self) -> None:
+        """Take up what was kept, then keep the board current until cancelled."""
+        await self.inbox.resume()
+        await self.board.run()
+
+    async def close(self) -> None:
+        """Let go; what is kept is taken up at the next start."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.inbox.close()
+
+    async def offer(self, client: SignoffClient) -> None:
+        """Offer the slash commands; without them people still have the text commands."""
+        add_commands(
+            client.tree, self._workflow, self._interactions.run, self._surface.rest.download
+        )
+        guild = discord.Object(self._settings.guild)
+        client.tree.copy_global_to(guild=guild)
+        try:
+            await client.tree.sync(guild=guild)
+        except discord.HTTPException as error:
+            log.warning("slash commands are not offered: Discord answered %s", error.status)
+
+    def troubles(self) -> list[str]:
+        """Return what people should know about what is not heard."""
+        found = []
+        if self._deaf:
+            found.append(
+                "messages arrive empty: switch on Message Content Intent at "
+                "https://discord.com/developers/applications (Bot, Privileged Gateway Intents)"
+            )
+        if self.board.trouble is not None:
+            found.append(f"the board cannot be shown: {self.board.trouble}")
+        return found
+
+    # -- events ---------------------------------------------------------------------------
+
+    def taken(self, event: str, about: Any, number: str) -> None:
+        """Take one event in the order in which it was parsed."""
+        me = self._surface.rest.me
+        match event:
+            case "raw_reaction_add" | "raw_reaction_remove":
+                self._reacted(about, number, me)
+            case "message":
+                self._message(about, me)
+            case "raw_message_edit":
+                self._edited(about, me)
+            case "raw_reaction_clear" | "raw_reaction_clear_emoji":
+                self._cleared(about, number)
+            case "raw_message_delete" | "raw_bulk_message_delete":
+                self._deleted(about, number)
+            case _:
+                self._spawn(self._interactions.raw(about))
+
+    def _reacted(self, about: discord.RawReactionActionEvent, number: str, me: int | None) -> None:
+        payload = reaction_payload(about, self._settings, me)
+        if payload is not None:
+            self._keep(number, f"r:{about.message_id}:{about.user_id}", payload)
+
+    def _message(self, about: discord.Message, me: int | None) -> None:
+        payload = message_payload(about, self._settings, me)
+        if payload is None:
+            return
+        self._listen_for_content(about)
+        lane = f"c:{about.author.id}"
+        if payload["text"] is not None:
+            # One tool that takes its time must not hold up an agent's next proposal.
+            propose = typed(payload["text"]).word == "propose"
+            self._keep(str(about.id), f"p:{about.id}" if propose else lane, payload)
+        elif payload["guild"] and (payload["reply_to"] or payload["parent"]):
+            self._keep(str(about.id), lane, payload)
+
+    def _listen_for_content(self, about: discord.Message) -> None:
+        """A message of an agent without anything in it: the content intent is missing."""
+        agents = self._workflow.policy.agents.values()
+        known = any(each.accounts.get(SURFACE) == str(about.author.id) for each in agents)
+        carries = about.content or about.attachments or about.embeds or about.stickers
+        if known and about.type is discord.MessageType.default:
+            self._deaf = not carries
+
+    def _edited(self, about: discord.RawMessageUpdateEvent, me: int | None) -> None:
+        data: Mapping[str, Any] = about.data
+        author = data.get("author") or {}
+        edited = data.get("edited_timestamp")
+        text = command_text(str(data.get("content") or ""), me)
+        ours = str(author.get("id")) == str(me)
+        if not edited or text is None or ours or about.guild_id != self._settings.guild:
+            return
+        payload = {
+            "kind": "edited",
+            "message": str(about.message_id),
+            "channel": str(about.channel_id),
+            "user": str(author.get("id")),
+            "webhook": "webhook_id" in data,
+        }
+        self._keep(f"edit:{about.message_id}:{edited}", f"c:{author.get('id')}", payload)
+
+    def _cleared(self, about: Any, number: str) -> None:
+        emoji = getattr(about, "emoji", None)
+        signal = of_character(emoji.name or "", emoji.id) if emoji is not None else None
+        if about.channel_id != self._settings.channel or (emoji is not None and signal is None):
+            return
+        payload = {
+            "kind": "cleared",
+            "message": str(about.message_id),
+            "signal": signal.name if signal else None,
+        }
+        self._keep(number, f"m:{about.message_id}", payload)
+
+    def _deleted(self, about: Any, number: str) -> None:
+        self.board.lost()
+        message_ids = sorted(getattr(about, "message_ids", None) or (about.message_id,))
+        payload = {"kind": "deleted", "messages": [str(each) for each in message_ids]}
+        self._keep(number, "deleted", payload)
+
+    def _keep(self, event_id: str, lane: str, payload: Mapping[str, Any]) -> None:
+        self._spawn(self._kept(event_id, lane, payload))
+
+    async def _kept(self, event_id: str, lane: str, payload: Mapping[str, Any]) -> None:
+        """Store an event, then work it; where nothing can be stored a ❌ must still be heard."""
+        try:
+            await self.inbox.take(event_id, lane, payload)
+        except StoreUnavailable:
+            await self._worked(event_id, payload)
+
+    def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("an event could not be worked: %s", type(error).__name__)
+
+    # -- work -----------------------------------------------------------------------------
+
+    async def _worked(self, event_id: str, payload: Mapping[str, Any]) -> None:
+        match payload["kind"]:
+            case "reaction":
+                await self._hinted(await self.reactions.reacted(event_id, payload))
+            case "message":
+                await self._heard(event_id, payload)
+            case "edited":
+                if await self._in_place(payload):
+                    await self._commands.edited(event_id, {"bot": False, **payload})
+            case "cleared":
+                await self._work_cleared(payload)
+            case "deleted":
+                await self.reactions.deleted(list(payload["messages"]))
+            case _:
+                return
+
+    async def _work_cleared(self, payload: Mapping[str, Any]) -> None:
+        signal = Signal[payload["signal"]] if payload["signal"] else None
+        await self.reactions.cleared(payload["message"], signal)
+
+    async def _heard(self, event_id: str, payload: Mapping[str, Any]) -> None:
+        if not await self._in_place(payload):
+            if payload["text"] is not None and is_command_word(str(payload["text"])):
+                await self._commands.misplaced(event_id, payload)
+            return
+        if payload["text"] is not None:
+            await self._commands.run(event_id, payload)
+            return
+        sender = self._commands.sender(payload, event_id)
+        reply = await reason_given(self._incoming, sender, payload)
+        if reply is not None:
+            words = literal(reply.words)
+            await self._reply(int(payload["channel"]), int(payload["message"]), words)
+
+    async def _in_place(self, payload: Mapping[str, Any]) -> bool:
+        """Say whether a message stands in the configured channel or in a thread of it."""
+        channel, ours = payload["channel"], str(self._settings.channel)
+        if channel == ours:
+            return True
+        if payload.get("parent"):
+            return bool(payload["parent"] == ours)
+        if payload.get("guild", ours) is None or payload.get("guild") not in (
+            None,
+            str(self._settings.guild),
+        ):
+            return False
+        if channel not in self._threads:
+            try:
+                parent = await self._surface.rest.parent(int(channel))
+            except SurfaceFailed:
+                return False
+            self._threads[channel] = parent == self._settings.channel
+        return self._threads[channel]
+
+    async def _hinted(self, hint: Hint | None) -> None:
+        """Tell somebody, once, why a reaction had no effect."""
+        if hint is None or not self._notes.first(hint.sender.account, hint.message_id):
+            return
+        who = hint.sender.id or f"<@{hint.sender.account}>"
+        channel, message_id = self._settings.channel, int(hint.message_id)
+        await self._reply(channel, message_id, f"{who}: {literal(hint.words)}")
+
+    async def _reply(self, channel: int, message_id: int, words: str) -> None:
+        try:
+            await self._surface.rest.send(Outgoing(text=words[:1900], reply_to=message_id), channel)
+        except SurfaceFailed as failure:
+            log.info("a note could not be posted: %s", failure)
+
+    @property
+    def quiet(self) -> bool:
+        """True while nothing that was heard waits to be worked."""
+        return self.inbox.quiet and not self._tasks
+
+    def ready(self) -> None:
+        """A connection stands anew: try at once what waited, and read what was missed."""
+        self.reactions.known.forget()
+        self.board.lost()
+        self.reading.begin_anew()
+        self._spawn(self._deliver_now())
+        self._spawn(self.reading.catch_up())
+
+    async def _deliver_now(self) -> None:
+        def unit(tx: Transaction) -> None:
+            for card in tx.cards.stale(SURFACE, _FAR_MS, 10_000):
+                if card.retry_at_ms:
+                    tx.cards.put(replace(card, retry_at_ms=0))
+
+        try:
+            await self._workflow.world.store.write(unit)
+        except StoreUnavailable:
+            return
+        self._delivery.nudge()

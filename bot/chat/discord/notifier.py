@@ -1,0 +1,283 @@
+"""Discord as a surface: cards, messages, membership, and everything heard there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from bot.chat.commands import Commands
+from bot.chat.content import CardContent
+from bot.chat.delivery import Delivery
+from bot.chat.discord.calling import Calling, nonce_of
+from bot.chat.discord.calls import DoneUnknown
+from bot.chat.discord.checks import problems_of
+from bot.chat.discord.client import SignoffClient, Supervisor
+from bot.chat.discord.listening import Listening
+from bot.chat.discord.render import Rendered, document_message, literal, render, short_card
+from bot.chat.discord.rest import Outgoing, Rest
+from bot.chat.discord.seeds import Seeds
+from bot.chat.discord.settings import SURFACE, DiscordSettings, point_library_at
+from bot.chat.discord.views import buttons
+from bot.chat.hearing import Hearing
+from bot.chat.senders import accounts_of
+from bot.chat.surface import CardGone, Posted, SurfaceFailed
+from lifecycle.ports import Clock, StoreUnavailable
+from lifecycle.records import Card, Message
+from lifecycle.workflow import Workflow
+
+log = logging.getLogger("signoff.discord")
+
+_FAR_MS: Final = 10**15
+_LARGE: Final = 4_000
+#: Texts of kept messages are cut here; what matters of them stands in the trail as well.
+_TEXT: Final = 1_800
+
+
+class DiscordSurface:
+    """Implements Surface over one channel of one server."""
+
+    name = SURFACE
+
+    def __init__(self, settings: DiscordSettings, clock: Clock) -> None:
+        """Take where to connect; nothing is connected before `serve`."""
+        point_library_at(settings)
+        self.settings = settings
+        self.hearing = Hearing(clock.now_ms)
+        self.supervisor = Supervisor(settings, self.hearing, self)
+        self.rest = Rest(settings, lambda: self.supervisor.client)
+        self.seeds = Seeds(self.rest)
+        self.listening: Listening | None = None
+        self.problems: list[str] = []
+        self._calling = Calling(self)
+        self._doubtful: set[str] = set()
+        self.workflow: Workflow | None = None
+
+    async def serve(self, commands: Commands, delivery: Delivery) -> None:
+        """Stay connected and hear people until cancelled. Raises StartFailed."""
+        self.workflow = commands.workflow
+        self.listening = Listening(self, commands, delivery)
+        await self._note_doubtful()
+        running = [
+            asyncio.create_task(each)
+            for each in (self.supervisor.run(), self.seeds.run(), self.listening.run())
+        ]
+        try:
+            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            await self.listening.close()
+
+    # -- Listener -------------------------------------------------------------------------
+
+    def taken(self, event: str, about: Any, number: str) -> None:
+        """Hand one event on."""
+        if self.listening is not None:
+            self.listening.taken(event, about, number)
+
+    def ready(self) -> None:
+        """Look what is missing and what was missed."""
+        client = self.supervisor.client
+        if client is None or self.listening is None:
+            return
+        self.problems = problems_of(client, self.settings)
+        for problem in self.problems:
+            log.warning("Discord: %s", problem)
+        self.listening.ready()
+
+    async def prepared(self, client: SignoffClient) -> None:
+        """Offer the slash commands of this server."""
+        if self.listening is not None:
+            await self.listening.offer(client)
+
+    # -- cards ----------------------------------------------------------------------------
+
+    async def post_card(self, content: CardContent, claim: str) -> Posted:
+        """Post a card and have its seeds put under it; the same claim posts nothing new."""
+        card = await self._card(content.proposal_id)
+        known = card.message_ids if card is not None else ()
+        if claim in self._doubtful:
+            before = await self.rest.posted_before(content.proposal_id, known)
+            if before is not None:
+                self._doubtful.discard(claim)
+                self.seeds.want(before, content.seeded)
+                return await self._edited(before, content)
+        call = self._calling.role(content, card)
+        posted = await self._posted(content, claim, call)
+        self._doubtful.discard(claim)
+        if call is not None:
+            await self._calling.called(content.proposal_id)
+        self.seeds.want(int(posted.message_id), content.seeded)
+        return posted
+
+    async def edit_card(self, content: CardContent, card: Card) -> Posted:
+        """Render a card anew where it stands; at the end its seeds and buttons go."""
+        message_id = int(card.message_ids[-1])
+        posted = await self._edited(message_id, content)
+        self.seeds.kept(message_id, content.seeded)
+        await self._calling.late(content, card, message_id)
+        return posted
+
+    async def _posted(self, content: CardContent, claim: str, call: int | None) -> Posted:
+        rendered = await _rendered(content)
+        try:
+            try:
+                return await self._sent(content, rendered, claim, call, with_file=True)
+            except SurfaceFailed as failure:
+                if not failure.lasting or isinstance(failure, CardGone):
+                    raise
+                return await self._posted_less(content, rendered, claim, call, failure)
+        except DoneUnknown:
+            self._doubtful.add(claim)
+            raise
+
+    async def _posted_less(
+        self,
+        content: CardContent,
+        rendered: Rendered,
+        claim: str,
+        call: int | None,
+        failure: SurfaceFailed,
+    ) -> Posted:
+        """Discord refuses the card for good: without its file, or as short as it can be."""
+        if rendered.attachment is not None:
+            try:
+                return await self._sent(content, rendered, claim, call, with_file=False)
+            except SurfaceFailed as again:
+                if not again.lasting:
+                    raise
+        try:
+            return await self._sent(content, short_card(content), claim, call, with_file=True)
+        except SurfaceFailed as again:
+            raise (failure if again.lasting else again) from again
+
+    async def _sent(
+        self,
+        content: CardContent,
+        rendered: Rendered,
+        claim: str,
+        call: int | None,
+        *,
+        with_file: bool,
+    ) -> Posted:
+        message_id = await self.rest.send(
+            Outgoing(
+                text=f"<@&{call}>" if call is not None else None,
+                embed=rendered.embed,
+                view=buttons(content.react),
+                file=rendered.file() if with_file else None,
+                calls=call,
+                nonce=claim,
+            )
+        )
+        return Posted(str(message_id), full=with_file or rendered.attachment is None)
+
+    async def _edited(self, message_id: int, content: CardContent) -> Posted:
+        rendered = await _rendered(content)
+        view = buttons(content.react)
+        try:
+            await self.rest.edit(message_id, Outgoing(None, rendered.embed, view, rendered.file()))
+        except CardGone:
+            raise
+        except SurfaceFailed as failure:
+            if not failure.lasting or rendered.attachment is None:
+                raise
+            await self.rest.edit(message_id, Outgoing(None, rendered.embed, view))
+            return Posted(str(message_id), full=False)
+        return Posted(str(message_id))
+
+    # -- messages -------------------------------------------------------------------------
+
+    async def say(self, message: Message) -> None:
+        """Say one kept message, in the channel; what an agent asked is answered under it."""
+        nonce, to = nonce_of(message.key), await self._asked_in(message)
+        body, words = message.body, message.body.get("text")
+        before = f"{literal(message.recipient)}:" if message.recipient else ""
+        if message.kind == "permit":
+            text = f"{before} {literal(str(body.get('proposal_id')))} is approved; its permit waits"
+            await self.rest.send(Outgoing(text=f"{text} at the HTTP door.", nonce=nonce))
+        elif isinstance(words, str):
+            text = f"{before} {literal(words)}".strip()[:_TEXT]
+            await self.rest.send(Outgoing(text=text, nonce=nonce))
+        else:
+            said = document_message(body, before)
+            channel, reply_to = to
+            outgoing = Outgoing(said.text, file=said.file(), reply_to=reply_to, nonce=nonce)
+            await self.rest.send(outgoing, channel)
+
+    async def _asked_in(self, message: Message) -> tuple[int | None, int | None]:
+        if self.workflow is None or message.proposal_id is None:
+            return None, None
+        proposal = await self.workflow.world.store.read(
+            lambda tx: tx.proposals.get(message.proposal_id or "")
+        )
+        place = proposal.place if proposal is not None and proposal.surface == SURFACE else None
+        channel, _, asked = (place or "").partition(":")
+        return _number(channel), _number(asked)
+
+    # -- reading --------------------------------------------------------------------------
+
+    async def read_card(self, card: Card) -> bool:
+        """Apply what stands on a card; True where it was read or nothing can have been missed."""
+        if self.listening is None or not card.message_ids:
+            return False
+        return await self.listening.reading.read_card(card)
+
+    async def catch_up(self) -> int:
+        """Read all open cards after a gap, and every few minutes."""
+        return await self.listening.reading.catch_up() if self.listening is not None else 0
+
+    async def membership(self, people: Iterable[str]) -> Mapping[str, bool]:
+        """Ask Discord who of these people is a member of the server now."""
+        if self.workflow is None:
+            return {}
+        accounts = accounts_of(self.workflow.policy, SURFACE, frozenset(people))
+        found = await asyncio.gather(*(self.rest.member(each) for each in accounts.values()))
+        return dict(zip(accounts, found, strict=True))
+
+    def health(self) -> Sequence[str]:
+        """Say how the connection stands and what is missing."""
+        lines = [f"discord: {self.hearing.words()}"]
+        lines += [f"discord: {problem}" for problem in self.problems]
+        if self.listening is not None:
+            lines += [f"discord: {trouble}" for trouble in self.listening.troubles()]
+        if self.seeds.missing:
+            why = next(iter(self.seeds.missing.values()))
+            lines.append(f"discord: seeds are missing under {len(self.seeds.missing)} cards: {why}")
+        return tuple(lines)
+
+    # -- inside ---------------------------------------------------------------------------
+
+    async def _card(self, proposal_id: str) -> Card | None:
+        if self.workflow is None:
+            return None
+        return await self.workflow.world.store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
+
+    async def _note_doubtful(self) -> None:
+        """What a former process may have posted without writing it down is looked for first."""
+        if self.workflow is None:
+            return
+        try:
+            stale = await self.workflow.world.store.read(
+                lambda tx: tx.cards.stale(SURFACE, _FAR_MS, 10_000)
+            )
+        except StoreUnavailable:
+            return
+        self._doubtful = {card.claim for card in stale if card.claim and not card.delivered}
+
+
+async def _rendered(content: CardContent) -> Rendered:
+    """Render; a large card in a thread, so that nothing else waits for it."""
+    size = sum(len(each.text) for each in (*content.facts, *content.written))
+    if size < _LARGE:
+        return render(content)
+    return await asyncio.to_thread(render, content)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdigit() else None

@@ -1,0 +1,209 @@
+"""✅ and ❌ from raw events: what counts is decided by the law, what is an attempt at all, here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+import discord
+
+from bot.chat.catching_up import CatchingUp, Found
+from bot.chat.discord.rest import Rest, Standing
+from bot.chat.discord.seeds import Seeds
+from bot.chat.discord.settings import SURFACE, DiscordSettings
+from bot.chat.incoming import Incoming, hint_of
+from bot.chat.senders import sender_of
+from bot.chat.signals import Signal, of_character
+from bot.chat.standing import Standing as Known
+from bot.chat.surface import CardGone, SurfaceFailed
+from lifecycle.answers import Reply, Sender
+from lifecycle.records import Card
+from lifecycle.review import Decision
+from lifecycle.workflow import Workflow
+
+#: A signal may come before its card is written down; so long it is looked for, in seconds.
+_EARLY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+#: Refusals after which the reaction itself is taken off: this account may not decide here.
+_MAY_NOT: Final = frozenset({"not_a_reviewer", "own_proposal", "owner_of_agent"})
+_COUNTS_LATER: Final = frozenset({"audit_unavailable", "still_running"})
+
+
+def reaction_payload(
+    about: discord.RawReactionActionEvent, settings: DiscordSettings, me: int | None
+) -> dict[str, Any] | None:
+    """Return what to keep of a reaction; None where it is nobody's attempt to decide."""
+    signal = of_character(about.emoji.name or "", about.emoji.id)
+    added = about.event_type == "REACTION_ADD"
+    if signal is None or about.user_id == me:
+        return None
+    in_place = about.guild_id == settings.guild and about.channel_id == settings.channel
+    ours = None if about.message_author_id is None else about.message_author_id == me
+    if not in_place and not (added and ours):
+        return None
+    return {
+        "kind": "reaction",
+        "message": str(about.message_id),
+        "user": str(about.user_id),
+        "signal": signal.name,
+        "variant": about.type.name,
+        "added": added,
+        "in_place": in_place,
+        "ours": ours,
+    }
+
+
+class Reactions:
+    """Reactions of one server's channel, on their way to the law and back to the card."""
+
+    def __init__(self, workflow: Workflow, incoming: Incoming, rest: Rest, seeds: Seeds) -> None:
+        self._workflow = workflow
+        self._incoming = incoming
+        self._rest = rest
+        self._seeds = seeds
+        self._catching_up = CatchingUp(workflow, SURFACE)
+        self.known = Known()
+
+    async def reacted(self, event_id: str, payload: Mapping[str, Any]) -> Hint | None:
+        """Give one kept reaction its effect; return what its sender is to be told."""
+        message_id, signal = payload["message"], Signal[payload["signal"]]
+        sender = self._sender(payload["user"], event_id)
+        key = (message_id, payload["user"], signal, payload["variant"])
+        if not payload["in_place"]:
+            await self._incoming.reacted(sender, message_id, signal, added=True, in_place=False)
+            return None
+        if not payload["added"]:
+            return await self._removed(key, sender)
+        return await self._added(key, sender, ours=payload["ours"])
+
+    async def _added(
+        self, key: tuple[str, str, Signal, str], sender: Sender, *, ours: bool | None
+    ) -> Hint | None:
+        message_id, account, signal, _ = key
+        if not self.known.add(*key):
+            return None
+        card = await self._card_soon(message_id, wait=ours is not False)
+        if card is None and not ours:
+            self.known.drop(*key)
+            return None
+        reply = await self._incoming.reacted(sender, message_id, signal, added=True, in_place=True)
+        if reply is not None and reply.code in _COUNTS_LATER:
+            self.known.drop(*key)
+        if reply is not None and reply.code in _MAY_NOT:
+            await self._taken_off(message_id, signal, account)
+        return _hint(reply, sender, message_id)
+
+    async def _removed(self, key: tuple[str, str, Signal, str], sender: Sender) -> Hint | None:
+        message_id, _, signal, _ = key
+        if self.known.drop(*key) or signal is not Signal.APPROVE:
+            return None
+        card = await self._card(message_id)
+        if card is None or not await self._approves(card, sender):
+            return None
+        reply = await self._incoming.reacted(sender, message_id, signal, added=False, in_place=True)
+        return _hint(reply, sender, message_id)
+
+    async def cleared(self, message_id: str, signal: Signal | None) -> None:
+        """Somebody cleared a card: note it and put the seeds back; no review changes."""
+        self.known.clear(message_id, signal)
+        card = await self._incoming.cleared(message_id)
+        if card is None:
+            return
+        proposal = await self._workflow.world.store.read(
+            lambda tx: tx.proposals.get(card.proposal_id)
+        )
+        if proposal is not None and not proposal.terminal:
+            self._seeds.want(int(message_id), True, again=True)
+
+    async def deleted(self, message_ids: list[str]) -> None:
+        """Somebody deleted messages: cards among them are posted again."""
+        for message_id in message_ids:
+            self.known.clear(message_id, None)
+            if await self._incoming.deleted(message_id):
+                self._workflow.world.notifier.nudge()
+
+    async def read(self, card: Card) -> int:
+        """Read what stands on a card and apply it; return how many decisions were new.
+
+        Raises SurfaceFailed where it cannot be read. A card that is gone is posted again.
+        """
+        message_id = card.message_ids[-1]
+        asked_ms = self._workflow.world.clock.now_ms()
+        try:
+            standing = await self._rest.standing(int(message_id))
+        except CardGone:
+            await self.deleted([message_id])
+            return 0
+        return await self._applied(card, standing, asked_ms)
+
+    async def _applied(self, card: Card, standing: Standing, asked_ms: int) -> int:
+        message_id = card.message_ids[-1]
+        found = Found(
+            self._senders(standing, Signal.APPROVE),
+            self._senders(standing, Signal.STOP),
+            standing.seeded,
+            asked_ms,
+        )
+        count = await self._catching_up.apply(card, found)
+        for signal, accounts in standing.accounts.items():
+            for account in accounts:
+                self.known.add(message_id, account, signal, discord.ReactionType.normal.name)
+        return count
+
+    # -- inside ---------------------------------------------------------------------------
+
+    def _senders(self, standing: Standing, signal: Signal) -> list[Sender]:
+        return [self._sender(account) for account in sorted(standing.accounts[signal])]
+
+    def _sender(self, account: str, event_id: str | None = None) -> Sender:
+        return sender_of(self._workflow.policy, SURFACE, account, event_id=event_id)
+
+    async def _card(self, message_id: str) -> Card | None:
+        return await self._workflow.world.store.read(lambda tx: tx.cards.find(SURFACE, message_id))
+
+    async def _card_soon(self, message_id: str, *, wait: bool) -> Card | None:
+        """Find the card; where a card is on its way, wait a moment until it is written down."""
+        card = await self._card(message_id)
+        for pause_s in _EARLY_S if wait else ():
+            if card is not None or not await self._posting():
+                return card
+            await asyncio.sleep(pause_s)
+            card = await self._card(message_id)
+        return card
+
+    async def _posting(self) -> bool:
+        far_ms = self._workflow.world.clock.now_ms() + 86_400_000
+        return bool(
+            await self._workflow.world.store.read(lambda tx: tx.cards.stale(SURFACE, far_ms, 1))
+        )
+
+    async def _approves(self, card: Card, sender: Sender) -> bool:
+        reviews = await self._workflow.world.store.read(lambda tx: tx.reviews.of(card.proposal_id))
+        return any(
+            review.person == sender.id and review.counts and review.decision is Decision.APPROVE
+            for review in reviews
+        )
+
+    async def _taken_off(self, message_id: str, signal: Signal, account: str) -> None:
+        """Take off a reaction that does not count, where the bot may."""
+        try:
+            await self._rest.unreact(int(message_id), signal, int(account))
+        except SurfaceFailed:
+            return
+
+
+class Hint:
+    """A short note to whoever reacted, under the card on which it was."""
+
+    def __init__(self, sender: Sender, message_id: str, code: str, words: str) -> None:
+        self.sender = sender
+        self.message_id = message_id
+        self.code = code
+        self.words = words
+
+
+def _hint(reply: Reply | None, sender: Sender, message_id: str) -> Hint | None:
+    words = hint_of(reply)
+    if reply is None or words is None or reply.code is None:
+        return None
+    return Hint(sender, message_id, reply.code, words)

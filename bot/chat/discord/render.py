@@ -1,0 +1,242 @@
+"""A neutral card as a Discord embed, and answers as messages: literal, measured before sending."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import discord
+
+from bot.chat.content import CardContent, Colour, Field
+from bot.chat.fitting import Attachment, Limits, fit
+from bot.chat.replies import CommandReply, Table
+
+#: Discord's limits (code units of UTF-16 are the strictest way to count).
+CONTENT_LIMIT: Final = 2000
+_EMBED_TOTAL: Final = 6000
+_FIELDS: Final = 25
+_VALUE: Final = 1024
+_LABEL: Final = 256
+#: A box around a value: two fences and two line breaks.
+_BOX: Final = 8
+_MOST_MESSAGES: Final = 4
+
+COLOURS: Final = {
+    Colour.CHECKING: 0x95A5A6,
+    Colour.WAITING: 0xF1C40F,
+    Colour.RUNNING: 0x3498DB,
+    Colour.DONE: 0x2ECC71,
+    Colour.UNDONE: 0x9B59B6,
+    Colour.REJECTED: 0xE74C3C,
+    Colour.ATTENTION: 0xE67E22,
+}
+
+#: Characters that begin markup anywhere, and those that do so only where a line begins. An
+#: underscore within a word is none: ids stay as they are written.
+_MARKUP: Final = re.compile(
+    r"[\\*~`|<\[]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^(?=[ \t]*(?:[#>-]|\d+\.[ \t]))", re.MULTILINE
+)
+_FENCE: Final = re.compile("`")
+_RELATIVE: Final = re.compile(r" \((?:in [^()]*|[^()]* ago|now)\)$")
+
+
+def length(text: str) -> int:
+    """Return how long Discord may count a text to be."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def literal(text: str) -> str:
+    """Return text that Discord shows as it is: no markup, no mention, no link with a label."""
+    return _MARKUP.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
+
+
+def boxed(text: str) -> str:
+    """Return text in a code block that nothing in it can end."""
+    return f"```\n{_unfenced(text)}\n```"
+
+
+def _unfenced(text: str) -> str:
+    """Back-ticks are the one thing that means something within a box: show them escaped."""
+    return _FENCE.sub(r"\\u{60}", text) if "``" in text else text
+
+
+def _measure(text: str) -> int:
+    return max(length(literal(text)), length(_unfenced(text)))
+
+
+#: One field is for who wrote what follows, one for the emoji; a box costs room in every field.
+LIMITS: Final = Limits(
+    value=_VALUE - 4 * _BOX,
+    label=_LABEL,
+    fields=_FIELDS - 2,
+    total=_EMBED_TOTAL - 24 * _BOX - 400,
+    excerpt=900,
+    measure=_measure,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """An embed that fits, and the file without which it is not fully shown."""
+
+    embed: discord.Embed
+    attachment: Attachment | None = None
+
+    def file(self) -> discord.File | None:
+        """Return the file anew; a file can be sent once."""
+        return as_file(self.attachment.name, self.attachment.text) if self.attachment else None
+
+
+def as_file(name: str, text: str) -> discord.File:
+    """Return a text file to attach."""
+    return discord.File(io.BytesIO(text.encode("utf-8", "backslashreplace")), filename=name)
+
+
+def render(content: CardContent) -> Rendered:
+    """Return the card as the seed draws it: the bot's fields, the proposer's in boxes, the emoji.
+
+    Pure and without a loop: large cards are rendered in a thread.
+    """
+    fitted = fit(content, LIMITS)
+    card = fitted.content
+    embed = discord.Embed(title=literal(card.title)[:_LABEL], colour=COLOURS[card.colour])
+    if card.warnings:
+        embed.description = _clipped("\n".join(map(literal, card.warnings)), 1000)
+    for fact in card.facts:
+        embed.add_field(name=literal(fact.label) or "…", value=_fact(fact), inline=False)
+    if card.written:
+        embed.add_field(
+            name=f"✍️ {literal(card.written_by)}",
+            value="What stands in boxes below is the proposer's.",
+            inline=False,
+        )
+    for each in card.written:
+        embed.add_field(name=_label(each.label), value=boxed(each.text or " "), inline=False)
+    _add_instructions(embed, card)
+    embed.set_footer(text=card.footer)
+    return Rendered(embed, fitted.attachment)
+
+
+def short_card(content: CardContent) -> Rendered:
+    """Return the least a card can be, all of it attached: for when Discord refuses the whole."""
+    whole = fit(content, Limits(value=1, label=_LABEL, fields=_FIELDS, total=1))
+    embed = discord.Embed(title=literal(content.title)[:_LABEL], colour=COLOURS[content.colour])
+    embed.description = "Discord refused the whole card; all of it stands in the attached file."
+    _add_instructions(embed, content)
+    embed.set_footer(text=content.footer)
+    return Rendered(embed, whole.attachment)
+
+
+def _fact(fact: Field) -> str:
+    text = fact.text
+    if fact.at_ms is None:
+        return literal(text) or "…"
+    absolute = _RELATIVE.sub("", text)
+    return f"{literal(absolute)} (<t:{fact.at_ms // 1000}:R>)"
+
+
+def _label(label: str) -> str:
+    """A label may be of the proposer's making: literal, and cut only after what was escaped."""
+    shown = literal(label) or "…"
+    return shown if length(shown) <= _LABEL else _clipped(shown, _LABEL)
+
+
+def _clipped(text: str, room: int) -> str:
+    while length(text) > room:
+        text = text[: room - 2].rstrip("\\") + "…"
+        room -= 1
+    return text
+
+
+def _add_instructions(embed: discord.Embed, card: CardContent) -> None:
+    lines = [f"`!{command}`" for command in card.commands]
+    if card.react:
+        typed = f"or type {' · '.join(lines)}" if lines else "or press a button"
+        embed.add_field(name=card.react, value=typed, inline=False)
+    elif lines:
+        embed.add_field(name="What a person can do", value=" · ".join(lines), inline=False)
+
+
+# -- answers ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of an answer."""
+
+    text: str
+    attachment: Attachment | None = None
+
+    def file(self) -> discord.File | None:
+        """Return the file anew."""
+        return as_file(self.attachment.name, self.attachment.text) if self.attachment else None
+
+
+def answer_messages(reply: CommandReply) -> list[Said]:
+    """Return the messages that an answer takes, at most four; a longer one is a file."""
+    if reply.document is not None:
+        return [document_message(reply.document)]
+    pieces = list(_pieces(reply))
+    messages = list(_packed(pieces)) or ["…"]
+    if len(messages) <= _MOST_MESSAGES:
+        return [Said(text) for text in messages]
+    whole = Attachment("answer.txt", reply.text + "\n")
+    return [Said(f"{messages[0][:1700]}\nThe whole answer is attached.", whole)]
+
+
+def document_message(document: Mapping[str, Any], before: str = "") -> Said:
+    """Return one JSON object in a fence, for an agent; a large one is attached whole."""
+    text = json.dumps(document, ensure_ascii=False).replace("`", "\\u0060")
+    fenced = f"{before}\n```json\n{text}\n```".strip()
+    if length(fenced) <= CONTENT_LIMIT:
+        return Said(fenced)
+    keys = ("proposal_id", "state", "tier", "outcome", "reason", "digest", "retry", "retry_after_s")
+    short = {key: document[key] for key in keys if key in document} | {"attached": "answer.json"}
+    shown = json.dumps(short, ensure_ascii=False).replace("`", "\\u0060")
+    whole = Attachment("answer.json", json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+    return Said(f"{before}\n```json\n{shown}\n```".strip(), whole)
+
+
+def _pieces(reply: CommandReply) -> Iterator[str]:
+    for block in reply.blocks:
+        if isinstance(block, Table):
+            yield from _table(block)
+        else:
+            yield from _lines(literal(block))
+
+
+def _table(table: Table) -> Iterator[str]:
+    if table.title:
+        yield f"**{literal(table.title)}**"
+    for row in table.rows:
+        cells = [cell for cell in row if cell]
+        if cells:
+            yield from _lines("• " + literal(" · ".join(cells)))
+
+
+def _lines(text: str) -> Iterator[str]:
+    room = CONTENT_LIMIT - 100
+    while length(text) > room:
+        piece = text[: room // 2]
+        yield piece.rstrip("\\")
+        text = text[len(piece.rstrip("\\")) :]
+    yield text
+
+
+def _packed(pieces: list[str]) -> Iterator[str]:
+    text = ""
+    for piece in pieces:
+        if text and length(text) + 1 + length(piece) > CONTENT_LIMIT:
+            yield text
+            text = ""
+        text = f"{text}\n{piece}" if text else piece
+    if text.strip():
+        yield text

@@ -1,0 +1,208 @@
+"""What the surface asks of Discord by REST, with whichever client is connected now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import discord
+
+from bot.chat.discord.calls import NETWORK, spoken_to
+from bot.chat.discord.client import SignoffClient
+from bot.chat.discord.settings import NOBODY, DiscordSettings
+from bot.chat.signals import Signal, of_character
+from bot.chat.surface import SurfaceFailed
+
+_PAGE: Final = 100
+_MEMBER_S: Final = 5.0
+_TYPES: Final = (discord.ReactionType.normal, discord.ReactionType.burst)
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One message to post or to edit; `calls` is the one role it may ping."""
+
+    text: str | None = None
+    embed: discord.Embed | None = None
+    view: discord.ui.View | None = None
+    file: discord.File | None = None
+    calls: int | None = None
+    reply_to: int | None = None
+    nonce: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Who stands under the signals of a message, the bot left out; `seeded`: its own stand."""
+
+    accounts: Mapping[Signal, frozenset[str]]
+    seeded: bool
+
+
+class Rest:
+    """Every call says whom it may ping; every trouble is a SurfaceFailed."""
+
+    def __init__(
+        self, settings: DiscordSettings, current: Callable[[], SignoffClient | None]
+    ) -> None:
+        self.settings = settings
+        self._current = current
+
+    @property
+    def client(self) -> SignoffClient:
+        """The client that is logged in. Raises SurfaceFailed where none is."""
+        client = self._current()
+        if client is None or client.user is None or client.is_closed():
+            raise SurfaceFailed("Discord is not connected")
+        return client
+
+    @property
+    def me(self) -> int | None:
+        """The bot's own account, None before the first login."""
+        client = self._current()
+        return client.user.id if client is not None and client.user is not None else None
+
+    async def send(self, message: Outgoing, channel: int | None = None) -> int:
+        """Post a message and return its id; the same nonce again posts nothing new."""
+        given: dict[str, Any] = {}
+        if message.embed is not None:
+            given["embed"] = message.embed
+        if message.view is not None:
+            given["view"] = message.view
+        if message.file is not None:
+            given["file"] = message.file
+        if message.nonce is not None:
+            given["nonce"] = message.nonce
+        where = self._channel(channel)
+        if message.reply_to is not None:
+            given["reference"] = discord.MessageReference(
+                message_id=message.reply_to, channel_id=where.id, fail_if_not_exists=False
+            )
+        async with spoken_to("posting"):
+            sent = await where.send(
+                message.text, allowed_mentions=_may_ping(message.calls), **given
+            )
+        return sent.id
+
+    async def edit(self, message_id: int, message: Outgoing, *, keep_text: bool = True) -> None:
+        """Make a message anew; without `keep_text` its text too. Nobody is pinged."""
+        given: dict[str, Any] = {} if keep_text else {"content": message.text}
+        attachments = [] if message.file is None else [message.file]
+        part = self._channel(None).get_partial_message(message_id)
+        async with spoken_to("editing"):
+            await part.edit(
+                embed=message.embed,
+                attachments=attachments,
+                view=message.view,
+                allowed_mentions=NOBODY,
+                **given,
+            )
+
+    async def react(self, message_id: int, signal: Signal) -> None:
+        """Put our own signal under a message."""
+        async with spoken_to("adding a reaction"):
+            await self._part(message_id).add_reaction(signal.character)
+
+    async def unreact(self, message_id: int, signal: Signal, user: int | None = None) -> None:
+        """Take a signal off: our own, or that of `user`."""
+        who = discord.Object(user or self.client.application_id or 0)
+        if user is None and self.me is not None:
+            who = discord.Object(self.me)
+        async with spoken_to("taking a reaction off"):
+            await self._part(message_id).remove_reaction(signal.character, who)
+
+    async def standing(self, message_id: int) -> Standing:
+        """Read who stands under the signals of a message, in both lists of each emoji."""
+        async with spoken_to("reading a card"):
+            message = await self._part(message_id).fetch()
+            accounts: dict[Signal, set[str]] = {signal: set() for signal in Signal}
+            seeded = False
+            for reaction in message.reactions:
+                signal = of_character(str(reaction.emoji), _custom(reaction.emoji))
+                if signal is None:
+                    continue
+                seeded |= reaction.me
+                accounts[signal] |= await self._under(message_id, str(reaction.emoji))
+        return Standing({signal: frozenset(who) for signal, who in accounts.items()}, seeded)
+
+    async def _under(self, message_id: int, emoji: str) -> set[str]:
+        found: set[str] = set()
+        for kind in _TYPES:
+            after: int | None = None
+            while True:
+                page = await self.client.http.get_reaction_users(
+                    self.settings.channel, message_id, emoji, _PAGE, after, kind.value
+                )
+                found |= {str(user["id"]) for user in page}
+                if len(page) < _PAGE:
+                    break
+                after = int(page[-1]["id"])
+        return found - {str(self.me)}
+
+    async def posted_before(self, proposal_id: str, but: Iterable[str]) -> int | None:
+        """Return a message of ours in which this proposal's card stands, None where there is none.
+
+        `but` are messages that are known already.
+        """
+        known = {int(each) for each in but if each.isdigit()}
+        async with spoken_to("looking for a card"):
+            async for message in self._channel(None).history(limit=_PAGE):
+                footer = message.embeds[0].footer.text if message.embeds else None
+                ours = message.author.id == self.me and message.id not in known
+                if ours and footer and footer.split(" ")[0] == proposal_id:
+                    return message.id
+        return None
+
+    async def member(self, account: str) -> bool:
+        """Say whether an account is a member of the server now; False where nobody can tell."""
+        try:
+            async with asyncio.timeout(_MEMBER_S):
+                await self.client.http.get_member(self.settings.guild, int(account))
+        except (discord.HTTPException, SurfaceFailed, ValueError, RuntimeError, AttributeError):
+            return False
+        except NETWORK:
+            return False
+        return True
+
+    async def parent(self, channel: int) -> int | None:
+        """Return the channel that a thread belongs to, None where it is no thread."""
+        async with spoken_to("looking at a channel"):
+            found = await self.client.fetch_channel(channel)
+        return found.parent_id if isinstance(found, discord.Thread) else None
+
+    async def pin(self, message_id: int) -> None:
+        """Pin a message."""
+        async with spoken_to("pinning"):
+            await self._part(message_id).pin()
+
+    async def delete(self, message_id: int) -> None:
+        """Delete a message of ours."""
+        async with spoken_to("deleting"):
+            await self._part(message_id).delete()
+
+    async def download(self, url: str) -> bytes:
+        """Fetch a file that was attached to a message."""
+        async with spoken_to("fetching a file"):
+            return await self.client.http.get_from_cdn(url)
+
+    def _part(self, message_id: int) -> discord.PartialMessage:
+        return self._channel(None).get_partial_message(message_id)
+
+    def _channel(self, channel: int | None) -> discord.PartialMessageable:
+        return self.client.get_partial_messageable(
+            channel or self.settings.channel, guild_id=self.settings.guild
+        )
+
+
+def _may_ping(role: int | None) -> discord.AllowedMentions:
+    if role is None:
+        return NOBODY
+    return discord.AllowedMentions(
+        everyone=False, users=False, roles=[discord.Object(role)], replied_user=False
+    )
+
+
+def _custom(emoji: Any) -> int | None:
+    return None if isinstance(emoji, str) else emoji.id

@@ -1,0 +1,84 @@
+"""What the Discord surface is told by the config and the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import discord
+import yarl
+
+from bot.config import Config
+from bot.expected import StartFailed
+
+SURFACE: Final = "discord"
+#: Every outgoing call says whom it may ping: nobody.
+NOBODY: Final = discord.AllowedMentions.none()
+#: What the bot needs in its channel, by discord.py's name and by the name in Discord's settings.
+NEEDED: Final = {
+    "view_channel": "View Channel",
+    "send_messages": "Send Messages",
+    "embed_links": "Embed Links",
+    "attach_files": "Attach Files",
+    "read_message_history": "Read Message History",
+    "add_reactions": "Add Reactions",
+    "send_messages_in_threads": "Send Messages in Threads",
+    "manage_messages": "Manage Messages (takes off reactions that do not count)",
+    "pin_messages": "Pin Messages (pins the board)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DiscordSettings:
+    """Where and as whom to connect. `roles` maps a group of the config to the role a card calls.
+
+    `heartbeat_s` is after how long without a sign of life the connection is given up.
+    """
+
+    token: str = field(repr=False)
+    token_env: str
+    guild: int
+    channel: int
+    api_base: str
+    gateway: str
+    roles: Mapping[str, int] = field(default_factory=dict)
+    heartbeat_s: float = 60.0
+
+
+def discord_settings(config: Config, environment: Mapping[str, str]) -> DiscordSettings:
+    """Return the settings; raises StartFailed where Discord or its token is absent."""
+    entry = config.chat.discord
+    token = environment.get(entry.token_env, "").strip() if entry is not None else ""
+    if entry is None or not token:
+        raise StartFailed("Discord needs chat.discord in the config and its token set.")
+    roles = {name: group.discord_role for name, group in config.groups.items()}
+    return DiscordSettings(
+        token=token,
+        token_env=entry.token_env,
+        guild=int(entry.guild),
+        channel=int(entry.channel),
+        api_base=entry.api_base,
+        gateway=entry.gateway,
+        roles={name: int(role) for name, role in roles.items() if role is not None},
+    )
+
+
+def needed_permissions() -> discord.Permissions:
+    """Return the permissions an invitation asks for."""
+    return discord.Permissions(**dict.fromkeys(NEEDED, True))
+
+
+def invitation(application_id: int | None) -> str:
+    """Return the link by which an administrator lets the bot in with all it needs."""
+    client = application_id or "<application id>"
+    return (
+        f"https://discord.com/oauth2/authorize?client_id={client}"
+        f"&permissions={needed_permissions().value}&scope=bot+applications.commands"
+    )
+
+
+def point_library_at(settings: DiscordSettings) -> None:
+    """Set where discord.py connects to; it is the same for the whole process."""
+    discord.http.Route.BASE = settings.api_base.rstrip("/")
+    discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(settings.gateway)
