@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Any, Final, ParamSpec, TypeVar
+from urllib.parse import quote
 
 import httpx
 
@@ -91,7 +92,7 @@ class Signoff:
 
     async def proposal(self, proposal_id: str, *, wait_s: int = 0) -> dict[str, Any]:
         """Return one of one's own proposals; held up to `wait_s` until its state changes."""
-        path = f"/v1/proposals/{proposal_id}"
+        path = f"/v1/proposals/{_part(proposal_id)}"
         return await self._asked("GET", f"{path}?wait={wait_s}" if wait_s else path, wait_s=wait_s)
 
     async def wait(self, proposal_id: str, *, timeout_s: float | None = None) -> dict[str, Any]:
@@ -110,21 +111,21 @@ class Signoff:
 
     async def withdraw(self, proposal_id: str) -> dict[str, Any]:
         """Take a proposal of one's own back before it is carried out."""
-        return await self._asked("DELETE", f"/v1/proposals/{proposal_id}")
+        return await self._asked("DELETE", f"/v1/proposals/{_part(proposal_id)}")
 
     async def redeem(
         self, proposal_id: str, permit: str, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Use up a permit with the actual parameters; begin only after this has returned."""
         body = {"permit": permit, "parameters": dict(parameters)}
-        return await self._asked("POST", f"/v1/proposals/{proposal_id}/redeem", body)
+        return await self._asked("POST", f"/v1/proposals/{_part(proposal_id)}/redeem", body)
 
     async def report(
         self, proposal_id: str, outcome: str, receipt: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """Report `done` with a receipt, or `failed` where nothing was left behind."""
         body = {"outcome": outcome, "receipt": dict(receipt or {})}
-        return await self._asked("POST", f"/v1/proposals/{proposal_id}/receipt", body)
+        return await self._asked("POST", f"/v1/proposals/{_part(proposal_id)}/receipt", body)
 
     async def tools(self) -> list[dict[str, Any]]:
         """List the tools; to stand in the list is no permission."""
@@ -280,6 +281,11 @@ async def _reported(
 
 class NothingDone(Exception):
     """Raised by a governed function: it failed and left nothing behind."""
+
+
+def _part(proposal_id: str) -> str:
+    """Return an id as one part of a path, whatever stands in it."""
+    return quote(proposal_id, safe="") if proposal_id.strip(".") else "-"
 
 
 def _words(run: Callable[..., Any]) -> str:

@@ -181,6 +181,9 @@ def _reported(
             result = CallResult(Outcome.DONE, dict(receipt), "", ())
         case "failed":
             result = CallResult(Outcome.FAILED, None, "The agent reported a failure.", ())
+        case "unknown":
+            words = "The agent reported a failure and cannot say what was left behind."
+            result = CallResult(Outcome.UNKNOWN, None, words, ())
         case _:
             raise PermitRefused("permit_mismatch", "outcome must be done or failed.")
     return conclude(tx, moment, proposal, execution, result).proposal

@@ -12,6 +12,7 @@ from typing import Final
 import typer
 
 from bot.cli.acting import add_to as add_acting
+from bot.cli.doors import add_to as add_doors
 from bot.cli.files import add_to as add_files
 from bot.cli.looking import add_to as add_looking
 from bot.cli.options import FAILED, USAGE, ConfigOption, Given, JsonOption
@@ -47,7 +48,7 @@ def given(context: typer.Context, config: ConfigOption = None, json: JsonOption 
     context.obj = Given(config, json)
 
 
-for _add in (add_starting, add_acting, add_looking, add_trail, add_files):
+for _add in (add_starting, add_acting, add_looking, add_trail, add_files, add_doors):
     _add(app)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
@@ -33,7 +34,12 @@ _FOR_SOURCES: Final = frozenset({"evidence", "tools", "policy", "schema", "whoam
 _ASKS_ITSELF: Final = frozenset({"submit"})
 
 
-def application(door: Door, more: Sequence[BaseRoute] = ()) -> Starlette:
+Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
+
+
+def application(
+    door: Door, more: Sequence[BaseRoute] = (), lifespan: Lifespan | None = None
+) -> Starlette:
     """Return the application; `more` are the routes of the doors beside this one."""
     by_path: dict[str, dict[str, Operation]] = {}
     for operation in OPERATIONS:
@@ -45,6 +51,7 @@ def application(door: Door, more: Sequence[BaseRoute] = ()) -> Starlette:
     routes.append(Route("/openapi.json", _described(door, OPERATIONS), methods=["GET"]))
     return Starlette(
         routes=[*routes, *more],
+        lifespan=lifespan,
         exception_handlers={HTTPException: _told, Exception: _unexpected},
     )
 

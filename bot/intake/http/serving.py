@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Final
 
 import uvicorn
-from starlette.routing import BaseRoute
+from starlette.applications import Starlette
 
 from bot.expected import StartFailed
 from bot.intake.http.app import application
@@ -57,15 +57,17 @@ async def served(
     environment: Mapping[str, str],
     host: str,
     port: int,
-    *,
-    more: Sequence[BaseRoute] = (),
+    build: Callable[[Door], Starlette] = application,
 ) -> AsyncIterator[str]:
-    """Serve the door while entered; yields the address. Raises StartFailed."""
+    """Serve what `build` makes of the door while entered; yields the address.
+
+    Raises StartFailed.
+    """
     listening = bound(host, port)
     door = Door.to(workflow, environment)
     callbacks = Callbacks(workflow.world, environment)
     workflow.world.notifier = Heard(workflow.world.notifier, (callbacks.heard,))
-    server = _Server(_settings(door, more))
+    server = _Server(_settings(build(door)))
     tasks = [
         asyncio.create_task(server.serve(sockets=[listening])),
         asyncio.create_task(door.waiting.watch()),
@@ -83,12 +85,12 @@ async def served(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _settings(door: Door, more: Sequence[BaseRoute]) -> uvicorn.Config:
+def _settings(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
-        application(door, more),
+        app,
         log_config=None,
         access_log=False,
-        lifespan="on" if more else "off",
+        lifespan="on",
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=_LEAVE_S,

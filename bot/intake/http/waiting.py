@@ -25,7 +25,7 @@ class Waiting:
     def __init__(self, store: ProposalStore, mark_of: Callable[[Transaction, str], Mark]) -> None:
         """Watch nothing until `watch` runs."""
         self._store = store
-        self._mark_of = mark_of
+        self.mark_of = mark_of
         self._waiting: dict[str, set[tuple[Mark, asyncio.Future[None]]]] = {}
         self._heard = asyncio.Event()
         self._closed = False
@@ -69,7 +69,7 @@ class Waiting:
     async def _look(self) -> None:
         keys = tuple(self._waiting)
         try:
-            marks = await self._store.read(lambda tx: {key: self._mark_of(tx, key) for key in keys})
+            marks = await self._store.read(lambda tx: {key: self.mark_of(tx, key) for key in keys})
         except StoreUnavailable:
             log.warning("the store cannot be read; those who wait go on waiting")
             return

@@ -76,7 +76,7 @@ async def called(world: World, receiver: Receiver) -> AsyncIterator[Outside]:
 async def test_an_end_is_called_back_signed(called: Outside, receiver: Receiver) -> None:
     await called.world.submits(PROD)
     await called.world.rejects("ben", "p1", "not today")
-    told = await asyncio.wait_for(receiver.told(1), 5)
+    told = await asyncio.wait_for(receiver.told(1), 20)
     assert told[0]["type"] == "proposal.ended"
     assert (told[0]["data"]["state"], told[0]["data"]["explanation"]) == ("rejected", "not today")
     headers, body = receiver.came[0]
@@ -94,16 +94,16 @@ async def test_a_callback_that_failed_comes_again_with_the_same_id(
     receiver.statuses = [500, 302]
     await called.world.submits(PROD)
     await called.world.rejects("ben", "p1", "not today")
-    await asyncio.wait_for(receiver.told(1), 5)
+    await asyncio.wait_for(receiver.told(1), 20)
     for count in (2, 3):
         called.world.clock.advance(10)
-        await asyncio.wait_for(receiver.told(count), 5)
+        await asyncio.wait_for(receiver.told(count), 20)
     assert len({headers["webhook-id"] for headers, _ in receiver.came}) == 1
 
     called.world.clock.advance(3600)
     await called.world.submits(PROD, proposal_id="p2", parameters={"version": "v9"})
     await called.world.rejects("ben", "p2", "not today either")
-    await asyncio.wait_for(receiver.told(4), 5)
+    await asyncio.wait_for(receiver.told(4), 20)
     assert [json.loads(body)["data"]["proposal_id"] for _, body in receiver.came] == [
         *("p1", "p1", "p1", "p2")
     ]
@@ -114,7 +114,7 @@ async def test_a_permit_is_called_back_to_its_agent(called: Outside, receiver: R
         await leila.post("/v1/proposals", json=a_document(REFUND))
         await called.world.shows()
         await called.world.approves("ana", "p1")
-        told = await asyncio.wait_for(receiver.told(1), 5)
+        told = await asyncio.wait_for(receiver.told(1), 20)
         assert told[0]["type"] == "proposal.permit"
         assert told[0]["data"]["permit"] == (await leila.get("/v1/proposals/p1")).json()["permit"]
 

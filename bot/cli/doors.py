@@ -1,0 +1,61 @@
+"""`mcp`: the MCP server on standard input and output, a client of the running bot."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Annotated
+
+import typer
+
+from bot.cli.options import FAILED
+from bot.cli.saying import fail
+
+UrlOption = Annotated[
+    str,
+    typer.Option(
+        "--url",
+        metavar="URL",
+        envvar="SIGNOFF_URL",
+        help="Where the running bot's HTTP door is.",
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("mcp")(mcp)
+
+
+def mcp(url: UrlOption = "http://127.0.0.1:8080") -> None:
+    """Speak MCP on standard input and output.
+
+    A client of the running bot: --url names its HTTP door, SIGNOFF_TOKEN holds the agent's token.
+
+    \b
+    SIGNOFF_TOKEN=… signoff mcp --url http://127.0.0.1:8080
+    """
+    from bot.intake.http.app import signoff_version
+    from bot.intake.mcp import over_stdio
+
+    token = os.environ.get("SIGNOFF_TOKEN", "")
+    problem = asyncio.run(_unmet(url, token))
+    if problem is not None:
+        fail(problem, FAILED)
+    asyncio.run(over_stdio(url, token, signoff_version()))
+
+
+async def _unmet(url: str, token: str) -> str | None:
+    """Say why no bot can be spoken to, None where one can."""
+    from bot.client import Signoff, SignoffRefused, SignoffUnreachable
+
+    if not token:
+        return "SIGNOFF_TOKEN is not set: it holds the token of the agent that speaks."
+    try:
+        async with Signoff(url, token) as signoff:
+            await signoff.whoami()
+    except SignoffUnreachable as error:
+        return str(error)
+    except SignoffRefused:
+        return f"The bot at {url} does not know this SIGNOFF_TOKEN."
+    return None

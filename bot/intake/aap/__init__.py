@@ -1,0 +1,1 @@
+"""The AAP door: an Agent Approval Protocol provider for its adapters as they are."""

@@ -1,0 +1,86 @@
+"""The paths of the AAP door, below /aap/v1."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from bot.intake.aap.provider import Provider
+from bot.intake.aap.wire import AapRefused, error, key_of, seconds, submission_of
+from bot.intake.http.app import carried_out
+from bot.intake.http.bodies import object_of
+from bot.intake.http.door import Door, is_agent
+from bot.intake.http.problems import json_response
+from bot.intake.http.queries import LONGEST_WAIT_S
+from lifecycle.answers import Sender
+from lifecycle.errors import Refused
+
+_Run = Callable[[Request, Sender], Awaitable[Response]]
+_OUTCOMES: Final = ("succeeded", "failed")
+_KEY: Final = "idempotency-key"
+
+
+def aap_routes(door: Door) -> list[BaseRoute]:
+    """Return the routes of a provider over `door`; an agent's token is its instance credential."""
+    provider = Provider(door)
+
+    async def ask(incoming: Request, sender: Sender) -> Response:
+        key = key_of(incoming.headers.get(_KEY))
+        submission = submission_of(await object_of(incoming))
+        content, new = await provider.ask(submission, key, sender)
+        return json_response(content, 201 if new else 200)
+
+    async def look(incoming: Request, sender: Sender) -> Response:
+        asked_id = incoming.path_params["asked_id"]
+        if incoming.method == "DELETE":
+            return json_response(await provider.cancel(asked_id, sender))
+        text = incoming.query_params.get("wait")
+        wait_s = min(LONGEST_WAIT_S, seconds(text)) if text else 0
+        return json_response(await provider.look(asked_id, wait_s, sender))
+
+    async def consume(incoming: Request, sender: Sender) -> Response:
+        key = key_of(incoming.headers.get(_KEY))
+        return json_response(await provider.consume(incoming.path_params["asked_id"], key, sender))
+
+    async def report(incoming: Request, sender: Sender) -> Response:
+        told = _outcome(await object_of(incoming))
+        return json_response(await provider.report(incoming.path_params["asked_id"], told, sender))
+
+    one = "/aap/v1/requests/{asked_id}"
+    return [
+        Route("/aap/v1/requests", _guarded(door, ask), methods=["POST"]),
+        Route(one, _guarded(door, look), methods=["GET", "DELETE"]),
+        Route(f"{one}/consume", _guarded(door, consume), methods=["POST"]),
+        Route(f"{one}/outcome", _guarded(door, report), methods=["POST"]),
+    ]
+
+
+def _outcome(body: dict[str, Any]) -> dict[str, Any]:
+    note = body.get("note", "")
+    fits = body.keys() <= {"status", "note"} and body.get("status") in _OUTCOMES
+    if not fits or not isinstance(note, str):
+        raise AapRefused(400, "invalid_request", "status is succeeded or failed, note a text.")
+    return {"status": body["status"]} | ({"note": note} if note else {})
+
+
+def _guarded(door: Door, run: _Run) -> Callable[[Request], Awaitable[Response]]:
+    async def guarded(incoming: Request) -> Response:
+        sender = door.tokens.sender(incoming.headers.get("authorization"))
+        try:
+            if sender is None or not is_agent(sender):
+                raise AapRefused(401, "unauthorized", "Send the bearer token of an agent.")
+            return await run(incoming, sender)
+        except AapRefused as refused:
+            return error(refused)
+        except Refused as refused:
+            status = 413 if refused.code == "too_large" else 400
+            return error(AapRefused(status, refused.code, str(refused)))
+
+    async def endpoint(incoming: Request) -> Response:
+        return await carried_out(lambda: guarded(incoming))
+
+    return endpoint

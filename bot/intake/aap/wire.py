@@ -1,0 +1,82 @@
+"""What AAP sends, read strictly, and what it is answered."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from bot.intake.http.problems import json_response
+
+_KNOWN: Final = {
+    "tool": str,
+    "server": str,
+    "arguments": dict,
+    "timeout": str,
+    "agent_reasoning": str,
+    "context": dict,
+}
+_NEEDED: Final = ("tool", "arguments", "timeout")
+_TIMEOUT: Final = re.compile(r"(?:[0-9]{1,7}[smhd]){1,4}")
+_PART: Final = re.compile(r"([0-9]+)([smhd])")
+_UNIT_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+LONGEST_S: Final = 604_800 - 60
+LONGEST_KEY: Final = 512
+
+
+class AapRefused(Exception):
+    """The call does not keep to the protocol, or conflicts with what was done before."""
+
+    def __init__(self, status: int, code: str, message: str, retry_after_s: int = 0) -> None:
+        """Name the HTTP status, AAP's code and a sentence."""
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.retry_after_s = retry_after_s
+
+
+def submission_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a submission as it was sent; raises AapRefused for anything that AAP does not know."""
+    for key, value in body.items():
+        if key not in _KNOWN or not isinstance(value, _KNOWN[key]):
+            raise AapRefused(400, "invalid_request", f"{key[:64]} is no field of a submission.")
+    missing = [key for key in _NEEDED if key not in body]
+    if missing or not body["tool"]:
+        raise AapRefused(400, "invalid_request", f"Needed: {', '.join(_NEEDED)}.")
+    seconds(body["timeout"])
+    return dict(body)
+
+
+def seconds(text: str) -> int:
+    """Return a duration like `10m` or `1h30m` in seconds; raises AapRefused."""
+    if not _TIMEOUT.fullmatch(text):
+        raise AapRefused(400, "invalid_request", "A duration is written like 30s, 10m or 24h.")
+    total = sum(int(count) * _UNIT_S[unit] for count, unit in _PART.findall(text))
+    if total < 1:
+        raise AapRefused(400, "invalid_request", "A duration is at least one second.")
+    return min(total, LONGEST_S)
+
+
+def key_of(header: str | None) -> str:
+    """Return the idempotency key; raises AapRefused where it is missing."""
+    if not header or len(header) > LONGEST_KEY:
+        raise AapRefused(400, "missing_idempotency_key", "Send an Idempotency-Key.")
+    return header
+
+
+def error(refused: AapRefused) -> Response:
+    """Return an error as AAP writes it."""
+    kinds = {400: "invalid_request", 401: "unauthorized", 404: "not_found", 409: "conflict"}
+    content = {
+        "error": {
+            "type": kinds.get(refused.status, "unavailable"),
+            "code": refused.code,
+            "message": str(refused),
+            "request_id": str(uuid.uuid4()),
+        }
+    }
+    later = {"Retry-After": str(refused.retry_after_s)} if refused.retry_after_s else {}
+    return json_response(content, refused.status, later)

@@ -1,0 +1,243 @@
+"""The MCP door: seven tools over the HTTP door, on the same port and over standard input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx
+from mcp import types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+
+from bot.client import Signoff, SignoffRefused, SignoffUnreachable
+from lifecycle.schema import proposal_schema
+
+_Context = ServerRequestContext[Any, Any]
+Session = Callable[[_Context], AbstractAsyncContextManager[Signoff]]
+_Run = Callable[[Signoff, Mapping[str, Any]], Any]
+
+_LARGEST_BYTES: Final = 1024 * 1024
+_LONGEST_WAIT_S: Final = 300
+_USUAL_WAIT_S: Final = 60
+_LOCAL: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+_ID: Final = {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}
+_INSTRUCTIONS: Final = (
+    "Propose what you want done; people sign off. Call list_tools, then propose, then wait. A tool "
+    "of kind agent hands you a permit: redeem it with exactly the proposed parameters, act, and "
+    "report. An error says whether to try again: never, after_change or later."
+)
+
+
+def mcp_server(session: Session, version: str) -> Server[Any]:
+    """Return a server whose calls go through the session of whoever calls."""
+
+    async def list_tools(
+        _context: _Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[tool for tool, _ in _TOOLS.values()])
+
+    async def call_tool(
+        context: _Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        return await _called(session, context, params.name, params.arguments or {})
+
+    return Server(
+        "signoff",
+        version=version,
+        instructions=_INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def over_http(inner: Starlette, public_url: str, version: str) -> StreamableHTTPSessionManager:
+    """Return the door at /mcp; each call speaks with the caller's own token to `inner`."""
+
+    def session(context: _Context) -> AbstractAsyncContextManager[Signoff]:
+        sent = context.request.headers.get("authorization", "") if context.request else ""
+        token = sent[7:].strip() if sent.lower().startswith("bearer ") else ""
+        return Signoff("http://signoff", token, transport=httpx.ASGITransport(app=inner))
+
+    place = urlsplit(public_url)
+    hosts = [*_LOCAL, place.netloc, f"{place.hostname}:*"]
+    origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
+    return StreamableHTTPSessionManager(
+        mcp_server(session, version),
+        json_response=True,
+        stateless=True,
+        max_request_body_size=_LARGEST_BYTES,
+        security_settings=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins),
+    )
+
+
+async def over_stdio(url: str, token: str, version: str) -> None:
+    """Serve on standard input and output until the input ends, as a client of the bot at `url`."""
+    server = mcp_server(lambda _context: Signoff(url, token), version)
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+async def _called(
+    session: Session, context: _Context, name: str, arguments: Mapping[str, Any]
+) -> types.CallToolResult:
+    found = _TOOLS.get(name)
+    if found is None:
+        return _failed({"reason": "unknown_tool", "detail": f"Tools: {', '.join(_TOOLS)}."})
+    tool, run = found
+    problem = _misfit(tool.input_schema, arguments)
+    if problem:
+        return _failed({"reason": "invalid_parameter", "detail": problem, "retry": "after_change"})
+    try:
+        async with session(context) as signoff:
+            return _told(await run(signoff, arguments))
+    except SignoffRefused as error:
+        return _failed({"reason": error.reason} | error.answer)
+    except SignoffUnreachable as error:
+        return _failed({"reason": "unreachable", "detail": str(error), "retry": "later"})
+    except TimeoutError as error:
+        words = f"{error}; call wait again."
+        return _failed({"reason": "still_waiting", "detail": words, "retry": "later"})
+
+
+def _told(content: Any, *, failed: bool = False) -> types.CallToolResult:
+    text = json.dumps(content, ensure_ascii=False)
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text)],
+        structured_content=content,
+        is_error=failed,
+    )
+
+
+def _failed(answer: Mapping[str, Any]) -> types.CallToolResult:
+    """Return what an agent can act on: the code, the words, every error, and whether to retry."""
+    return _told(
+        {
+            "reason": answer.get("reason"),
+            "explanation": answer.get("detail") or answer.get("explanation"),
+            "errors": answer.get("errors", []),
+            "retry": answer.get("retry"),
+            "retry_after_s": answer.get("retry_after_s"),
+            **{key: answer[key] for key in ("proposal_id", "state", "result") if key in answer},
+        },
+        failed=True,
+    )
+
+
+def _misfit(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
+    """Say what is wrong with the names and plain types of arguments; documents judge themselves."""
+    known: Mapping[str, Any] = schema["properties"]
+    strange = sorted(arguments.keys() - known.keys())
+    missing = sorted(set(schema.get("required", ())) - arguments.keys())
+    if strange or missing:
+        return f"Needed: {', '.join(schema.get('required', ())) or 'nothing'}. Known: " + (
+            f"{', '.join(known) or 'nothing'}."
+        )
+    for name, value in arguments.items():
+        python = _TYPES[known[name]["type"]]
+        if not isinstance(value, python) or isinstance(value, bool):
+            return f"{name} must be of type {known[name]['type']}."
+    return None
+
+
+_TYPES: Final[Mapping[str, type]] = {"string": str, "object": dict, "integer": int}
+
+
+async def _list_tools(signoff: Signoff, _given: Mapping[str, Any]) -> Any:
+    return {"advisory": True, "tools": await signoff.tools()}
+
+
+async def _propose(signoff: Signoff, given: Mapping[str, Any]) -> Any:
+    return await signoff.propose(given["document"])
+
+
+async def _proposal(signoff: Signoff, given: Mapping[str, Any]) -> Any:
+    return await signoff.proposal(str(given["proposal_id"]))
+
+
+async def _wait(signoff: Signoff, given: Mapping[str, Any]) -> Any:
+    seconds = max(1, min(_LONGEST_WAIT_S, given.get("timeout_s", _USUAL_WAIT_S)))
+    return await signoff.wait(str(given["proposal_id"]), timeout_s=seconds)
+
+
+async def _withdraw(signoff: Signoff, given: Mapping[str, Any]) -> Any:
+    return await signoff.withdraw(str(given["proposal_id"]))
+
+
+async def _redeem(signoff: Signoff, given: Mapping[str, Any]) -> Any:
+    return await signoff.redeem(str(given["proposal_id"]), given["permit"], given["parameters"])
+
+
+async def _report(signoff: Signoff, given: Mapping[str, Any]) -> Any:
+    return await signoff.report(str(given["proposal_id"]), given["outcome"], given.get("receipt"))
+
+
+def _tool(name: str, words: str, properties: dict[str, Any], *optional: str) -> types.Tool:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": properties,
+        "required": [key for key in properties if key not in optional],
+        "additionalProperties": False,
+    }
+    return types.Tool(name=name, description=words, input_schema=schema)
+
+
+def _document() -> dict[str, Any]:
+    schema = proposal_schema()
+    schema.pop("$schema")
+    defs = schema.pop("$defs")
+    return {"type": "object", "description": "A Proposal.", "$defs": defs, **schema} | {
+        "$id": "urn:signoff:proposal"
+    }
+
+
+_ONE: Final = {"proposal_id": _ID}
+_TOOLS: Final[dict[str, tuple[types.Tool, _Run]]] = {
+    "list_tools": (
+        _tool("list_tools", "List what can be proposed. To be listed is no permission.", {}),
+        _list_tools,
+    ),
+    "propose": (
+        _tool("propose", "Propose one action; people or rules decide.", {"document": _document()}),
+        _propose,
+    ),
+    "proposal": (_tool("proposal", "Show one of your proposals.", dict(_ONE)), _proposal),
+    "wait": (
+        _tool(
+            "wait",
+            "Wait until a proposal of yours has ended, or its permit waits for you.",
+            _ONE | {"timeout_s": {"type": "integer", "minimum": 1, "maximum": _LONGEST_WAIT_S}},
+            "timeout_s",
+        ),
+        _wait,
+    ),
+    "withdraw": (_tool("withdraw", "Take your proposal back.", dict(_ONE)), _withdraw),
+    "redeem": (
+        _tool(
+            "redeem",
+            "Use up a permit with exactly the proposed parameters; act only after that.",
+            _ONE | {"permit": {"type": "string"}, "parameters": {"type": "object"}},
+        ),
+        _redeem,
+    ),
+    "report": (
+        _tool(
+            "report",
+            "Report what you did under a permit; failed means nothing was left behind.",
+            _ONE
+            | {
+                "outcome": {"type": "string", "enum": ["done", "failed"]},
+                "receipt": {"type": "object"},
+            },
+            "receipt",
+        ),
+        _report,
+    ),
+}

@@ -1,0 +1,207 @@
+"""The published AAP client and its Pydantic AI capability, unmodified, against our provider."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agentapprovalprotocol import AsyncClient, AsyncGate, Call
+from agentapprovalprotocol._client import ConflictError, CredentialRefused, NotFound
+
+from bot.clock import SystemClock
+from bot.intake.doors import served_doors
+from bot.storage.opening import open_store
+from lifecycle.policy import Source
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Proposal
+from lifecycle.workflow import Workflow
+from tests.bot.intake.conftest import TOKENS, Outside, agents
+from tests.builders import a_policy
+from tests.world import a_world
+
+ARGUMENTS = {"amount": "12.00", "currency": "USD", "lines": [1, 2.5, None, True]}
+
+
+@pytest.fixture
+async def outside(tmp_path: Path) -> AsyncIterator[Outside]:
+    """The stage with the machine's own clock: the published client compares with it."""
+    store = await open_store("memory:", tmp_path)
+    stage = a_world(store, a_policy(agents=agents(), sources={"s": Source("s")}))
+    stage.workflow = Workflow(replace(stage.workflow.world, clock=SystemClock()))
+    stage.clock = stage.workflow.world.clock
+    await stage.workflow.start()
+    async with served_doors(stage.workflow, dict(TOKENS), "127.0.0.1", 0) as url:
+        yield Outside(url, stage)
+    await stage.workflow.stop(1)
+    await store.close()
+
+
+@pytest.fixture
+async def aap(outside: Outside) -> AsyncIterator[AsyncClient]:
+    client = AsyncClient(f"{outside.url}/aap", "leila-token", retry_budget=2)
+    yield client
+    await client._http.aclose()
+
+
+def ready(tx: Transaction) -> list[Proposal]:
+    return [each for each in tx.proposals.waiting(0, 9) if each.verdict and not each.opener]
+
+
+async def decided(outside: Outside, person: str, *, approve: bool = True) -> str:
+    world = outside.world
+    async with asyncio.timeout(10):
+        # The client decides when it asks: there is nothing to be woken by.
+        while not (waiting := await world.store.read(ready)):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    await world.shows()
+    decide = world.approves if approve else world.rejects
+    await decide(person, waiting[0].proposal_id, "seen")
+    return waiting[0].proposal_id
+
+
+def a_call(**changes: Any) -> Call:
+    return Call(**({"key": "run1:1", "tool": "issue-refund", "arguments": ARGUMENTS} | changes))
+
+
+async def test_an_approved_call_runs_once_and_its_outcome_is_kept(outside, aap) -> None:
+    gate = AsyncGate(aap)
+
+    verdict, proposal_id = await asyncio.gather(gate.check(a_call()), decided(outside, "ana"))
+
+    assert verdict
+    assert await verdict.report("succeeded", "refund r-1")
+    ended = await outside.world.proposal(proposal_id)
+    assert (ended.state.value, ended.execution.receipt) == ("completed", {"note": "refund r-1"})
+    again = await gate.check(a_call())
+    assert (bool(again), again.status) == (False, "consumed")
+    assert await verdict.report("succeeded", "refund r-1")
+    assert not await verdict.report("failed")
+
+
+async def test_a_denied_call_does_not_run_and_hears_why(outside, aap) -> None:
+    verdict, _ = await asyncio.gather(
+        AsyncGate(aap).check(a_call()), decided(outside, "ben", approve=False)
+    )
+    assert verdict.status == "denied"
+    assert "seen" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"tool": "nothing"}, "No tool here"),
+        ({"tool": "production-deploy"}, "propose it instead"),
+        ({"arguments": {"amount": "99999.00", "currency": "USD"}}, "10000"),
+    ],
+)
+async def test_what_may_never_run_is_denied_at_once(aap, changes: Any, words: str) -> None:
+    verdict = await asyncio.wait_for(AsyncGate(aap).check(a_call(**changes)), 5)
+    assert verdict.status == "denied"
+    assert words in verdict.reason
+
+
+async def test_a_failed_call_is_looked_at_by_a_person(outside, aap) -> None:
+    verdict, proposal_id = await asyncio.gather(
+        AsyncGate(aap).check(a_call()), decided(outside, "ana")
+    )
+    await verdict.report("failed")
+    found = await outside.world.proposal(proposal_id)
+    assert (found.state.value, found.attention.value) == ("executing", "outcome_unknown")
+
+
+async def test_a_key_stands_for_one_call(aap) -> None:
+    submission = {"tool": "issue-refund", "arguments": ARGUMENTS, "timeout": "10m"}
+    one = await aap.create(submission, "k1")
+    assert (await aap.create(submission, "k1")).id == one.id
+    with pytest.raises(ConflictError) as caught:
+        await aap.create(submission | {"timeout": "11m"}, "k1")
+    assert caught.value.code == "idempotency_conflict"
+    assert one.arguments == ARGUMENTS
+    assert (one.deadline_at - one.created_at).total_seconds() == 600
+
+
+async def test_a_use_has_one_key(outside, aap) -> None:
+    submission = {"tool": "issue-refund", "arguments": ARGUMENTS, "timeout": "10m"}
+    asked = await aap.create(submission, "k1")
+    twin = await aap.create(submission, "k2")
+    with pytest.raises(ConflictError) as early:
+        await aap.consume(asked.id, "u1")
+    assert early.value.code == "not_approved"
+    await decided(outside, "ana")
+    uses = await asyncio.gather(
+        *(aap.consume(asked.id, f"u{number}") for number in range(5)), return_exceptions=True
+    )
+    assert sum(not isinstance(use, Exception) for use in uses) == 1
+    used = next(number for number, use in enumerate(uses) if not isinstance(use, Exception))
+    assert (await aap.consume(asked.id, f"u{used}")).consumption is not None
+    with pytest.raises(ConflictError) as late:
+        await aap.consume(twin.id, "u9")
+    assert late.value.code == "already_consumed"
+    trail = await outside.world.trail(asked.id)
+    assert trail.count("execute") == 1
+
+
+async def test_a_call_can_be_cancelled_while_it_is_pending(aap) -> None:
+    submission = {"tool": "issue-refund", "arguments": ARGUMENTS, "timeout": "10m"}
+    asked = await aap.create(submission, "k1")
+    assert (await aap.cancel(asked.id)).status == "cancelled"
+    assert (await aap.get(asked.id, wait=5)).status == "cancelled"
+
+
+async def test_only_the_agent_itself_sees_its_call(outside, aap) -> None:
+    asked = await aap.create(
+        {"tool": "issue-refund", "arguments": ARGUMENTS, "timeout": "10m"}, "k1"
+    )
+    for token, refusal in (("nour-token", NotFound), ("wrong", CredentialRefused)):
+        other = AsyncClient(f"{outside.url}/aap", token)
+        with pytest.raises(refusal):
+            await other.get(asked.id)
+        await other._http.aclose()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"timeout": "soon"}, {"timeout": "0s"}, {"tool": ""}, {"arguments": None}, {"approve": True}],
+)
+async def test_what_is_no_submission_is_400(outside, change: dict[str, Any]) -> None:
+    body = {"tool": "issue-refund", "arguments": {}, "timeout": "10m"} | change
+    async with outside.client() as client:
+        headers = {"idempotency-key": "k"}
+        answer = await client.post("/aap/v1/requests", json=body, headers=headers)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_request")
+        answer = await client.post("/aap/v1/requests", json=body)
+        assert answer.json()["error"]["code"] == "missing_idempotency_key"
+
+
+async def test_pydantic_ais_capability_works_as_published(outside: Outside) -> None:
+    from agentapprovalprotocol.pydantic_ai import ApprovalCapability
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+    called: list[str] = []
+
+    def model(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+        if len(messages) == 1:
+            args = {"amount": "12.00", "currency": "USD"}
+            return ModelResponse(parts=[ToolCallPart("issue-refund", args, "c1")])
+        return ModelResponse(parts=[TextPart("done")])
+
+    approvals = ApprovalCapability(f"{outside.url}/aap", "leila-token")
+    agent = Agent(FunctionModel(model), capabilities=[approvals])
+
+    @agent.tool_plain(name="issue-refund")
+    def issue_refund(amount: str, currency: str) -> str:
+        """Pay back what the customer is owed."""
+        called.append(amount)
+        return "r-1"
+
+    result, proposal_id = await asyncio.gather(agent.run("refund"), decided(outside, "ana"))
+
+    await approvals.gate.client._http.aclose()
+    assert (result.output, called) == ("done", ["12.00"])
+    assert (await outside.world.proposal(proposal_id)).state.value == "completed"
