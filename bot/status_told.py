@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final
 
+from bot.chat.spans import moment_words
+from bot.chat.watching import kept_health
 from bot.config import Config
 from bot.config.surfaces import choose
 from lifecycle.freezing import frozen
@@ -24,7 +26,15 @@ def health_of(tx: Transaction, config: Config, pid: int | None) -> Sequence[str]
         lines.append(f"The bot worked under another policy last, {in_force}: reload or start it")
     choice = choose(config, os.environ, attached=True)
     lines.append(f"Surfaces as this shell would start them: {', '.join(choice.names) or 'none'}")
-    return [*lines, *choice.notes]
+    return [*lines, *choice.notes, *_surface_lines(tx, pid)]
+
+
+def _surface_lines(tx: Transaction, pid: int | None) -> Sequence[str]:
+    """Return how the running bot last saw its surfaces."""
+    kept = kept_health(tx)
+    if kept is None or pid is None:
+        return ()
+    return (f"Surfaces as the bot saw them at {moment_words(kept['at_ms'])}:", *kept["lines"])
 
 
 def status_json(tx: Transaction, now_ms: int, config: Config, pid: int | None) -> dict[str, Any]:
@@ -50,6 +60,7 @@ def status_json(tx: Transaction, now_ms: int, config: Config, pid: int | None) -
         ],
         "audit": {"entries": seq, "head": head},
         "surfaces": list(choose(config, os.environ, attached=True).names),
+        "health": kept_health(tx) if pid is not None else None,
         "database": config.database,
     }
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.surface import Surface
+from bot.chat.watching import Watch
+from bot.expected import StartFailed
 from lifecycle.ports import StoreUnavailable
 from lifecycle.workflow import Workflow
 from lifecycle.world import World
 
 log = logging.getLogger("signoff.surfaces")
+
+#: A surface that does not answer within this holds up neither a closing nor a quorum.
+_PATIENCE_S: Final = 10.0
 
 
 class ServedSurface(Surface, Protocol):
@@ -37,10 +42,12 @@ class Broadcast:
         self._summaries = summaries or {}
         self._deliveries: dict[str, Delivery] = {}
         self._world: World | None = None
+        self._watch: Watch | None = None
 
     def attach(self, world: World) -> None:
         """Take the world; before that, nothing is delivered."""
         self._world = world
+        self._watch = Watch(world)
         self._deliveries = {
             name: Delivery(world, surface) for name, surface in self._surfaces.items()
         }
@@ -59,7 +66,7 @@ class Broadcast:
         try:
             await asyncio.gather(
                 *(
-                    surface.serve(commands, self._deliveries[name])
+                    self._served(surface, commands, self._deliveries[name])
                     for name, surface in self._surfaces.items()
                 )
             )
@@ -68,10 +75,19 @@ class Broadcast:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
+    async def _served(self, surface: ServedSurface, commands: Commands, delivery: Delivery) -> None:
+        """Serve one surface; one that cannot start at all ends the bot only where it is alone."""
+        try:
+            await surface.serve(commands, delivery)
+        except StartFailed as failure:
+            if len(self._surfaces) == 1:
+                raise
+            log.error("%s is off, the others go on: %s", surface.name, failure)
+
     async def close(self) -> None:
         """Show what is still to be shown."""
-        for delivery in self._deliveries.values():
-            await delivery.drain()
+        drained = (delivery.drain() for delivery in self._deliveries.values())
+        await asyncio.gather(*drained, return_exceptions=True)
 
     def nudge(self) -> None:
         """Say that cards or messages may be waiting."""
@@ -91,7 +107,7 @@ class Broadcast:
         except StoreUnavailable:
             return False
         read = [
-            self._surfaces[card.surface].read_card(card)
+            asyncio.wait_for(self._surfaces[card.surface].read_card(card), _PATIENCE_S)
             for card in cards
             if card.surface in self._surfaces
         ]
@@ -102,10 +118,12 @@ class Broadcast:
         return any(result is True for result in results)
 
     async def catch_up(self) -> int:
-        """Read the open cards of every surface that had a gap."""
+        """Read the open cards of every surface that had a gap; tell who hears nothing."""
         results = await asyncio.gather(
             *(surface.catch_up() for surface in self._surfaces.values()), return_exceptions=True
         )
+        if self._watch is not None:
+            await self._watch.look(self._surfaces.values(), self.surfaces(), self.health())
         return sum(result for result in results if isinstance(result, int))
 
     async def lost_members(self, people: Iterable[str]) -> frozenset[str]:
@@ -115,8 +133,8 @@ class Broadcast:
         """
         wanted = frozenset(people)
         seen: dict[str, bool] = {}
-        for surface in self._surfaces.values():
-            membership = await surface.membership(wanted)
+        asked = (surface.membership(wanted) for surface in self._surfaces.values())
+        for membership in await asyncio.gather(*asked):
             for person, member in membership.items():
                 seen[person] = seen.get(person, False) or member
         return frozenset(person for person, member in seen.items() if not member)
