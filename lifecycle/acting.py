@@ -80,11 +80,9 @@ class Acting:
             reviewed = await self.world.write(lambda tx: stop(tx, moment, act))
         except GovernanceError as error:
             await self.note(act, error.code)
-            self.world.held.discard(act.proposal_id)
             return True
         except StoreUnavailable:
             return False
-        self.world.held.discard(act.proposal_id)
         await self._followed(reviewed)
         return True
 
@@ -167,12 +165,16 @@ class Acting:
         """Bring spooled stops through the door, in order, before anything else runs."""
         done = 0
         for kept in self.world.spool.kept():
-            if not await self._replay(_act_of(kept)):
+            act = _act_of(kept)
+            if not await self._replay(act):
                 return done
             self.world.spool.clear(1)
+            # What another stop still waits for stays held, also one spooled a moment ago.
+            if all(
+                _act_of(stop).proposal_id != act.proposal_id for stop in self.world.spool.kept()
+            ):
+                self.world.held.discard(act.proposal_id)
             done += 1
-        if done:
-            self.world.held.clear()
         return done
 
 

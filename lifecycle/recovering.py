@@ -9,7 +9,7 @@ from functools import partial
 from lifecycle import agent_tools
 from lifecycle.claiming import Claim, reclaim
 from lifecycle.concluding import Concluded
-from lifecycle.freezing import frozen
+from lifecycle.freezing import stands_still
 from lifecycle.gating import Gatekeeper
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
@@ -33,7 +33,7 @@ class Recoverer:
     gatekeeper: Gatekeeper
     orphans: set[str] = field(default_factory=set)
 
-    async def start(self) -> int:
+    async def find_orphans(self) -> None:
         """Find the calls that a former process did not live to hear of, before any call of ours.
 
         Only what is found here is ever recovered: a call that began in this process has its task.
@@ -43,7 +43,7 @@ class Recoverer:
             page = await self.world.store.read(partial(_in_flight, after))
             self.orphans.update(p.proposal_id for p in page if not self._agents_own(p))
             if len(page) < _PAGE:
-                return await self.recover()
+                return
             after = page[-1].proposal_id
 
     async def recover(self) -> int:
@@ -114,8 +114,8 @@ def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded |
         tell_of_a_changed_row(tx, moment, proposal, why)
         return Concluded(unknown(tx, moment, proposal, why))
     if tool is not None and tool.idempotent and execution.tries < _TRIES:
-        stands_still = proposal_id in moment.held or frozen(tx) is not None
-        if stands_still and execution.verb is not Verb.ROLL_BACK:
+        still = stands_still(tx, moment, proposal)
+        if still is not None and execution.verb is not Verb.ROLL_BACK:
             return None
         claim: Claim = reclaim(tx, moment, proposal, person=False)
         return Concluded(claim.proposal, claim)

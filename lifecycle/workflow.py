@@ -181,9 +181,10 @@ class Workflow:
         """Take up what a former process left: stops first, then calls, then what waits."""
         held = (str(stop["proposal_id"]) for stop in self.world.spool.kept())
         self.world.held.update(held)
+        await self.recoverer.find_orphans()  # before a replayed stop makes a call of our own
         await self.acting.replay_spool()
         await self.adopter.take_policy(self.world.law, announced=False)
-        await self.recoverer.start()
+        await self.recoverer.recover()
 
     async def close_due(self) -> int:
         """Close the windows that have passed; return how many."""
