@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+import orjson
 
 from lifecycle.canonical import canonical_bytes, sha256_hex
 from lifecycle.proposal import Identity
 
 GENESIS: Final = "0" * 64
+#: What else could stand in an event than text, numbers and null is left to the slow road.
+_EXACTLY: Final = (
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_STRICT_INTEGER
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,9 @@ class AuditEntry:
 
     def content(self) -> dict[str, Any]:
         """Return the hashed fields; absent values are null."""
+        return self._content(dict(self.event.details))
+
+    def _content(self, details: Any) -> dict[str, Any]:
         event = self.event
         return {
             "seq": self.seq,
@@ -55,7 +68,7 @@ class AuditEntry:
             "digest": event.digest,
             "policy_digest": event.policy_digest,
             "reason": event.reason,
-            "details": dict(event.details),
+            "details": details,
         }
 
     def as_json(self) -> dict[str, Any]:
@@ -64,13 +77,27 @@ class AuditEntry:
 
     def computed_hash(self) -> str:
         """Return what `entry_hash` must be."""
-        return sha256_hex(self.prev_hash.encode() + b":" + canonical_bytes(self.content()))
+        return self._hash_with(canonical_bytes(dict(self.event.details)))
+
+    def _hash_with(self, details: bytes) -> str:
+        """Hash the content around details whose canonical form is known; names here are ASCII."""
+        try:
+            data = orjson.dumps(self._content(orjson.Fragment(details)), option=_EXACTLY)
+        except TypeError:
+            data = canonical_bytes(self.content())
+        return sha256_hex(self.prev_hash.encode() + b":" + data)
 
 
 def chained(event: AuditEvent, seq: int, prev_hash: str) -> AuditEntry:
     """Give `event` its place behind the entry whose hash is `prev_hash`."""
-    entry = AuditEntry(seq, event, prev_hash)
-    return replace(entry, entry_hash=entry.computed_hash())
+    return chained_with_details(event, seq, prev_hash)[0]
+
+
+def chained_with_details(event: AuditEvent, seq: int, prev_hash: str) -> tuple[AuditEntry, bytes]:
+    """Return what `chained` returns, and the canonical details, which are written once."""
+    details = canonical_bytes(dict(event.details))
+    entry_hash = AuditEntry(seq, event, prev_hash)._hash_with(details)
+    return AuditEntry(seq, event, prev_hash, entry_hash), details
 
 
 def broken_links(exported: Iterable[Mapping[str, Any]], head: str | None = None) -> list[str]:

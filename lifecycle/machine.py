@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from transitions import Machine, MachineError
 
 from lifecycle.errors import IllegalTransition
@@ -30,8 +32,9 @@ _MACHINE = Machine(
 )
 
 
+@cache
 def next_state(state: State, trigger: Trigger) -> State:
-    """Return where `trigger` leads from `state`.
+    """Return where `trigger` leads from `state`; the machine is asked once for each move.
 
     Raises IllegalTransition for the twenty-four of thirty pairs that the table does not hold.
     """

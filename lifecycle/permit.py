@@ -12,7 +12,7 @@ import hmac
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Final
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -76,11 +76,12 @@ class KeyRing:
 
 
 _PERMITS: Final = TypeAdapter(Permit)
+_BOUND: Final = tuple(each.name for each in fields(Permit))
 
 
 def issue(permit: Permit, ring: KeyRing) -> str:
     """Return the signed token of a permit."""
-    body = _encoded(canonical_bytes(asdict(permit)))
+    body = _encoded(canonical_bytes({name: getattr(permit, name) for name in _BOUND}))
     signed = f"{body}.{ring.current}"
     return f"{signed}.{_signature(signed, ring.keys[ring.current])}"
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from lifecycle.patterns import compiled
+
 
 class Secret(NamedTuple):
     """A credential in a text: `text[start:end]`, and what kind of credential it is."""
@@ -79,6 +81,18 @@ _HOLDS: Final[dict[str, tuple[str, ...]]] = {
     "age key": ("AGE-SECRET-KEY-1",),
     "password in an address": ("://",),
 }
+
+#: One look for something that every shape and every name of a credential holds; what has none of
+#: it is spared all the looks for one of them. Beyond ASCII, where letters of more than one kind are
+#: the same without case, every shape is looked for.
+_MAY_HOLD: Final = compiled(
+    "(?i:bearer|basic|"
+    # what `secret_named` can say yes to
+    "pass|pwd|pw|secret|token|apikey|credential|authorization|cookie|jwt|otp|pin|cv[cv]|mnemonic|"
+    "key)|"
+    + "|".join(re.escape(part) for kind in _HOLDS for part in _HOLDS[kind])
+    + r"|[MNO][\w-]{23}"
+)
 
 #: `name = value`, `"name": "value"`, `name: value`, in prose, in a shell line, in broken JSON.
 _NAME: Final = re.compile(
@@ -152,6 +166,8 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
 
     Where spans meet they are joined, so that what is left after masking holds no part of either.
     """
+    if text.isascii() and not _MAY_HOLD.search(text):
+        return ()
     joined: list[Secret] = []
     for found in sorted(_found(text)):
         if joined and found.start < joined[-1].end:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from threading import local
 from typing import Any, Final, NamedTuple
 
 from lifecycle.amounts import amounts_of
@@ -23,6 +24,7 @@ __all__ = [
     "paths_in",
     "recipients_in",
     "texts_in",
+    "texts_of",
     "words_of",
 ]
 
@@ -75,6 +77,18 @@ def texts_in(content: Mapping[str, Any]) -> Iterator[Place]:
         lines = [item for item in container if isinstance(item, str)]
         if isinstance(container, list) and len(lines) > 1:
             yield Place(parts, " ".join(lines))
+
+
+def texts_of(document: ProposalDocument) -> tuple[Place, ...]:
+    """Return what `texts_in` yields; the rules of one verdict ask one after the other."""
+    if getattr(_LAST, "document", None) is not document:
+        _LAST.texts, _LAST.document = tuple(texts_in(content_of(document))), document
+    texts: tuple[Place, ...] = _LAST.texts
+    return texts
+
+
+#: The document that a thread looked at last, and its texts; by identity, so never those of another.
+_LAST: Final = local()
 
 
 def _is_free(parts: Parts) -> bool:

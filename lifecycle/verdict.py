@@ -55,6 +55,8 @@ class Verdict:
 
     def findings_at(self, level: Level) -> tuple[tuple[str, Finding], ...]:
         """Return (rule, finding) pairs of this level, in the order of the rules."""
+        if not any(result.findings for result in self.results):
+            return ()
         return tuple(
             (result.rule, finding)
             for result in sorted(self.results, key=_rank)

@@ -20,7 +20,7 @@ Settings:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Final
 from unicodedata import east_asian_width
 
@@ -32,7 +32,7 @@ from lifecycle.markup import is_plain, leftover_escape, variants
 from lifecycle.patterns import BadPattern, compiled
 from lifecycle.policy import Level
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.values import Place, content_of, texts_in
+from lifecycle.values import Place, texts_of
 from lifecycle.verdict import Finding
 
 #: Digits and signs that may stand for a letter, and the letter for itself.
@@ -150,9 +150,9 @@ class ProhibitedContent:
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
         """Find every phrase, pattern and leftover escape, by path."""
-        return said(self._findings(list(texts_in(content_of(proposal)))))
+        return said(self._findings(texts_of(proposal)))
 
-    def _findings(self, places: list[Place]) -> Iterator[Finding]:
+    def _findings(self, places: Sequence[Place]) -> Iterator[Finding]:
         told = set()
         for place in self._suspects(places):
             for code, words in self._found_in(place.value):
@@ -161,7 +161,7 @@ class ProhibitedContent:
                     level = Level.SOFT if code == "leftover_escape" else None
                     yield Finding(code, place.path, words, level)
 
-    def _suspects(self, places: list[Place]) -> Iterator[Place]:
+    def _suspects(self, places: Sequence[Place]) -> Iterator[Place]:
         """Yield the texts that need a look of their own: plain ones are looked at together."""
         plain: list[Place] = []
         for place in places:

@@ -28,7 +28,7 @@ from lifecycle.paths import Parts, dotted
 from lifecycle.patterns import compiled
 from lifecycle.secrets_found import find_secrets, secret_named, stand_in
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.values import content_of, texts_in
+from lifecycle.values import texts_of
 from lifecycle.verdict import Finding
 
 #: Detectors of detect-secrets whose patterns mean a credential wherever they stand.
@@ -85,14 +85,14 @@ class SecretsAbsent:
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
         """Find every credential by its shape or by the name of its field, never repeating it."""
-        return said(self._findings(content_of(proposal)))
+        return said(self._findings(proposal))
 
-    def _findings(self, content: dict[str, Any]) -> Iterator[Finding]:
+    def _findings(self, proposal: ProposalDocument) -> Iterator[Finding]:
         told: set[Parts] = set()
-        for parts in _named_secrets_in(content):
+        for parts in _named_secrets_in(proposal):
             told.add(parts)
             yield _finding(parts, "a credential by the name of its field")
-        places = list(texts_in(content))
+        places = texts_of(proposal)
         # Nearly every proposal holds none: one look at all texts settles it.
         if self._kind_in(_APART.join(place.value for place in places)) is None:
             return
@@ -131,9 +131,9 @@ class SecretsAbsent:
     )
 
 
-def _named_secrets_in(content: dict[str, Any]) -> Iterator[Parts]:
-    yield from _named_secrets(content["parameters"], ("parameters",), is_secret=False)
-    constraints = content["target"]["constraints"]
+def _named_secrets_in(proposal: ProposalDocument) -> Iterator[Parts]:
+    yield from _named_secrets(proposal.parameters, ("parameters",), is_secret=False)
+    constraints = proposal.target.constraints
     yield from _named_secrets(constraints, ("target", "constraints"), is_secret=False)
 
 
