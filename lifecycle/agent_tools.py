@@ -8,7 +8,7 @@ from typing import Any
 
 from lifecycle import permit as permits
 from lifecycle.answers import Reply, Sender
-from lifecycle.calling import CallResult
+from lifecycle.calling import CallResult, result_of
 from lifecycle.concluding import conclude
 from lifecycle.door import record
 from lifecycle.errors import GovernanceError, PermitRefused
@@ -19,6 +19,7 @@ from lifecycle.judging import reject_by_sentinel
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
 from lifecycle.opening import digest_mismatch, fits_its_digest, start_execution
+from lifecycle.permitting import LONGEST_MS
 from lifecycle.policy import ToolKind
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Outcome, Proposal
@@ -79,7 +80,7 @@ def overdue(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
     tool, execution = moment.policy.tools.get(proposal.tool), proposal.execution
     if execution is None or execution.outcome is not Outcome.RUNNING:
         return proposal
-    limit_ms = (tool.timeout_s if tool else 0) * 1000
+    limit_ms = tool.timeout_s * 1000 if tool else LONGEST_MS
     if moment.now_ms < execution.began_at_ms + limit_ms:
         return proposal
     return unknown(tx, moment, proposal, "The agent redeemed its permit and sent no receipt.")
@@ -174,11 +175,13 @@ def _reported(
     if sender.identity != proposal.actor:
         raise PermitRefused("permit_mismatch", "Only the agent that redeemed can report.")
     execution = proposal.execution
+    if execution is not None and not execution.by_agent:
+        raise PermitRefused("permit_mismatch", "Its tool answers here, not its agent.")
     if execution is None or execution.outcome is not Outcome.RUNNING:
         raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
     match outcome:
         case "done":
-            result = CallResult(Outcome.DONE, dict(receipt), "", ())
+            result = result_of(proposal.tool, execution.verb.value, receipt)
         case "failed":
             result = CallResult(Outcome.FAILED, None, "The agent reported a failure.", ())
         case "unknown":

@@ -45,7 +45,7 @@ async def call_tool(tool: Tool, call: Call) -> CallResult:
         return _unknown(_overtime(call) if limit.expired() else f"{call.tool}: TimeoutError.")
     except Exception as error:
         return _unknown(f"{call.tool} ended with {type(error).__name__}; what it did is not known.")
-    return _result(call, receipt)
+    return result_of(call.tool, call.verb, receipt)
 
 
 async def _called(tool: Tool, call: Call) -> object:
@@ -62,19 +62,20 @@ async def _called(tool: Tool, call: Call) -> object:
             assert_never(verb)
 
 
-def _result(call: Call, receipt: object) -> CallResult:
+def result_of(tool: str, verb: str, receipt: object) -> CallResult:
+    """Return what an answer amounts to that says done, whatever it is: no receipt is unknown."""
     if not isinstance(receipt, Mapping):
-        return _unknown(f"{call.tool} answered with something that is no receipt.")
+        return _unknown(f"{tool} answered with something that is no receipt.")
     try:
         data = canonical_bytes(dict(receipt))
-    except (ValueError, TypeError):
-        return _unknown(f"{call.tool} answered with a receipt that is no JSON.")
+    except (ValueError, TypeError, RecursionError):
+        return _unknown(f"{tool} answered with a receipt that is no JSON.")
     kept: dict[str, Any] = orjson.loads(data)
     if len(data) > LARGEST_RECEIPT:
         kept = _summary(kept, data)
     if len(canonical_bytes(kept)) > LARGEST_RECEIPT:
-        return _unknown(f"{call.tool} answered with a receipt that is too large to be judged.")
-    standing = _standing(kept.get("still_stands")) if call.verb == Verb.ROLL_BACK else ()
+        return _unknown(f"{tool} answered with a receipt that is too large to be judged.")
+    standing = _standing(kept.get("still_stands")) if verb == Verb.ROLL_BACK else ()
     return CallResult(Outcome.DONE, kept, still_stands=standing)
 
 

@@ -94,8 +94,10 @@ def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) ->
     everything stands still a commit waits, and what is staged can be taken back until it is due.
     """
     tool = moment.policy.tools.get(proposal.tool)
-    deferred = tool is None or tool.deferred
-    windowed = proposal.execution is not None and proposal.execution.windowed
+    execution = proposal.execution
+    windowed = execution is not None and execution.windowed
+    by_agent = execution is not None and execution.by_agent  # which commits nothing
+    deferred = not by_agent and (tool is None or tool.deferred)
     if (deferred or windowed) and not fits_its_digest(proposal):
         return _changed_behind_our_back(tx, moment, proposal)
     if not deferred:

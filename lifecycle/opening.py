@@ -101,7 +101,11 @@ def _cannot_begin(
 def start_execution(
     tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPolicy, token: str | None = None
 ) -> Opening:
-    """Enter `executing` with outcome running; the window counts from this moment."""
+    """Enter `executing` with outcome running; the window counts from this moment.
+
+    With a `token` its agent carries it out; without one we do, and the permit is granted here.
+    """
+    by_agent = token is not None
     opener, puller = proposal.opener, proposal.opener_puller
     if opener is None or puller is None:
         return Opening(proposal)
@@ -128,6 +132,7 @@ def start_execution(
             window_closes_at_ms=closes_at_ms,
             began_at_ms=moment.now_ms,
             early=puller is Puller.ORCHESTRATOR,
+            by_agent=by_agent,
         ),
     )
     return Opening(begun, token)

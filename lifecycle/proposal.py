@@ -108,7 +108,8 @@ class Execution:
     """Exists only once execution began. Times in ms UTC; no window: both window times are None.
 
     `receipt` is what execute returned; `tries` counts calls under the same idempotency key.
-    `early` says that the orchestrator opened the window, so that a person's ✅ may close it.
+    `early` says that the orchestrator opened the window, so that a person's ✅ may close it;
+    `by_agent` that the agent carries it out itself, so that its receipt is awaited and no tool's.
     """
 
     verb: Verb
@@ -120,6 +121,7 @@ class Execution:
     tries: int = 1
     began_at_ms: int = 0
     early: bool = False
+    by_agent: bool = False
     still_stands: tuple[Any, ...] = ()
     explanation: str = ""
     cause: Cause | None = None

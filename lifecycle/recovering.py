@@ -14,7 +14,6 @@ from lifecycle.gating import Gatekeeper
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
 from lifecycle.opening import fits_its_digest, tell_of_a_changed_row
-from lifecycle.policy import ToolKind
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Outcome, Proposal, Verb
 from lifecycle.world import World
@@ -41,7 +40,7 @@ class Recoverer:
         after = ""
         while True:
             page = await self.world.store.read(partial(_in_flight, after))
-            self.orphans.update(p.proposal_id for p in page if not self._agents_own(p))
+            self.orphans.update(p.proposal_id for p in page if not _agents_own(p))
             if len(page) < _PAGE:
                 return
             after = page[-1].proposal_id
@@ -64,15 +63,11 @@ class Recoverer:
 
     async def _overdue_agents(self) -> int:
         page = await self.world.store.read(partial(_in_flight, ""))
-        agents = [p.proposal_id for p in page if self._agents_own(p)]
+        agents = [p.proposal_id for p in page if _agents_own(p)]
         if not agents:
             return 0
         moment = self.world.moment()
         return await self.world.write(lambda tx: _called_overdue(tx, moment, agents))
-
-    def _agents_own(self, proposal: Proposal) -> bool:
-        tool = self.world.law.policy.tools.get(proposal.tool)
-        return tool is not None and tool.kind is ToolKind.AGENT
 
     async def _recover_checks(self) -> int:
         moment = self.world.moment()
@@ -86,6 +81,10 @@ class Recoverer:
         for proposal in orphans:
             self.world.spawn(self.gatekeeper.gate(proposal))
         return len(orphans)
+
+
+def _agents_own(proposal: Proposal) -> bool:
+    return proposal.execution is not None and proposal.execution.by_agent
 
 
 def _in_flight(after: str, tx: Transaction) -> Sequence[Proposal]:

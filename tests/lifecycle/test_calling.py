@@ -158,3 +158,13 @@ async def test_roll_back_says_what_still_stands(stated, stands):
 
 async def test_only_roll_back_is_read_for_what_still_stands():
     assert (await call_tool(Answers({"still_stands": ["a"]}), CALL)).still_stands == ()
+
+
+async def test_a_receipt_nested_beyond_all_measure_is_unknown():
+    nested = {}
+    for _ in range(5_000):
+        nested = {"a": nested}
+
+    result = await call_tool(Answers(nested), CALL)
+
+    assert result.outcome is Outcome.UNKNOWN

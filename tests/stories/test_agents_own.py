@@ -1,0 +1,144 @@
+"""Tools that agents carry out themselves: a permit, a redemption, a receipt, and no way around."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from lifecycle.proposal import Attention
+from lifecycle.state import State
+from tests.builders import PROD, REFUND
+from tests.fakes.tools import waiting_for
+from tests.world import World
+
+REFUNDS = "issue-refund"
+
+
+async def the_permit(world: World) -> str:
+    messages = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+    return str([m.body["permit"] for m in messages if m.kind == "permit"][-1])
+
+
+async def permitted(world: World, **changes: Any) -> str:
+    """Return the id of a refund whose permit leila holds."""
+    proposal_id = (await world.submits(REFUND, **changes)).proposal_id or ""
+    await world.approves("ana", proposal_id, "checked")
+    return proposal_id
+
+
+async def begun(world: World) -> str:
+    proposal_id = await permitted(world)
+    reply = await world.workflow.redeem(
+        await the_permit(world), REFUND["parameters"], world.sender("leila")
+    )
+    assert reply.done
+    return proposal_id
+
+
+async def observes(world: World, value: object, evidence_id: str = "e1") -> None:
+    packet = {
+        "evidence_id": evidence_id,
+        "source": "crm-sensor",
+        "observed_at_ms": world.clock.now_ms(),
+        "payload": {"ok": value},
+    }
+    source = world.sender("crm-sensor")
+    assert (await world.workflow.record_evidence(json.dumps(packet).encode(), source)).done
+
+
+async def test_an_agent_cannot_report_for_a_tool_that_is_not_its_own(world: World) -> None:
+    gate = asyncio.Event()
+    world.tool("production-deploy").on["execute"] = waiting_for(gate, {"done": "really"})
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await world.workflow.approve(proposal_id, world.sender("ana"))
+
+    reply = await world.workflow.report(proposal_id, world.sender("leila"), "failed", {})
+    during = await world.proposal(proposal_id)
+    gate.set()
+    await world.workflow.idle()
+
+    assert reply.code == "permit_mismatch"
+    assert during.state is State.EXECUTING
+    assert (await world.proposal(proposal_id)).reason == "tool_succeeded"
+
+
+async def test_an_agent_that_never_reports_is_noticed_although_its_tool_is_gone(
+    world: World,
+) -> None:
+    proposal_id = await begun(world)
+    tools = {n: t for n, t in world.workflow.policy.tools.items() if n != REFUNDS}
+    await world.adopts(tools=tools)
+
+    await world.passes(minutes=61)
+
+    assert (await world.proposal(proposal_id)).attention is Attention.OUTCOME_UNKNOWN
+
+
+async def test_an_agent_may_report_although_its_tool_is_gone(world: World) -> None:
+    proposal_id = await begun(world)
+    tools = {n: t for n, t in world.workflow.policy.tools.items() if n != REFUNDS}
+    await world.adopts(tools=tools)
+
+    reply = await world.workflow.report(proposal_id, world.sender("leila"), "done", {"n": 1})
+
+    assert reply.done
+    assert (await world.proposal(proposal_id)).state is State.COMPLETED
+
+
+async def test_a_restart_leaves_an_agent_its_time_to_report(world: World) -> None:
+    proposal_id = await begun(world)
+
+    await world.restarts()
+    waits = await world.proposal(proposal_id)
+    await world.workflow.report(proposal_id, world.sender("leila"), "done", {})
+
+    assert waits.attention is None
+    assert (await world.proposal(proposal_id)).state is State.COMPLETED
+
+
+async def test_a_receipt_is_taken_once(world: World) -> None:
+    proposal_id = await begun(world)
+    await world.workflow.report(proposal_id, world.sender("leila"), "done", {})
+
+    again = await world.workflow.report(proposal_id, world.sender("leila"), "failed", {})
+
+    assert again.code == "permit_already_consumed"
+    assert (await world.proposal(proposal_id)).state is State.COMPLETED
+
+
+async def test_nobody_else_reports_or_redeems(world: World) -> None:
+    await permitted(world)
+    stolen = await world.workflow.redeem(
+        await the_permit(world), REFUND["parameters"], world.sender("nour")
+    )
+    proposal_id = await begun_after(world)
+
+    forged = await world.workflow.report(proposal_id, world.sender("nour"), "done", {})
+
+    assert (stolen.code, forged.code) == ("permit_mismatch", "permit_mismatch")
+    assert (await world.proposal(proposal_id)).state is State.EXECUTING
+
+
+async def begun_after(world: World) -> str:
+    """Redeem the permit that leila holds."""
+    reply = await world.workflow.redeem(
+        await the_permit(world), REFUND["parameters"], world.sender("leila")
+    )
+    assert reply.done
+    return reply.proposal_id or ""
+
+
+async def test_a_receipt_of_any_size_and_shape_ends_the_waiting(world: World) -> None:
+    proposal_id = await begun(world)
+
+    reply = await world.workflow.report(
+        proposal_id,
+        world.sender("leila"),
+        "done",
+        {"rows": ["x" * 1000] * 200, "bad": float("nan")},
+    )
+
+    ended = await world.proposal(proposal_id)
+    assert reply.done
+    assert ended.attention is Attention.OUTCOME_UNKNOWN
