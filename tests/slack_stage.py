@@ -92,9 +92,7 @@ class OnSlack:
 
     @property
     def hearing(self) -> Any:
-        parts = self.surface._parts
-        assert parts is not None or not self._over()
-        return parts.hearing if parts else _Deaf()
+        return self.surface.desk.hearing if self.surface.desk else _Deaf()
 
     # -- what people see ------------------------------------------------------------------
 
@@ -121,8 +119,8 @@ class OnSlack:
     def cards(self, proposal_id: str | None = None) -> list[Message]:
         """Return all cards that stand, of one proposal or of all."""
         found = [m for m in self.server.workspace.messages if m.blocks and m.thread_ts is None]
-        footer = f"{proposal_id} \u00b7 sha256"
-        return [m for m in found if proposal_id is None or footer in shown(m)]
+        footer = f" {proposal_id} \u00b7 sha256" if proposal_id else "\u00b7 sha256:"
+        return [m for m in found if footer in shown(m)]
 
     def answers(self) -> list[dict[str, Any]]:
         """Return the JSON objects that the bot posted."""
@@ -163,9 +161,9 @@ class OnSlack:
 
     async def settles(self) -> None:
         """Wait until all that was delivered is worked off."""
-        events = self.surface._parts.events if self.surface._parts else None
-        if events is not None:
-            await events.inbox.settled()
+        listening = self.surface.desk.listening if self.surface.desk else None
+        if listening is not None:
+            await listening.inbox.settled()
         await self.world.workflow.idle()
 
     async def codes(self, proposal_id: str | None = None) -> list[str]:

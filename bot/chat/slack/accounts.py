@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bot.chat.senders import accounts_of, sender_of, stranger
-from bot.chat.slack.web import SlackRefused, SlackWeb
+from bot.chat.slack.calls import SlackRefused, SlackWeb
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Sender
 from lifecycle.policy import Policy

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bot.chat.slack.web import FATAL, SlackRefused, SlackWeb
+from bot.chat.slack.calls import FATAL, SlackRefused, SlackWeb
 from bot.expected import StartFailed
 
 #: Without these nobody can decide here; one name of each is enough.

@@ -18,8 +18,8 @@ from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.chat.hearing import Hearing
+from bot.chat.slack.calls import FATAL, SlackRefused, SlackWeb, bypassed
 from bot.chat.slack.checks import Me
-from bot.chat.slack.web import FATAL, SlackRefused, SlackWeb, bypassed
 from bot.config.models import SlackHttpEntry
 from bot.expected import StartFailed
 from lifecycle.ports import Clock

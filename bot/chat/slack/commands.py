@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from bot.chat.commands import Commands
 from bot.chat.replies import Attached, CommandReply
-from bot.chat.slack.channel import Channel
+from bot.chat.slack.calls import SlackWeb
+from bot.chat.slack.rest import Rest
 from bot.chat.slack.text import fenced, literal, unescape
-from bot.chat.slack.web import SlackWeb
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import typed
 from lifecycle.answers import Sender
@@ -64,25 +64,25 @@ def received(text: str) -> str:
 class SlackCommands:
     """Runs what was typed and says the answer where it was asked."""
 
-    def __init__(self, commands: Commands, channel: Channel, web: SlackWeb) -> None:
+    def __init__(self, commands: Commands, rest: Rest, web: SlackWeb) -> None:
         self._commands = commands
-        self._channel = channel
+        self._rest = rest
         self._web = web
 
     async def mentioned(self, heard: Said, sender: Sender) -> None:
         """Run a mention and answer in its thread."""
         files = heard.files
         if not files and _wants_file(heard.text):
-            files = await self._channel.files_of(heard.ts, heard.thread_ts)
+            files = await self._rest.files_of(heard.ts, heard.thread_ts)
         reply = await self._commands.run(heard.text, sender, [self._attached(f) for f in files])
-        await self._channel.post(f"answer:{heard.ts}", answer(reply), thread_ts=heard.thread_ts)
+        await self._rest.post(f"answer:{heard.ts}", answer(reply), thread_ts=heard.thread_ts)
 
     async def slash(self, text: str, sender: Sender, response_url: str, user: str) -> None:
         """Run `/signoff …` and answer the person alone."""
         reply = await self._commands.run(unescape(text), sender)
         words = answer(reply)
         if not await self._web.respond(response_url, words):
-            await self._channel.hint(user, reply.text or "done")
+            await self._rest.hint(user, reply.text or "done")
 
     def _attached(self, file: Mapping[str, Any]) -> Attached:
         url = str(file.get("url_private_download") or file.get("url_private") or "")

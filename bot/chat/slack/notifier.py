@@ -1,31 +1,32 @@
-"""Slack as a surface: cards, kept messages, reading cards after a gap, membership, health."""
+"""Slack as a surface: cards, kept messages, membership, and everything heard there."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from bot.chat.board_keeping import BoardKeeper
+from bot.chat.calling import Calling
 from bot.chat.commands import Commands
 from bot.chat.content import CardContent
 from bot.chat.delivery import Delivery
 from bot.chat.hearing import Hearing, Trouble
+from bot.chat.reading import Reading
 from bot.chat.slack.accounts import SURFACE, Accounts
-from bot.chat.slack.channel import Channel, EditRefused
+from bot.chat.slack.board import SlackBoard
+from bot.chat.slack.calls import SlackWeb
 from bot.chat.slack.checks import Me, checked
 from bot.chat.slack.client import Doors, SlackClient
-from bot.chat.slack.commands import SlackCommands
-from bot.chat.slack.events import Events
-from bot.chat.slack.looking import Looking
-from bot.chat.slack.reactions import Reactions
-from bot.chat.slack.render import Rendered, rendered
+from bot.chat.slack.listening import Listening
+from bot.chat.slack.render import Rendered, called, rendered
+from bot.chat.slack.rest import EditRefused, Rest
+from bot.chat.slack.seeds import Seeds
 from bot.chat.slack.settings import SlackSettings
 from bot.chat.slack.text import escape, fenced
-from bot.chat.slack.web import SlackWeb
 from bot.chat.surface import CardGone, Posted, SurfaceFailed
-from lifecycle.ports import Clock, Transaction
+from lifecycle.ports import Transaction
 from lifecycle.records import Card, Message
 from lifecycle.workflow import Workflow
 
@@ -34,230 +35,249 @@ log = logging.getLogger("signoff.slack")
 _PATIENCE_S: Final = 10
 _MEMBERSHIP_S: Final = 8
 _LONGEST_PAUSE_S: Final = 60
-_WORDS: Final = frozenset({"announcement", "note", "summary"})
+_FAR_MS: Final = 10**15
+_LARGE: Final = 4_000
 
 
-@dataclass(slots=True)
-class _Parts:
-    """What exists once the bot serves."""
+class Desk:
+    """What exists once the bot serves: the calls, the channel, and what is kept about them."""
 
-    workflow: Workflow
-    web: SlackWeb
-    channel: Channel
-    accounts: Accounts
-    hearing: Hearing
-    clock: Clock
-    looking: Looking | None = None
-    events: Events | None = None
-    me: Me | None = None
+    def __init__(self, settings: SlackSettings, workflow: Workflow) -> None:
+        world, entry = workflow.world, settings.entry
+        self.workflow = workflow
+        self.clock = world.clock
+        self.web = SlackWeb(entry.api_base, settings.bot_token, world.clock)
+        self.rest = Rest(self.web, entry.channel, world.clock)
+        self.accounts = Accounts(self.web)
+        self.seeds = Seeds(self.rest)
+        self.hearing = Hearing(world.clock.now_ms)
+        self.calling = Calling(world, SURFACE, settings.usergroups)
+        board = SlackBoard(self.rest, world.clock)
+        self.board = BoardKeeper(world, SURFACE, board.place)
+        self.me: Me | None = None
+        self.listening: Listening | None = None
+        self.reading: Reading | None = None
 
 
 class SlackSurface:
-    """Implements Surface. Before it serves, and while Slack cannot be reached, all stays due."""
+    """Implements Surface over one channel of one workspace.
+
+    Before it serves, and while Slack cannot be reached, all stays due.
+    """
 
     name = SURFACE
 
     def __init__(self, settings: SlackSettings) -> None:
         """Take the settings; nothing is opened before `serve`."""
-        self._settings = settings
+        self.settings = settings
+        self.desk: Desk | None = None
         self._ready = asyncio.Event()
-        self._parts: _Parts | None = None
-        self._unseeded: set[str] = set()
 
     async def serve(self, commands: Commands, delivery: Delivery) -> None:
-        """Hear people and agents until cancelled. Raises StartFailed for a token, a scope or an
-        address that nothing works without."""
-        parts = self._parts = self._built(commands.workflow)
-        me = parts.me = await self._known(parts)
-        events = parts.events = self._events(parts, commands, me)
+        """Stay connected and hear people and agents until cancelled. Raises StartFailed."""
+        desk = self.desk = Desk(self.settings, commands.workflow)
+        me = desk.me = await self._known(desk)
         for note in me.notes:
             log.warning("%s", note)
-        await self._doubt(parts)
+        listening = desk.listening = Listening(desk, me, commands, delivery)
+        continuous = self._doors().continuous
+        desk.reading = Reading(
+            *(commands.workflow, SURFACE, desk.hearing, listening.reactions.read),
+            lambda: listening.inbox.quiet,
+            continuous=continuous,
+        )
+        await self._note_doubtful(desk)
         self._ready.set()
         delivery.nudge()
-        client = SlackClient(parts.web, self._doors(), parts.hearing, parts.clock)
+        await listening.inbox.resume()
+        await self._running(desk, SlackClient(desk.web, self._doors(), desk.hearing, desk.clock))
+
+    async def _running(self, desk: Desk, client: SlackClient) -> None:
+        listening, me = desk.listening, desk.me
+        if listening is None or me is None:
+            return
+        works = (client.run(me, listening.hear), desk.seeds.run(), desk.board.run())
+        running = [asyncio.create_task(each) for each in works]
         try:
-            await events.inbox.resume()
-            await client.run(me, events.hear)
+            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
         finally:
-            parts.hearing.lost("stopped")
-            await events.inbox.close()
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            desk.hearing.lost("stopped")
+            await listening.inbox.close()
 
     # -- cards ----------------------------------------------------------------------------
 
     async def post_card(self, content: CardContent, claim: str) -> Posted:
-        """Post the card, its long values in its thread, its seeds under it."""
-        parts = await self._at_work()
-        call = self._settings.usergroups.get(content.call_group or "")
-        shown = await asyncio.to_thread(rendered, content, call)
-        ts = await parts.channel.post(f"card:{claim}", shown.text, shown.blocks)
-        full = await self._attached(parts, ts, shown)
+        """Post a card and have its seeds put under it; the same claim posts nothing new."""
+        desk = await self._at_work()
+        call = await desk.calling.whom(content)
+        shown = await _rendered(content, call)
+        key = f"card:{claim}"
+        ts = await desk.rest.posted_before(key)
+        if ts is None:
+            ts = await desk.rest.post(key, shown.text, shown.blocks)
+            if call is not None:
+                await desk.calling.called(content.proposal_id)
+        else:
+            await desk.rest.edit(ts, shown.text, shown.blocks)
+        full = await self._attached(desk, ts, shown)
         if content.seeded:
-            await self._seed(parts, ts)
+            desk.seeds.want(ts, seeded=True)
         return Posted(ts, full)
 
     async def edit_card(self, content: CardContent, card: Card) -> Posted:
-        """Render the card anew; a final one loses its seeds."""
-        parts = await self._at_work()
+        """Render a card anew where it stands; at the end its seeds and buttons go."""
+        desk = await self._at_work()
         ts = card.message_ids[-1]
-        shown = await asyncio.to_thread(rendered, content)
+        shown = await _rendered(content)
         try:
-            await parts.channel.edit(ts, shown.text, shown.blocks)
+            await desk.rest.edit(ts, shown.text, shown.blocks)
         except EditRefused as refused:
-            await self._told_beside(parts, content, ts, shown, refused)
-        full = card.full or await self._attached(parts, ts, shown)
-        if not content.seeded:
-            await parts.channel.unseed(ts)
-            self._unseeded.discard(ts)
-        elif ts in self._unseeded:
-            await self._seed(parts, ts)
+            await self._told_beside(desk, content, ts, shown, refused)
+        full = card.full or await self._attached(desk, ts, shown)
+        desk.seeds.kept(ts, content.seeded)
+        await self._called_late(desk, content, ts)
         return Posted(ts, full)
 
-    async def say(self, message: Message) -> None:
-        """Say one kept message: words to the channel, an answer in the thread of its proposal."""
-        parts = await self._at_work()
-        words = message.body.get("text")
-        if message.kind in _WORDS and isinstance(words, str):
-            await parts.channel.post(f"said:{message.key}", escape(words))
-            return
-        thread_ts = await self._thread(parts, message.proposal_id)
-        await parts.channel.post(f"said:{message.key}", fenced(message.body), thread_ts=thread_ts)
+    # -- messages -------------------------------------------------------------------------
 
-    # -- what was decided while nobody heard ------------------------------------------------
+    async def say(self, message: Message) -> None:
+        """Say one kept message: words to the channel, an answer in the thread it belongs to."""
+        desk = await self._at_work()
+        words, key = message.body.get("text"), f"said:{message.key}"
+        if message.kind == "permit":
+            # The permit itself is for the agent alone, and everybody reads the channel.
+            waits = f"{message.recipient}: {message.body.get('proposal_id')} is approved; its "
+            thread_ts = await self._thread(desk, message.proposal_id)
+            text = escape(f"{waits}permit waits at the HTTP door.")
+            await desk.rest.post(key, text, thread_ts=thread_ts)
+        elif isinstance(words, str):
+            before = f"{message.recipient}: " if message.recipient else ""
+            await desk.rest.post(key, escape(before + words))
+        else:
+            thread_ts = await self._thread(desk, message.proposal_id)
+            await desk.rest.post(key, fenced(message.body), thread_ts=thread_ts)
+
+    # -- reading --------------------------------------------------------------------------
 
     async def read_card(self, card: Card) -> bool:
         """Apply what stands on a card; True where it was read or nothing can have been missed."""
-        looking = self._parts.looking if self._parts else None
-        return looking is not None and await looking.card(card)
+        reading = self.desk.reading if self.desk else None
+        return reading is not None and await reading.read_card(card)
 
     async def catch_up(self) -> int:
-        """Read all open cards after a gap, and every few minutes while cards are open."""
-        looking = self._parts.looking if self._parts else None
-        return await looking.cards() if looking is not None else 0
+        """Read all open cards after a gap, and every few minutes."""
+        reading = self.desk.reading if self.desk else None
+        return await reading.catch_up() if reading is not None else 0
 
     async def membership(self, people: Iterable[str]) -> Mapping[str, bool]:
-        """Say who of those with an account here is still a full member of the workspace."""
-        parts = self._parts
-        if parts is None:
+        """Ask Slack who of these people is a full member of the workspace now."""
+        desk = self.desk
+        if desk is None:
             return {}
-        policy, wanted = parts.workflow.policy, frozenset(people)
+        policy, wanted = desk.workflow.policy, frozenset(people)
         try:
             async with asyncio.timeout(_MEMBERSHIP_S):
-                return await parts.accounts.membership(policy, wanted)
+                return await desk.accounts.membership(policy, wanted)
         except (TimeoutError, SurfaceFailed):
             named = (name for name in wanted if name in policy.people)
             return {n: False for n in named if SURFACE in policy.people[n].accounts}
 
-    # -- how it stands ----------------------------------------------------------------------
-
     def health(self) -> Sequence[str]:
-        """Return how the connection stands, and what is missing."""
-        parts = self._parts
-        if parts is None:
+        """Say how the connection stands and what is missing."""
+        desk = self.desk
+        if desk is None:
             return ("slack: not connected yet",)
         door = "Socket Mode" if self._doors().continuous else "signed HTTP events"
-        lines = [f"slack: {parts.hearing.words()} ({door}, channel {parts.channel.id})"]
-        lines += parts.me.notes if parts.me else ()
-        if parts.web.trouble:
-            lines.append(f"slack: {parts.web.trouble}")
-        if self._unseeded:
-            lines.append(f"slack: {len(self._unseeded)} cards stand without ✅ and ❌ of the bot")
+        lines = [f"slack: {desk.hearing.words()} ({door}, channel {desk.rest.id})"]
+        lines += desk.me.notes if desk.me else ()
+        if desk.web.trouble:
+            lines.append(f"slack: {desk.web.trouble}")
+        if desk.board.trouble:
+            lines.append(f"slack: the board cannot be shown: {desk.board.trouble}")
+        if desk.seeds.missing:
+            lines.append(f"slack: {len(desk.seeds.missing)} cards stand without the bot's emoji")
         return tuple(lines)
 
     def trouble(self) -> Trouble | None:
         """Return what people on other surfaces should know, None where all is well."""
-        return self._parts.hearing.trouble() if self._parts else None
+        return self.desk.hearing.trouble() if self.desk else None
 
-    # -- inside -----------------------------------------------------------------------------
-
-    def _built(self, workflow: Workflow) -> _Parts:
-        clock, entry = workflow.world.clock, self._settings.entry
-        web = SlackWeb(entry.api_base, self._settings.bot_token, clock)
-        return _Parts(
-            workflow=workflow,
-            web=web,
-            channel=Channel(web, entry.channel, clock),
-            accounts=Accounts(web),
-            hearing=Hearing(clock.now_ms),
-            clock=clock,
-        )
-
-    def _events(self, parts: _Parts, commands: Commands, me: Me) -> Events:
-        workflow, channel = parts.workflow, parts.channel
-        reactions = Reactions(channel, parts.accounts, me, parts.clock)
-        heard = SlackCommands(commands, channel, parts.web)
-        events = Events(workflow, me, parts.web, channel, parts.accounts, reactions, heard)
-        continuous = self._doors().continuous
-        parts.looking = Looking(
-            workflow, channel, reactions, events, parts.hearing, continuous=continuous
-        )
-        return events
+    # -- inside ---------------------------------------------------------------------------
 
     def _doors(self) -> Doors:
-        settings = self._settings
+        settings = self.settings
         return Doors(settings.app_token, settings.signing_secret, settings.entry.http)
 
-    async def _known(self, parts: _Parts) -> Me:
+    async def _known(self, desk: Desk) -> Me:
         """Ask Slack who the bot is until it says so; a wrong token ends the start."""
         pause_s = 1
         while True:
             try:
-                return await checked(parts.web, parts.channel.id)
+                return await checked(desk.web, desk.rest.id)
             except SurfaceFailed as failure:
-                parts.hearing.lost(str(failure))
+                desk.hearing.lost(str(failure))
                 log.warning("slack: %s; trying again in %d s", failure, pause_s)
-                await parts.clock.sleep(failure.retry_after_s or pause_s)
+                await desk.clock.sleep(failure.retry_after_s or pause_s)
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
 
-    async def _doubt(self, parts: _Parts) -> None:
-        """Cards whose post was begun by a former process are looked for before they are posted."""
-        far_ms = parts.clock.now_ms() + 10**12
-        stale = await parts.workflow.world.store.read(
-            lambda tx: tx.cards.stale(SURFACE, far_ms, 10_000)
+    async def _note_doubtful(self, desk: Desk) -> None:
+        """What a former process may have posted without writing it down is looked for first."""
+        stale = await desk.workflow.world.store.read(
+            lambda tx: tx.cards.stale(SURFACE, _FAR_MS, 10_000)
         )
-        parts.channel.doubt({f"card:{card.claim}" for card in stale if card.claim})
+        desk.rest.doubt({f"card:{card.claim}" for card in stale if card.claim})
 
-    async def _at_work(self) -> _Parts:
+    async def _at_work(self) -> Desk:
         try:
             await asyncio.wait_for(self._ready.wait(), _PATIENCE_S)
         except TimeoutError:
-            why = self._parts.hearing.words() if self._parts else "not connected yet"
+            why = self.desk.hearing.words() if self.desk else "not connected yet"
             raise SurfaceFailed(f"Slack: {why}") from None
-        if self._parts is None:
+        if self.desk is None:
             raise SurfaceFailed("Slack: not connected yet")
-        return self._parts
+        return self.desk
 
-    async def _attached(self, parts: _Parts, ts: str, shown: Rendered) -> bool:
-        return shown.attachment is None or await parts.channel.attach(ts, shown.attachment)
+    async def _attached(self, desk: Desk, ts: str, shown: Rendered) -> bool:
+        return shown.attachment is None or await desk.rest.attach(ts, shown.attachment)
 
-    async def _seed(self, parts: _Parts, ts: str) -> None:
-        if await parts.channel.seed(ts):
-            self._unseeded.discard(ts)
-        else:
-            self._unseeded.add(ts)
-            log.warning(
-                "slack: a card stands without the bot's own emoji; reactions count all the same"
-            )
+    async def _called_late(self, desk: Desk, content: CardContent, ts: str) -> None:
+        """Call people under a card that did not need them when it was posted: edits call nobody."""
+        call = await desk.calling.whom(content)
+        if call is not None:
+            await desk.rest.post(f"call:{content.proposal_id}", called(call), thread_ts=ts)
+            await desk.calling.called(content.proposal_id)
 
     async def _told_beside(
-        self, parts: _Parts, content: CardContent, ts: str, shown: Rendered, why: EditRefused
+        self, desk: Desk, content: CardContent, ts: str, shown: Rendered, why: EditRefused
     ) -> None:
         """Where the workspace forbids edits, an open card is posted anew, an end told beside it."""
         if not content.final:
             raise CardGone(str(why))
-        await parts.channel.post(
-            f"end:{content.proposal_id}:{content.version}", shown.text, thread_ts=ts
-        )
+        key = f"end:{content.proposal_id}:{content.version}"
+        await desk.rest.post(key, shown.text, thread_ts=ts)
 
-    async def _thread(self, parts: _Parts, proposal_id: str | None) -> str | None:
+    async def _thread(self, desk: Desk, proposal_id: str | None) -> str | None:
         """Return where an answer about a proposal belongs: where it was asked, else its card."""
 
         def place(tx: Transaction) -> str | None:
             proposal = tx.proposals.get(proposal_id or "")
             card = tx.cards.get(proposal_id or "", SURFACE)
             channel, _, ts = ((proposal.place if proposal else None) or "").partition(":")
-            if channel == parts.channel.id and ts:
+            if channel == desk.rest.id and ts:
                 return ts
             return card.message_ids[-1] if card and card.message_ids else None
 
-        return await parts.workflow.world.store.read(place)
+        return await desk.workflow.world.store.read(place)
+
+
+async def _rendered(content: CardContent, call: str | None = None) -> Rendered:
+    """Render; a large card in a thread, so that nothing else waits for it."""
+    size = sum(len(each.text) for each in (*content.facts, *content.written))
+    if size < _LARGE:
+        return rendered(content, call)
+    return await asyncio.to_thread(rendered, content, call)

@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.chat.catching_up import Found
+from bot.chat.catching_up import CatchingUp, Found
+from bot.chat.incoming import Incoming
 from bot.chat.signals import Signal, of_slack_name
-from bot.chat.slack.accounts import Accounts
-from bot.chat.slack.channel import Channel
+from bot.chat.slack.accounts import SURFACE, Accounts
 from bot.chat.slack.checks import Me
-from bot.chat.surface import SurfaceFailed
+from bot.chat.slack.rest import Rest
+from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.answers import Sender
 from lifecycle.policy import Policy
-from lifecycle.ports import Clock
+from lifecycle.records import Card
+from lifecycle.workflow import Workflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +50,20 @@ def reacted(event: Mapping[str, Any]) -> Reacted | None:
 class Reactions:
     """Reads whole cards: never the shortened lists, never a list that does not fit its count."""
 
-    def __init__(self, channel: Channel, accounts: Accounts, me: Me, clock: Clock) -> None:
-        self._channel = channel
+    def __init__(
+        self, workflow: Workflow, incoming: Incoming, rest: Rest, accounts: Accounts, me: Me
+    ) -> None:
+        self._workflow = workflow
+        self._incoming = incoming
+        self._catching_up = CatchingUp(workflow, SURFACE)
+        self._rest = rest
         self._accounts = accounts
         self._me = me
-        self._clock = clock
 
     async def found(self, message_ts: str, policy: Policy) -> Found:
         """Return who stands under the card. Raises CardGone, SurfaceFailed."""
-        asked_ms = self._clock.now_ms()
-        users = _users(await self._channel.read(message_ts))
+        asked_ms = self._workflow.world.clock.now_ms()
+        users = _users(await self._rest.read(message_ts))
         mine = self._me.user
         seeded = any(mine in under for under in users.values())
         return Found(
@@ -67,9 +73,22 @@ class Reactions:
             asked_ms=asked_ms,
         )
 
+    async def read(self, card: Card) -> int:
+        """Apply what stands on a card; return how many decisions were new. Raises SurfaceFailed."""
+        ts, workflow = card.message_ids[-1], self._workflow
+        try:
+            found = await self.found(ts, workflow.policy)
+        except CardGone:
+            await self._incoming.deleted(ts)
+            return 0
+        count = await self._catching_up.apply(card, found)
+        if not found.seeded and count == 0:
+            await self._seed_again(card)
+        return count
+
     async def still_stands(self, taken: Reacted) -> bool:
         """Say whether the person has the same signal there in another skin tone."""
-        message = await self._channel.read(taken.message_ts)
+        message = await self._rest.read(taken.message_ts)
         others = [
             each
             for each in message.get("reactions") or ()
@@ -77,6 +96,12 @@ class Reactions:
             and of_slack_name(str(each.get("name", ""))) is taken.signal
         ]
         return any(taken.user in (each.get("users") or ()) for each in others)
+
+    async def _seed_again(self, card: Card) -> None:
+        store = self._workflow.world.store
+        proposal = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
+        if proposal is not None and not proposal.terminal:
+            await self._rest.seed(card.message_ids[-1])
 
     async def _senders(self, users: frozenset[str], policy: Policy) -> list[Sender]:
         team = self._me.team

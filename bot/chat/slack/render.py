@@ -47,20 +47,24 @@ def rendered(content: CardContent, call: str | None = None) -> Rendered:
     fitted = fit(content, LIMITS)
     shown = fitted.content
     blocks = [
-        _header(shown.title),
+        header(shown.title),
         *_facts(shown.facts),
         {"type": "divider"},
-        _context(_plain(shown.written_by)),
+        context(plain(shown.written_by)),
         *(_written(field) for field in shown.written),
         *_lines(shown.warnings),
         *_instructions(shown),
         *_buttons(shown),
-        _context(_plain(f"{_CIRCLES[shown.colour]} {shown.footer}")),
+        context(plain(f"{_CIRCLES[shown.colour]} {shown.footer}")),
     ]
     if call is not None:
-        words = f"<!subteam^{call}> this waits for you"
-        blocks.insert(1, {"type": "section", "text": {"type": "mrkdwn", "text": words}})
+        blocks.insert(1, {"type": "section", "text": {"type": "mrkdwn", "text": called(call)}})
     return Rendered(_summary(shown), blocks, fitted.attachment)
+
+
+def called(usergroup: str) -> str:
+    """Return the one mention that the bot makes."""
+    return f"<!subteam^{usergroup}> this waits for you"
 
 
 def _summary(content: CardContent) -> str:
@@ -68,7 +72,8 @@ def _summary(content: CardContent) -> str:
     return escape(f"{content.title} · {content.proposal_id} · {state}")[:_LONGEST_TEXT]
 
 
-def _header(title: str) -> Block:
+def header(title: str) -> Block:
+    """Return a header, cut to what Slack takes."""
     text = title if measure(title) <= _LONGEST_HEADER else f"{title[: _LONGEST_HEADER - 30]}…"
     return {"type": "header", "text": {"type": "plain_text", "text": escape(text), "emoji": True}}
 
@@ -76,26 +81,26 @@ def _header(title: str) -> Block:
 def _facts(facts: Sequence[Field]) -> Iterator[Block]:
     for start in range(0, len(facts), _FACTS_A_BLOCK):
         pairs = facts[start : start + _FACTS_A_BLOCK]
-        texts = [text for fact in pairs for text in (_label(fact.label), _plain(fact.text))]
+        texts = [text for fact in pairs for text in (_label(fact.label), plain(fact.text))]
         yield {"type": "section", "fields": texts}
 
 
 def _written(field: Field) -> Block:
-    return {"type": "section", "text": _plain(f"{field.label}:\n{field.text}")}
+    return {"type": "section", "text": plain(f"{field.label}:\n{field.text}")}
 
 
 def _lines(warnings: Sequence[str]) -> Iterator[Block]:
     joined = "\n".join(warnings)
     if joined:
         cut = joined if measure(joined) <= _LONGEST_LINE else f"{joined[: _LONGEST_TEXT // 3]}…"
-        yield {"type": "section", "text": _plain(cut)}
+        yield {"type": "section", "text": plain(cut)}
 
 
 def _instructions(content: CardContent) -> Iterator[Block]:
     lines = [content.react] if content.react else []
     lines += [f"or: {PREFIX}{command}" for command in content.commands]
     if lines:
-        yield {"type": "section", "text": _plain("\n".join(lines))}
+        yield {"type": "section", "text": plain("\n".join(lines))}
 
 
 def _buttons(content: CardContent) -> Iterator[Block]:
@@ -126,10 +131,11 @@ def _label(label: str) -> Block:
     return {"type": "mrkdwn", "text": f"*{escape(label)}*", "verbatim": True}
 
 
-def _plain(text: str) -> Block:
-    """Literal text: no markup, no emoji names, no mention."""
+def plain(text: str) -> Block:
+    """Return literal text: no markup, no emoji names, no mention."""
     return {"type": "plain_text", "text": escape(text) or " ", "emoji": False}
 
 
-def _context(text: Block) -> Block:
+def context(text: Block) -> Block:
+    """Return a line in small print."""
     return {"type": "context", "elements": [text]}

@@ -1,4 +1,4 @@
-"""The configured channel: posts that are never doubled, edits, threads, notes to one person."""
+"""What is written to the channel: posts never doubled, edits, threads, notes to one person."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from bot.chat.fitting import Attachment
 from bot.chat.signals import SEEDS
+from bot.chat.slack.calls import AnswerLost, SlackRefused, SlackWeb
 from bot.chat.slack.render import Block
 from bot.chat.slack.text import escape
-from bot.chat.slack.web import AnswerLost, SlackRefused, SlackWeb
 from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.ports import Clock
 
@@ -26,8 +26,8 @@ class EditRefused(SurfaceFailed):
     """The workspace forbids the edit; the message stands as it was."""
 
 
-class Channel:
-    """Everything that is written to the channel. A key names what must be posted once."""
+class Rest:
+    """The configured channel. A key names what must be posted once."""
 
     def __init__(self, web: SlackWeb, channel: str, clock: Clock) -> None:
         self.id = channel
@@ -47,11 +47,9 @@ class Channel:
         Slack has no idempotency key: after an answer that was lost the next attempt looks for the
         key among the metadata of what stands there.
         """
-        if key in self._doubtful:
-            found = await self._found(key, thread_ts)
-            if found is not None:
-                self._doubtful.discard(key)
-                return found
+        before = await self.posted_before(key, thread_ts)
+        if before is not None:
+            return before
         metadata = {"event_type": _EVENT, "event_payload": {"key": key}}
         arguments: dict[str, Any] = {
             "channel": self.id,
@@ -69,8 +67,15 @@ class Channel:
         except AnswerLost:
             self._doubtful.add(key)
             raise
-        self._doubtful.discard(key)
         return str(answer["ts"])
+
+    async def posted_before(self, key: str, thread_ts: str | None = None) -> str | None:
+        """Return where a post stands whose answer was lost; None where it is to be posted."""
+        if key not in self._doubtful:
+            return None
+        found = await self._found(key, thread_ts)
+        self._doubtful.discard(key)
+        return found
 
     async def edit(self, ts: str, text: str, blocks: list[Block] | None = None) -> None:
         """Render a message anew; raises CardGone, EditRefused, SurfaceFailed."""
@@ -95,6 +100,11 @@ class Channel:
         """Take the bot's own emoji away."""
         for signal in SEEDS:
             await self._react("reactions.remove", ts, signal.slack_name, "no_reaction")
+
+    async def pin(self, ts: str) -> None:
+        """Pin a message; comfort, so that a failure is nobody's trouble."""
+        with contextlib.suppress(SurfaceFailed):
+            await self._web.call("pins.add", channel=self.id, timestamp=ts)
 
     async def attach(self, thread_ts: str, attachment: Attachment) -> bool:
         """Put a file into the thread of a card, once; False where that failed."""

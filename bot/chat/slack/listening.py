@@ -3,49 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from bot.chat.commands import Commands
+from bot.chat.delivery import Delivery
 from bot.chat.inbox import Inbox, Payload
 from bot.chat.incoming import Incoming, hint_of
 from bot.chat.notes import Notes
 from bot.chat.signals import Signal
-from bot.chat.slack.accounts import SURFACE, Accounts
-from bot.chat.slack.channel import Channel
+from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
-from bot.chat.slack.commands import SlackCommands, received, said
+from bot.chat.slack.commands import Said, SlackCommands, received, said
 from bot.chat.slack.reactions import Reactions, reacted
 from bot.chat.slack.reasons import replied
+from bot.chat.slack.rest import Rest
 from bot.chat.slack.views import Pressed, modal, no_reason, pressed, submitted
-from bot.chat.slack.web import SlackWeb
 from bot.chat.surface import SurfaceFailed
+from bot.chat.typed import typed
 from lifecycle.answers import Reply, Sender
-from lifecycle.workflow import Workflow
+from lifecycle.ports import StoreUnavailable
+
+if TYPE_CHECKING:
+    from bot.chat.slack.notifier import Desk
 
 _ELSEWHERE: Final = "Signoff listens and decides in <#{}> alone."
 
 
-class Events:
+class Listening:
     """Routes events. `hear` returns what the acknowledgement says; `work` runs after it."""
 
-    def __init__(
-        self,
-        workflow: Workflow,
-        me: Me,
-        web: SlackWeb,
-        channel: Channel,
-        accounts: Accounts,
-        reactions: Reactions,
-        commands: SlackCommands,
-    ) -> None:
+    def __init__(self, desk: Desk, me: Me, commands: Commands, delivery: Delivery) -> None:
+        workflow = commands.workflow
         self.inbox = Inbox(SURFACE, workflow.world, self.work)
-        self.incoming = Incoming(workflow, SURFACE)
+        self._incoming = Incoming(workflow, SURFACE)
         self._workflow = workflow
+        self._delivery = delivery
         self._me = me
-        self._web = web
-        self._channel = channel
-        self._accounts = accounts
-        self._reactions = reactions
-        self._commands = commands
+        self._web, self._rest = desk.web, desk.rest
+        self._accounts = desk.accounts
+        self._board = desk.board
+        self.reactions = Reactions(workflow, self._incoming, desk.rest, desk.accounts, me)
+        self._commands = SlackCommands(commands, desk.rest, desk.web)
         self._notes = Notes(workflow.world.clock)
 
     async def hear(self, kind: str, body: Mapping[str, Any]) -> Mapping[str, Any] | str | None:
@@ -72,13 +70,26 @@ class Events:
         if not user or user in (self._me.user, self._me.bot) or event.get("bot_id") == self._me.bot:
             return
         if str(event.get("type")).startswith("reaction_"):
-            if reacted(event) is not None:
-                await self._keep("reaction", body, str(body.get("event_id")), user)
-        elif said(event, self._me.user) is not None:
+            await self._heard_reaction(body, event, user)
+        elif (heard := said(event, self._me.user)) is not None:
             # A mention arrives twice, as app_mention and as message: it is one by its place.
-            await self._keep("said", body, f"said:{event.get('channel')}:{event['ts']}", user)
-        elif event.get("channel") == self._channel.id and replied(event) is not None:
+            await self._keep("said", body, f"said:{heard.channel}:{heard.ts}", _lane(heard))
+        elif event.get("channel") == self._rest.id and replied(event) is not None:
             await self._keep("reply", body, f"reply:{event['channel']}:{event['ts']}", user)
+
+    async def _heard_reaction(
+        self, body: Mapping[str, Any], event: Mapping[str, Any], user: str
+    ) -> None:
+        heard, event_id = reacted(event), str(body.get("event_id"))
+        if heard is None:
+            return
+        try:
+            await self._keep("reaction", body, event_id, f"r:{user}")
+        except StoreUnavailable:
+            if heard.signal is not Signal.STOP:
+                raise
+            # Where nothing can be stored a ❌ must be heard all the same: the law spools it.
+            await self.work(event_id, _payload("reaction", body, event_id))
 
     async def _heard_button(self, body: Mapping[str, Any]) -> None:
         asked = pressed(body)
@@ -95,7 +106,7 @@ class Events:
             await self._web.call("views.open", trigger_id=trigger, view=modal(asked))
         except SurfaceFailed:
             words = "The form could not be opened. React ❌, or use the command on the card."
-            await self._channel.hint(asked.user, words)
+            await self._rest.hint(asked.user, words)
 
     async def _heard_modal(self, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
         sent = submitted(body)
@@ -108,13 +119,7 @@ class Events:
         return None
 
     async def _keep(self, kind: str, body: Mapping[str, Any], event_id: str, lane: str) -> None:
-        payload = {
-            "kind": kind,
-            "event": dict(body.get("event") or {}),
-            "team_id": body.get("team_id"),
-            "event_id": event_id,
-        }
-        await self.inbox.take(event_id, lane, payload)
+        await self.inbox.take(event_id, lane, _payload(kind, body, event_id))
 
     # -- after the acknowledgement --------------------------------------------------------
 
@@ -142,19 +147,28 @@ class Events:
         heard = reacted(payload["event"])
         if heard is None:
             return
-        in_place = heard.channel == self._channel.id
+        in_place = heard.channel == self._rest.id
         if in_place and not heard.added and await self._another_tone_stands(heard):
             return
         sender = await self._sender(heard.user, _team(payload), event_id)
-        reply = await self.incoming.reacted(
+        if in_place:
+            await self._card_written(heard.message_ts)
+        reply = await self._incoming.reacted(
             sender, heard.message_ts, heard.signal, added=heard.added, in_place=in_place
         )
         if in_place and heard.added:
             await self._hint(heard.user, heard.message_ts, reply)
 
+    async def _card_written(self, ts: str) -> None:
+        """Wait where the message may be a card that is posted and not written down yet."""
+        store = self._workflow.world.store
+        if await store.read(lambda tx: tx.cards.find(SURFACE, ts)) is None:
+            async with self._delivery.held():
+                return
+
     async def _another_tone_stands(self, heard: Any) -> bool:
         try:
-            return await self._reactions.still_stands(heard)
+            return await self.reactions.still_stands(heard)
         except SurfaceFailed:
             return False  # taking an approval back is the safe side
 
@@ -165,7 +179,7 @@ class Events:
         user = heard.user or await self._accounts.user_of_bot(heard.bot) or heard.bot
         place = f"{heard.channel}:{heard.thread_ts}"
         sender = await self._sender(user, _team(payload), event_id, place)
-        if heard.channel != self._channel.id:
+        if heard.channel != self._rest.id:
             await self._elsewhere(user, heard.channel, sender)
             return
         await self._commands.mentioned(heard, sender)
@@ -174,9 +188,9 @@ class Events:
         user, team = str(body.get("user_id", "")), str(body.get("team_id", ""))
         sender = await self._sender(user, team, event_id)
         url = str(body.get("response_url", ""))
-        if body.get("channel_id") != self._channel.id:
+        if body.get("channel_id") != self._rest.id:
             await self._workflow.note_ignored("", sender, "wrong_place")
-            await self._web.respond(url, _ELSEWHERE.format(self._channel.id))
+            await self._web.respond(url, _ELSEWHERE.format(self._rest.id))
             return
         await self._commands.slash(str(body.get("text", "")), sender, url, user)
 
@@ -185,15 +199,16 @@ class Events:
         if heard is None:
             return
         sender = await self._sender(heard.user, _team(payload), event_id)
-        reply = await self.incoming.replied(sender, heard.message_ts, heard.words)
+        reply = await self._incoming.replied(sender, heard.message_ts, heard.words)
         if reply is not None:
-            await self._channel.hint(heard.user, reply.words, heard.message_ts)
+            await self._rest.hint(heard.user, reply.words, heard.message_ts)
 
     async def _deleted(self, payload: Payload) -> None:
         event = payload["event"]
         ts = event.get("deleted_ts") or (event.get("previous_message") or {}).get("ts")
-        if event.get("channel") == self._channel.id and ts:
-            await self.incoming.deleted(str(ts))
+        if event.get("channel") == self._rest.id and ts:
+            self._board.lost()
+            await self._incoming.deleted(str(ts))
 
     async def _button(
         self, event_id: str, asked: Pressed | None, *, said_why: bool = False
@@ -201,12 +216,12 @@ class Events:
         if asked is None or (asked.signal is Signal.STOP and not said_why):
             return  # Reject has opened its form; what is sent from there decides
         sender = await self._sender(asked.user, asked.team, event_id)
-        reply = await self.incoming.pressed(
+        reply = await self._incoming.pressed(
             sender,
             asked.message_ts,
             asked.signal,
             asked.reason,
-            in_place=asked.channel == self._channel.id,
+            in_place=asked.channel == self._rest.id,
         )
         await self._hint(asked.user, asked.message_ts, reply)
 
@@ -225,13 +240,13 @@ class Events:
         if reply is None or words is None:
             return
         if self._notes.first(user, message_ts, reply.code or ""):
-            await self._channel.hint(user, words)
+            await self._rest.hint(user, words)
 
     async def _elsewhere(self, user: str, channel: str, sender: Sender) -> None:
         await self._workflow.note_ignored("", sender, "wrong_place")
         if self._notes.first(user, channel, "wrong_place"):
-            other = Channel(self._web, channel, self._workflow.world.clock)
-            await other.hint(user, f"Signoff listens in one channel alone: {self._channel.id}")
+            other = Rest(self._web, channel, self._workflow.world.clock)
+            await other.hint(user, f"Signoff listens in one channel alone: {self._rest.id}")
 
 
 def _kept(kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,6 +256,18 @@ def _kept(kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
         *("user", "team", "channel", "container", "actions", "view"),
     )
     return {"kind": kind, "body": {key: body[key] for key in wanted if key in body}}
+
+
+def _payload(kind: str, body: Mapping[str, Any], event_id: str) -> dict[str, Any]:
+    event = dict(body.get("event") or {})
+    return {"kind": kind, "event": event, "team_id": body.get("team_id"), "event_id": event_id}
+
+
+def _lane(heard: Said) -> str:
+    """A tool that takes its time must not hold up an agent's next proposal."""
+    if typed(heard.text).word == "propose":
+        return f"p:{heard.ts}"
+    return f"c:{heard.user or heard.bot}"
 
 
 def _team(payload: Payload) -> str:

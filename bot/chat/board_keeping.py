@@ -1,0 +1,66 @@
+"""Keeps the board current: looks what it should say, and has it placed where that changed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from bot.chat.board import Board, board_of
+from bot.chat.surface import SurfaceFailed
+from lifecycle.ports import StoreUnavailable
+from lifecycle.world import World
+
+_LOOK_S: Final = 5.0
+_LONGEST_PAUSE_S: Final = 60.0
+
+#: Shows a board in the message it stood in (None: nowhere yet) and returns where it stands now.
+Place = Callable[[Board, str | None], Awaitable[str]]
+
+
+class BoardKeeper:
+    """The board of one surface; where it stands is remembered across restarts."""
+
+    def __init__(self, world: World, surface: str, place: Place, look_s: float = _LOOK_S) -> None:
+        self._world = world
+        self._flag = f"board:{surface}"
+        self._place = place
+        self._look_s = look_s
+        self._shown: Board | None = None
+        self._looked_for = asyncio.Event()
+        self.trouble: str | None = None
+
+    async def run(self) -> None:
+        """Keep the board current until cancelled."""
+        pause_s = self._look_s
+        while True:
+            try:
+                await self.show()
+                pause_s, self.trouble = self._look_s, None
+            except SurfaceFailed as failure:
+                self.trouble = str(failure)
+                pause_s = min(_LONGEST_PAUSE_S, failure.retry_after_s or pause_s * 2)
+            except StoreUnavailable:
+                pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._looked_for.wait(), pause_s)
+            self._looked_for.clear()
+
+    async def show(self) -> None:
+        """Show the board as it stands now, where that is not what is shown already."""
+        now_ms = self._world.clock.now_ms()
+        board, stood = await self._world.store.read(
+            lambda tx: (board_of(tx, now_ms), tx.flags.get(self._flag))
+        )
+        if board == self._shown:
+            return
+        placed = await self._place(board, stood)
+        if placed != stood:
+            await self._world.store.write(lambda tx: tx.flags.put(self._flag, placed))
+        self._shown = board
+
+    def lost(self) -> None:
+        """The board may be gone: show it again."""
+        self._shown = None
+        self._looked_for.set()

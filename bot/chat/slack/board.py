@@ -1,0 +1,72 @@
+"""The board on Slack: one pinned message in Block Kit."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Final
+
+from bot.chat.board import Board, BoardGroup, BoardLine
+from bot.chat.slack.render import Block, context, header, plain
+from bot.chat.slack.rest import Rest
+from bot.chat.slack.text import escape, measure
+from bot.chat.spans import moment_words
+from bot.chat.surface import CardGone
+from lifecycle.ports import Clock
+
+log = logging.getLogger("signoff.slack")
+
+_ROOM: Final = 2_800
+_LONGEST_LINE: Final = 300
+_FOOTER: Final = "Kept current by Signoff · every proposal has a card of its own"
+
+
+class SlackBoard:
+    """Places the board in the channel."""
+
+    def __init__(self, rest: Rest, clock: Clock) -> None:
+        self._rest = rest
+        self._clock = clock
+
+    async def place(self, board: Board, stood: str | None) -> str:
+        """Edit the board where it stands, or post and pin it; return its ts."""
+        text, blocks = escape(board.title), board_blocks(board)
+        if stood is not None:
+            try:
+                await self._rest.edit(stood, text, blocks)
+                return stood
+            except CardGone:
+                log.info("the board was deleted; a new one is posted")
+        ts = await self._rest.post(f"board:{self._clock.now_ms()}", text, blocks)
+        await self._rest.pin(ts)
+        return ts
+
+
+def board_blocks(board: Board) -> list[Block]:
+    """Return the board within Slack's limits."""
+    return [header(board.title), *_groups(board), context(plain(_FOOTER))]
+
+
+def _groups(board: Board) -> Iterator[Block]:
+    for group in board.groups:
+        words = f"{group.title}: {group.total}\n{_lines(group)}".strip()
+        yield {"type": "section", "text": plain(words)}
+
+
+def _lines(group: BoardGroup) -> str:
+    lines: list[str] = []
+    for line in group.lines:
+        shown = _line(line)
+        if measure("\n".join([*lines, shown])) > _ROOM:
+            break
+        lines.append(shown)
+    left = group.total - len(lines)
+    if left > 0:
+        lines.append(f"… {left} more: /signoff pending")
+    return "\n".join(lines)
+
+
+def _line(line: BoardLine) -> str:
+    when = f" · {moment_words(line.at_ms)}" if line.at_ms is not None else ""
+    text = line.text if len(line.text) <= _LONGEST_LINE else f"{line.text[:_LONGEST_LINE]}…"
+    return f"{line.proposal_id} · {text}{when}"
