@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from lifecycle import permit as permits
@@ -13,20 +14,30 @@ from lifecycle.concluding import conclude
 from lifecycle.door import record
 from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.expiry import expire
-from lifecycle.freezing import frozen
+from lifecycle.freezing import stands_still
+from lifecycle.gathering import same_evidence
 from lifecycle.gating import Gatekeeper
 from lifecycle.judging import reject_by_sentinel
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
-from lifecycle.opening import digest_mismatch, fits_its_digest, start_execution
+from lifecycle.opening import (
+    ask_people,
+    digest_mismatch,
+    fits_its_digest,
+    newly_soft,
+    start_execution,
+    waits_for_rule,
+)
 from lifecycle.permitting import LONGEST_MS
 from lifecycle.policy import ToolKind
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Outcome, Proposal
 from lifecycle.redemption import approved_parameters, verify_parameters
+from lifecycle.sentinel import Facts
 from lifecycle.state import State
 from lifecycle.verdict import Verdict
 
+_FRESH_CHECKS = 5
 _UNAVAILABLE = "The audit trail cannot be written, so nothing begins; try again later."
 
 
@@ -41,11 +52,13 @@ async def redeem(gatekeeper: Gatekeeper, token: str, parameters: Any, sender: Se
         proposal = await world.store.read(lambda tx: tx.proposals.get(permit.proposal_id))
         if proposal is None:
             raise PermitRefused("proposal_not_found", "No proposal belongs to this permit.")
-        verdict = await _judged(gatekeeper, proposal, parameters)
-        moment = world.moment()
-        return await world.write(
-            lambda tx: _redeemed(tx, moment, permit, parameters, sender, verdict)
-        )
+        for _ in range(_FRESH_CHECKS):
+            checked = await _judged(gatekeeper, proposal, parameters)
+            unit = partial(_redeemed, world.moment(), permit, parameters, sender, checked)
+            reply = await world.write(unit)
+            if reply is not None:
+                return reply
+        raise PermitRefused("still_running", "What it is judged by keeps changing; try again.")
     except GovernanceError as error:
         await _noted(gatekeeper, sender, error.code, token)
         return Reply.of_error(error)
@@ -86,7 +99,9 @@ def overdue(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
     return unknown(tx, moment, proposal, "The agent redeemed its permit and sent no receipt.")
 
 
-async def _judged(gatekeeper: Gatekeeper, proposal: Proposal, parameters: Any) -> Verdict | None:
+async def _judged(
+    gatekeeper: Gatekeeper, proposal: Proposal, parameters: Any
+) -> tuple[Facts, Verdict] | None:
     """Run the rules on what will really be done: digests replaced by the presented texts."""
     waits = proposal.state is State.SENTINEL_APPROVED and fits_its_digest(proposal)
     if not waits or not isinstance(parameters, dict):
@@ -94,18 +109,18 @@ async def _judged(gatekeeper: Gatekeeper, proposal: Proposal, parameters: Any) -
     verify_parameters(parameters, approved_parameters(proposal.r3_document, proposal.r3_s256))
     actual = proposal.read().model_copy(update={"parameters": parameters})
     shown = replace(proposal, document=actual.model_dump_json(exclude_unset=True).encode())
-    checked = await gatekeeper.check(shown, executing=True)
-    return checked[1] if checked else None
+    return await gatekeeper.check(shown, executing=True)
 
 
 def _redeemed(
-    tx: Transaction,
     moment: Moment,
     permit: permits.Permit,
     parameters: Any,
     sender: Sender,
-    verdict: Verdict | None,
-) -> Reply:
+    checked: tuple[Facts, Verdict] | None,
+    tx: Transaction,
+) -> Reply | None:
+    """Begin, or say why not; None where the evidence moved and it is to be judged again."""
     proposal = tx.proposals.get(permit.proposal_id)
     if proposal is None or sender.identity != proposal.actor:
         raise PermitRefused("permit_mismatch", "This permit was given to somebody else.")
@@ -124,7 +139,24 @@ def _redeemed(
     if proposal.expired(moment.now_ms):
         expire(tx, moment, proposal)
         return Reply("The permit was not redeemed in time.", "permit_expired", proposal.proposal_id)
-    objection = _objection(tx, moment, permit, proposal, verdict)
+    return _begun(tx, moment, permit, proposal, checked)
+
+
+def _begun(
+    tx: Transaction,
+    moment: Moment,
+    permit: permits.Permit,
+    proposal: Proposal,
+    checked: tuple[Facts, Verdict] | None,
+) -> Reply | None:
+    _fits_still(moment, permit, proposal)
+    if stands_still(tx, moment, proposal) is not None:
+        return Reply("Everything is frozen; try again after thaw.", "frozen", proposal.proposal_id)
+    if checked is None:
+        raise PermitRefused("permit_mismatch", "The permit does not fit the proposal any more.")
+    if not same_evidence(tx, proposal, checked[0]):
+        return None
+    objection = _objection(tx, moment, proposal, checked[1])
     if objection is not None:
         return objection
     tx.permits.consume(permit.permit_id, moment.now_ms)
@@ -133,13 +165,8 @@ def _redeemed(
     return Reply("Begin now, then report.", None, begun.proposal_id, begun.state.value)
 
 
-def _objection(
-    tx: Transaction,
-    moment: Moment,
-    permit: permits.Permit,
-    proposal: Proposal,
-    verdict: Verdict | None,
-) -> Reply | None:
+def _fits_still(moment: Moment, permit: permits.Permit, proposal: Proposal) -> None:
+    """Raise PermitRefused unless the permit allows this very call now, under this policy."""
     tool = moment.policy.tools.get(proposal.tool)
     if tool is None or tool.kind is not ToolKind.AGENT:
         raise PermitRefused("permit_mismatch", "The permit does not fit the proposal any more.")
@@ -153,12 +180,24 @@ def _objection(
         policy_digest=moment.policy.digest,
         now_ms=moment.now_ms,
     )
-    if moment.stopping or frozen(tx) is not None or proposal.proposal_id in moment.held:
-        return Reply("Everything is frozen; try again after thaw.", "frozen", proposal.proposal_id)
-    if verdict is None or verdict.passed:
-        return None
-    ended = reject_by_sentinel(tx, moment, proposal, verdict)
-    return Reply(ended.explanation, ended.reason, ended.proposal_id, ended.state.value)
+
+
+def _objection(
+    tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict
+) -> Reply | None:
+    """Say what Sentinel finds now: what passes by itself costs neither permit nor proposal."""
+    waits = waits_for_rule(verdict)
+    if waits is not None:
+        words = f"It has to wait: {waits}. Try again later; the permit stays good until it expires."
+        return Reply(words, waits, proposal.proposal_id, proposal.state.value)
+    if not verdict.passed:
+        ended = reject_by_sentinel(tx, moment, proposal, verdict)
+        return Reply(ended.explanation, ended.reason, ended.proposal_id, ended.state.value)
+    if newly_soft(proposal, verdict):
+        asked = ask_people(tx, moment, proposal, verdict)
+        words = "Sentinel found something that people must look at; the permit is taken back."
+        return Reply(words, "permit_already_consumed", asked.proposal_id, asked.state.value)
+    return None
 
 
 def _reported(

@@ -20,7 +20,7 @@ from lifecycle.policy import Level, ToolKind, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Execution, Outcome, Proposal, Verb
 from lifecycle.records import Message
-from lifecycle.restanding import standing_changes
+from lifecycle.restanding import revoke_permit, standing_changes
 from lifecycle.sentinel import Facts
 from lifecycle.state import State, Trigger
 from lifecycle.tier import TIER_POLICIES, CardKind, Puller
@@ -52,21 +52,22 @@ def begin(
         return Opening(proposal, again=True)
     if proposal.checked_policy_digest != moment.policy.digest:
         return Opening(proposal)  # tier and quorum are set anew first; then it is tried again
-    waiting = _outer_obstacle(tx, moment, proposal) or _waits_for_rule(verdict)
+    waiting = _outer_obstacle(tx, moment, proposal) or waits_for_rule(verdict)
     if waiting is not None:
         return Opening(_wait(tx, moment, proposal, waiting))
     if not verdict.passed:
         return Opening(reject_by_sentinel(tx, moment, proposal, verdict))
-    if verdict.needs_reason and not (proposal.verdict and proposal.verdict.needs_reason):
-        return Opening(_asks_people(tx, moment, proposal, verdict))
+    if newly_soft(proposal, verdict):
+        return Opening(ask_people(tx, moment, proposal, verdict))
     if tool.kind is ToolKind.AGENT:
         return Opening(_hand_over(tx, moment, proposal, tool))
     return start_execution(tx, moment, proposal, tool)
 
 
-def _asks_people(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict) -> Proposal:
-    """A soft finding that was not there when it was approved: people look again, with reasons."""
+def ask_people(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict) -> Proposal:
+    """Let people look again, with reasons, at what has a soft finding since it was approved."""
     raised = raised_by(proposal, verdict)
+    revoked = revoke_permit(tx, moment, proposal)
     tx.reviews.void(proposal.proposal_id, None, "Sentinel found something new")
     return amend(
         tx,
@@ -78,8 +79,7 @@ def _asks_people(tx: Transaction, moment: Moment, proposal: Proposal, verdict: V
         verdict=verdict,
         opener=None,
         opener_puller=None,
-        waiting_for=None,
-        **standing_changes(raised),
+        **({"waiting_for": None} | revoked | standing_changes(raised)),
     )
 
 
@@ -204,7 +204,14 @@ def _outer_obstacle(tx: Transaction, moment: Moment, proposal: Proposal) -> str 
     return None
 
 
-def _waits_for_rule(verdict: Verdict) -> str | None:
+def newly_soft(proposal: Proposal, verdict: Verdict) -> bool:
+    """Say whether a soft finding stands that people did not know of when they approved."""
+    known = proposal.verdict is not None and proposal.verdict.needs_reason
+    return verdict.needs_reason and not known
+
+
+def waits_for_rule(verdict: Verdict) -> str | None:
+    """Return the code of what passes by itself, where nothing else objects."""
     codes = [finding.code for _, finding in verdict.findings_at(Level.HARD)]
     if codes and all(code in WAITABLE for code in codes):
         return codes[0]

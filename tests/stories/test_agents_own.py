@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 from lifecycle.proposal import Attention
+from lifecycle.redemption import digest_value
 from lifecycle.state import State
 from tests.builders import PROD, REFUND
 from tests.fakes.tools import waiting_for
@@ -142,3 +144,62 @@ async def test_a_receipt_of_any_size_and_shape_ends_the_waiting(world: World) ->
     ended = await world.proposal(proposal_id)
     assert reply.done
     assert ended.attention is Attention.OUTCOME_UNKNOWN
+
+
+async def test_outside_the_hours_a_redemption_waits(world: World) -> None:
+    rules = dict(world.workflow.policy.rules)
+    hours = {"zone": "UTC", "days": ["mon"], "from": "08:00", "to": "12:30"}
+    rules["change_window_open"] = replace(
+        rules["change_window_open"], settings={"freezes": [], "hours": {REFUNDS: hours}}
+    )
+    await world.adopts(rules=rules)
+    proposal_id = await permitted(world)
+    world.clock.advance(45 * 60)
+
+    reply = await world.workflow.redeem(
+        await the_permit(world), REFUND["parameters"], world.sender("leila")
+    )
+
+    assert reply.code == "outside_hours"
+    assert (await world.proposal(proposal_id)).state is State.SENTINEL_APPROVED
+
+
+async def test_evidence_that_turns_during_a_redemption_is_judged(world: World) -> None:
+    await observes(world, True)
+    precondition = {"evidence_ref": "e1", "field": "ok", "operator": "eq", "value": True}
+    proposal_id = await permitted(world, preconditions=[precondition])
+    permit = await the_permit(world)
+    gatekeeper = world.workflow.gatekeeper
+    real, turned = type(gatekeeper).check, []
+
+    async def checked(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+        found = await real(self, *args, **kwargs)
+        if not turned:
+            turned.append(True)
+            await observes(world, False)
+        return found
+
+    type(gatekeeper).check = checked  # type: ignore[method-assign]
+    try:
+        reply = await world.workflow.redeem(permit, REFUND["parameters"], world.sender("leila"))
+    finally:
+        type(gatekeeper).check = real  # type: ignore[method-assign]
+
+    assert not reply.done
+    assert (await world.proposal(proposal_id)).execution is None
+
+
+async def test_a_text_that_people_did_not_see_and_would_ask_about_goes_back_to_them(
+    world: World,
+) -> None:
+    text = "Dear Pat, &amp;amp; thanks"
+    parameters = REFUND["parameters"] | {"note": digest_value(text, excerpt_length=8)}
+    proposal_id = await permitted(world, parameters=parameters)
+
+    reply = await world.workflow.redeem(
+        await the_permit(world), REFUND["parameters"] | {"note": text}, world.sender("leila")
+    )
+
+    asked = await world.proposal(proposal_id)
+    assert not reply.done
+    assert (asked.state, asked.opener, asked.permit_waits) == (State.SENTINEL_APPROVED, None, False)
