@@ -1,4 +1,4 @@
-"""The whole law with a store, noting tools, a fake clock and a plain notifier: verbs for stories."""
+"""The whole law with noting tools, a fake clock and a plain notifier: verbs for stories."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ async def test_a_new_policy_gives_a_waiting_permit_anew(world: World) -> None:
 
 
 @pytest.mark.parametrize("value", [True, False])
-async def test_evidence_that_changes_inside_a_window_takes_back(world: World, value: bool) -> None:  # noqa: FBT001
+async def test_evidence_that_changes_inside_a_window_takes_back(world: World, value: bool) -> None:
     sensor = world.sender("crm-sensor")
     await record(world, sensor, allowed=True)
     condition = {
