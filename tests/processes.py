@@ -1,0 +1,125 @@
+"""The bot as a real process: fed through a pipe, looked at by the command line, killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import ROOT
+
+DEADLINE_S = 60
+
+
+class Process:
+    """`signoff run` in a folder of its own, with the shipped config and examples."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / "config.yaml").exists():
+            shutil.copy(ROOT / "config.yaml", folder)
+            shutil.copytree(ROOT / "examples", folder / "examples")
+        known = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
+        self._environment = {**known, "PYTHONPATH": str(ROOT)}
+        self._errors = (folder / "stderr.txt").open("a")
+        self._marks = 0
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it in a process group of its own; it may still be starting afterwards."""
+        self.kill()
+        self.process = subprocess.Popen(
+            self._words("run"),
+            cwd=self.folder,
+            env=self._environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,
+        )
+
+    def ask(self, line: str | bytes) -> list[str]:
+        """Type a line and return all that was printed until the bot has finished with it."""
+        self._marks += 1
+        mark = f"mark-{self._marks}"
+        self.tell(line)
+        self.tell(mark)
+        heard: list[str] = []
+        while True:
+            said = self._running.stdout.readline()  # type: ignore[union-attr]
+            if not said:
+                raise EOFError(f"the bot ended after {heard}: {self.complaints()}")
+            text = said.decode().rstrip("\n")
+            if mark in text:
+                return heard
+            heard.append(text)
+
+    def tell(self, line: str | bytes) -> None:
+        """Type a line and wait for nothing."""
+        data = line if isinstance(line, bytes) else line.encode()
+        pipe = self._running.stdin
+        assert pipe is not None
+        pipe.write(data + b"\n")
+        pipe.flush()
+
+    def answer(self, line: str | bytes) -> dict[str, Any]:
+        """Type a proposal and return the answer object."""
+        found = [json.loads(said) for said in self.ask(line) if said.startswith("{")]
+        return dict(found[0])
+
+    def end_of_input(self) -> int:
+        """Close the input and return the exit code."""
+        self._running.stdin.close()  # type: ignore[union-attr]
+        self._running.stdout.read()  # type: ignore[union-attr]
+        return self._running.wait(DEADLINE_S)
+
+    def kill(self) -> None:
+        """SIGKILL to the whole process group."""
+        if self.process is None:
+            return
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(DEADLINE_S)
+        for pipe in (self.process.stdin, self.process.stdout):
+            try:
+                if pipe is not None:
+                    pipe.close()
+            except BrokenPipeError:
+                continue
+        self.process = None
+
+    def beside(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run another command on the same folder."""
+        return subprocess.run(
+            self._words(*words),
+            cwd=self.folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+
+    def complaints(self) -> str:
+        """Return what all runs wrote to standard error."""
+        return (self.folder / "stderr.txt").read_text()
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        self.kill()
+        self._errors.close()
+
+    @property
+    def _running(self) -> subprocess.Popen[bytes]:
+        assert self.process is not None
+        return self.process
+
+    def _words(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "bot", *words]
