@@ -107,5 +107,6 @@ def _set_up(connection: sqlite3.Connection, path: Path, *, writing: bool) -> Non
             "local disk, in a folder where files can be created beside it."
         )
     connection.execute(PRAGMAS["full"])
+    connection.execute(PRAGMAS["checkpoint"])
     connection.execute(PRAGMAS["undo_in_memory"])
     connection.execute(PRAGMAS["foreign_keys"])

@@ -18,6 +18,10 @@ PRAGMA busy_timeout = 5000;
 -- Room for what is open and lately moved, in KiB; a page fetched again costs more than the update.
 PRAGMA cache_size = -32768;
 
+-- checkpoint --
+-- The side file is folded into the database every 16 MiB: seldom, and still in a moment.
+PRAGMA wal_autocheckpoint = 4000;
+
 -- undo_in_memory --
 -- What a savepoint may have to undo is kept in memory; in a file it makes an update ten times dearer.
 PRAGMA temp_store = MEMORY;

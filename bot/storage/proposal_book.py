@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bot.storage.books import Book
-from bot.storage.rows import proposal_of, row_of
+from bot.storage.rows import WHAT_WAS_PROPOSED, proposal_of, row_of
 from lifecycle.proposal import Proposal
 
 _NEVER_MS = 2**63 - 1
@@ -31,7 +31,8 @@ class ProposalBook(Book):
     def save(self, proposal: Proposal, seen: Proposal) -> bool:
         """Write `proposal` if (state, version) in the store still are those of `seen`."""
         values = row_of(proposal) | {"seen_state": seen.state, "seen_version": seen.version}
-        return self._do("save_proposal", values) == 1
+        same = all(getattr(proposal, n) == getattr(seen, n) for n in WHAT_WAS_PROPOSED)
+        return self._do("move_proposal" if same else "save_proposal", values) == 1
 
     def open_like(self, actor: str, content_digest: str) -> Proposal | None:
         """Return this proposer's open proposal with this content."""

@@ -72,6 +72,20 @@ UPDATE proposals SET
     retry_at_ms = :retry_at_ms, checked_policy_digest = :checked_policy_digest, rest = :rest
 WHERE proposal_id = :proposal_id AND state = :seen_state AND version = :seen_version;
 
+-- move_proposal --
+-- The same where nothing of what was proposed has changed, which is nearly always: neither the
+-- bytes nor the indices over them are written again.
+UPDATE proposals SET
+    version = :version, state = :state, tier = :tier, deadline_ms = :deadline_ms,
+    verdict = :verdict, reason = :reason, explanation = :explanation,
+    decided_by_kind = :decided_by_kind, decided_by = :decided_by, decided_at_ms = :decided_at_ms,
+    opener_kind = :opener_kind, opener = :opener, permit_waits = :permit_waits, verb = :verb,
+    attempt = :attempt, outcome = :outcome, window_closes_at_ms = :window_closes_at_ms,
+    attention = :attention, kept_stop = :kept_stop, reminded_at_ms = :reminded_at_ms,
+    reason_due_ms = :reason_due_ms, retry_at_ms = :retry_at_ms,
+    checked_policy_digest = :checked_policy_digest, rest = :rest
+WHERE proposal_id = :proposal_id AND state = :seen_state AND version = :seen_version;
+
 -- open_like --
 -- A proposer's open proposal with this content.
 SELECT * FROM proposals

@@ -54,6 +54,21 @@ _AS_THEY_ARE: Final = (
     "retry_at_ms",
     "checked_policy_digest",
 )
+#: What was proposed; `move_proposal` leaves the columns of these as they are.
+WHAT_WAS_PROPOSED: Final = (
+    "tool_tier",
+    "tool",
+    "actor",
+    "digest",
+    "content_digest",
+    "likeness_digest",
+    "policy_digest",
+    "document",
+    "r3_document",
+    "r3_s256",
+    "surface",
+    "created_at_ms",
+)
 #: Fields that stand in columns in another form.
 _TRANSLATED: Final = frozenset(
     {"actor", "verdict", "decided_by", "opener", "execution", "kept_stop"}

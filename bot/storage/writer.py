@@ -1,12 +1,13 @@
-"""The one writer: takes every unit that waits and commits them together in one hop."""
+"""The one writer: takes every unit that waits and commits them together."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
 from bot.storage.connection import Connection
@@ -48,73 +49,76 @@ class Job:
 
 
 class Writer:
-    """Serves the units in the order in which they came, from one task."""
+    """Serves the units in the order in which they came, on the connection's thread.
+
+    The thread takes jobs from its own queue, so that a unit costs one hop there and one back,
+    and all that came while it was committing share the next commit.
+    """
 
     def __init__(self, connection: Connection) -> None:
         """Start serving; needs a running loop."""
-        self._connection = connection
-        self._jobs: asyncio.Queue[Job | None] = asyncio.Queue()
-        self._transaction: SqliteTransaction | None = None
+        self._loop = asyncio.get_running_loop()
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._closed = False
-        self._task = asyncio.get_running_loop().create_task(self._serve(), name="store writer")
+        self._serving = self._loop.create_task(connection.run(self._serve), name="store writer")
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:
         """Run `unit` and return its value once it is durable."""
-        if self._closed or self._task.done():
+        if self._closed:
             raise StoreUnavailable("The store is closed.")
-        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._jobs.put_nowait(Job(unit, answer))
+        answer: asyncio.Future[T] = self._loop.create_future()
+        self._jobs.put(Job(unit, answer))
         return await answer
 
     async def close(self) -> None:
         """Finish what was accepted, then stop."""
         if not self._closed:
             self._closed = True
-            self._jobs.put_nowait(None)
-        await asyncio.wait([self._task])
-
-    async def _serve(self) -> None:
-        while True:
-            jobs, last = await self._next_jobs()
-            try:
-                await self._connection.run(partial(self._run, jobs))
-            except asyncio.CancelledError:
-                # The thread goes on, so that nobody knows here whether the jobs were committed.
-                self._abandon(jobs, asyncio.CancelledError())
-                raise
-            except BaseException as error:
-                self._abandon(jobs, StoreUnavailable(f"The store stopped: {error!r}"))
-                raise
-            for job in jobs:
-                job.reply()
-            if last:
-                return
-
-    async def _next_jobs(self) -> tuple[list[Job], bool]:
-        """Wait for one job and take what else waits; True once the last has been taken."""
-        found = [await self._jobs.get()]
-        while found[-1] is not None and len(found) < MOST_IN_A_COMMIT and not self._jobs.empty():
-            found.append(self._jobs.get_nowait())
-        return [job for job in found if job is not None], found[-1] is None
-
-    def _abandon(self, jobs: Sequence[Job], error: BaseException) -> None:
-        """Leave nobody waiting for a writer that is gone."""
-        self._closed = True
-        waiting = [self._jobs.get_nowait() for _ in range(self._jobs.qsize())]
-        for job in (*jobs, *(job for job in waiting if job is not None)):
-            job.fail(error)
-            job.reply()
+            self._jobs.put(None)
+        await asyncio.wait([self._serving])
 
     # -- on the connection's thread -------------------------------------------------------
 
-    def _run(self, jobs: Sequence[Job], plain: sqlite3.Connection) -> None:
-        """Run jobs in one transaction; in another one those behind a job that ended it."""
-        if self._transaction is None:
-            self._transaction = SqliteTransaction(plain)
-        waiting = list(jobs)
-        while waiting:
-            taken = _commit_together(plain, self._transaction, waiting)
-            waiting = waiting[taken:]
+    def _serve(self, plain: sqlite3.Connection) -> None:
+        """Run what comes until there is nothing more to come."""
+        transaction = SqliteTransaction(plain)
+        last = False
+        while not last:
+            jobs, last = self._next_jobs()
+            waiting = jobs
+            try:
+                while waiting:
+                    waiting = waiting[_commit_together(plain, transaction, waiting) :]
+            except BaseException as error:
+                self._closed = True
+                left_over = self._left_over()
+                jobs += left_over
+                for job in (*waiting, *left_over):
+                    job.fail(StoreUnavailable(f"The store stopped: {error!r}"))
+                raise
+            finally:
+                self._reply(jobs)
+
+    def _next_jobs(self) -> tuple[list[Job], bool]:
+        """Wait for one job and take what else is there; True once the last has been taken."""
+        found = [self._jobs.get()]
+        while found[-1] is not None and len(found) < MOST_IN_A_COMMIT and not self._jobs.empty():
+            found.append(self._jobs.get())
+        return [job for job in found if job is not None], found[-1] is None
+
+    def _left_over(self) -> list[Job]:
+        waiting = [self._jobs.get() for _ in range(self._jobs.qsize())]
+        return [job for job in waiting if job is not None]
+
+    def _reply(self, jobs: Sequence[Job]) -> None:
+        """Tell all who wait, on their loop; when that has ended, nobody waits."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(_reply_all, jobs)
+
+
+def _reply_all(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        job.reply()
 
 
 def _commit_together(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bot.storage.connection import open_plain
 from bot.storage.json_text import dump, load
 from bot.storage.migrations import migrate
-from bot.storage.rows import row_of
+from bot.storage.rows import WHAT_WAS_PROPOSED, row_of
 from bot.storage.transaction import SqliteTransaction
 from lifecycle.policy import Level
 from lifecycle.ports import StoreUnavailable
@@ -133,6 +133,22 @@ def test_a_proposal_comes_back_whole(
             **{f.name: getattr(saved, f.name) for f in fields(Proposal)}
             | {"proposal_id": proposal.proposal_id}
         )
+        assert transaction.proposals.save(moved, proposal)
+        assert transaction.proposals.get(proposal.proposal_id) == moved
+    finally:
+        connection.execute("ROLLBACK")
+
+
+@often
+@given(proposal=made_of(Proposal), moved=made_of(Proposal))
+def test_a_move_that_leaves_the_proposed_alone_is_stored_whole(
+    transaction: SqliteTransaction, proposal: Proposal, moved: Proposal
+) -> None:
+    same = {name: getattr(proposal, name) for name in ("proposal_id", *WHAT_WAS_PROPOSED)}
+    moved = replace(moved, **same)
+    connection = undone(transaction)
+    try:
+        transaction.proposals.add(proposal)
         assert transaction.proposals.save(moved, proposal)
         assert transaction.proposals.get(proposal.proposal_id) == moved
     finally:
