@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from bot.chat.broadcast import Broadcast
 from bot.chat.slack.notifier import SlackSurface
 from bot.chat.slack.settings import SlackSettings
+from bot.clock import SystemClock
 from bot.config.models import SlackEntry, SlackHttpEntry
 from bot.storage.memory import MemoryStore
 from lifecycle.policy import Policy
@@ -21,6 +22,7 @@ from tests.builders import MAIL, a_document
 from tests.fakes.clock import FakeClock
 from tests.fakes.slack_server import SlackServer
 from tests.fakes.slack_server.limits import texts_of
+from tests.fakes.slack_server.signed import SignedPoster
 from tests.fakes.slack_server.workspace import Message
 from tests.world import World, a_world
 
@@ -94,6 +96,19 @@ class OnSlack:
     def hearing(self) -> Any:
         return self.surface.desk.hearing if self.surface.desk else _Deaf()
 
+    def over_http(self) -> SignedPoster:
+        """Send everything from now on as signed HTTP, to where the bot listens."""
+        assert self.settings is not None
+        http = self.settings.entry.http
+        poster = SignedPoster(f"http://{http.host}:{http.port}{http.path}", "shh")
+        self.server.poster = poster
+        self.server.now_s = self.wall_s  # type: ignore[method-assign]
+        return poster
+
+    def wall_s(self) -> float:
+        """The time that signatures are checked against."""
+        return SystemClock().now_ms() / 1000
+
     # -- what people see ------------------------------------------------------------------
 
     async def proposes(self, base: Mapping[str, Any] = MAIL, /, **changes: Any) -> Message:
@@ -160,7 +175,9 @@ class OnSlack:
             await asyncio.sleep(0.01)
 
     async def settles(self) -> None:
-        """Wait until all that was delivered is worked off."""
+        """Wait until all that was delivered is acknowledged and worked off."""
+        envelopes = self.server.sockets.envelopes.values()
+        await eventually(lambda: all(each.acked.is_set() for each in envelopes), "acknowledging")
         listening = self.surface.desk.listening if self.surface.desk else None
         if listening is not None:
             await listening.inbox.settled()

@@ -70,21 +70,20 @@ class Listening:
         if not user or user in (self._me.user, self._me.bot) or event.get("bot_id") == self._me.bot:
             return
         if str(event.get("type")).startswith("reaction_"):
-            await self._heard_reaction(body, event, user)
+            await self._heard_reaction(body, event)
         elif (heard := said(event, self._me.user)) is not None:
             # A mention arrives twice, as app_mention and as message: it is one by its place.
             await self._keep("said", body, f"said:{heard.channel}:{heard.ts}", _lane(heard))
         elif event.get("channel") == self._rest.id and replied(event) is not None:
             await self._keep("reply", body, f"reply:{event['channel']}:{event['ts']}", user)
 
-    async def _heard_reaction(
-        self, body: Mapping[str, Any], event: Mapping[str, Any], user: str
-    ) -> None:
+    async def _heard_reaction(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         heard, event_id = reacted(event), str(body.get("event_id"))
         if heard is None:
             return
         try:
-            await self._keep("reaction", body, event_id, f"r:{user}")
+            # One lane a card: what ana took back must not count when ben's comes right behind it.
+            await self._keep("reaction", body, event_id, f"m:{heard.message_ts}")
         except StoreUnavailable:
             if heard.signal is not Signal.STOP:
                 raise
@@ -96,7 +95,8 @@ class Listening:
         if asked is None:
             return
         trigger = str(body.get("trigger_id"))
-        fresh = await self.inbox.take(f"press:{trigger}", asked.user, _kept("action", body))
+        lane = f"m:{asked.message_ts}"
+        fresh = await self.inbox.take(f"press:{trigger}", lane, _kept("action", body))
         if fresh and asked.signal is Signal.STOP:
             self._workflow.world.spawn(self._ask_why(asked, trigger))
 
@@ -115,7 +115,9 @@ class Listening:
         if not sent.reason:
             return no_reason()
         view = body.get("view") or {}
-        await self.inbox.take(f"modal:{view.get('id')}", sent.user, _kept("view", body))
+        await self.inbox.take(
+            f"modal:{view.get('id')}", f"m:{sent.message_ts}", _kept("view", body)
+        )
         return None
 
     async def _keep(self, kind: str, body: Mapping[str, Any], event_id: str, lane: str) -> None:

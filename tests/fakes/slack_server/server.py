@@ -93,6 +93,14 @@ class SlackServer(Stage):
         self.faults.append(fault)
         return fault
 
+    def hold(self, method: str) -> None:
+        """Let calls of a method wait until `release`."""
+        self.held[method] = asyncio.Event()
+
+    def release(self, method: str) -> None:
+        """Let the calls go on."""
+        self.held.pop(method).set()
+
     def calls_of(self, method: str, *, done: bool = False) -> list[Called]:
         """Return the calls of one method, `done` those that were answered well alone."""
         found = [call for call in self.calls if call.method == method]

@@ -155,6 +155,10 @@ class Stage:
         self, user: str, message: Message, action_id: str, *, team: str | None = None
     ) -> Delivered:
         """Press a button of a message."""
+        return await self.interacts(json.loads(self.press_of(user, message, action_id, team)))
+
+    def press_of(self, user: str, message: Message, action_id: str, team: str | None = None) -> str:
+        """Return the payload of a pressed button."""
         button = next(
             each
             for block in message.blocks
@@ -180,7 +184,7 @@ class Stage:
             "actions": [action],
             "response_url": f"{self.base}/response/{self.workspace.number()}",
         }
-        return await self.interacts(payload)
+        return json.dumps(payload)
 
     async def submits(self, user: str, view: dict[str, Any], values: dict[str, str]) -> Delivered:
         """Send a modal; `values` are texts by action id."""
