@@ -8,7 +8,17 @@ from lifecycle.door import amend
 from lifecycle.moment import Moment
 from lifecycle.permitting import grant
 from lifecycle.ports import Transaction
-from lifecycle.proposal import Cause, Execution, Outcome, Proposal, Verb
+from lifecycle.proposal import (
+    ActorKind,
+    Cause,
+    Execution,
+    Identity,
+    KeptStop,
+    Outcome,
+    Proposal,
+    Verb,
+)
+from lifecycle.tier import Puller
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,13 @@ def claim_roll_back(
 ) -> Claim:
     """Claim the roll back; its permit is granted whatever has expired."""
     return _claim(tx, moment, proposal, Verb.ROLL_BACK, cause, attempt)
+
+
+def claim_kept_stop(tx: Transaction, moment: Moment, proposal: Proposal, stop: KeptStop) -> Claim:
+    """Claim the roll back that somebody's ❌ has waited for."""
+    by = Identity(ActorKind.PERSON, stop.person)
+    cause = Cause(by, Puller.PERSON, "rolled_back_by_person", stop.reason)
+    return claim_roll_back(tx, moment, proposal, cause)
 
 
 def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, *, person: bool) -> Claim:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from lifecycle.calling import CallResult
-from lifecycle.claiming import Claim, claim_commit, claim_roll_back
+from lifecycle.claiming import Claim, claim_commit, claim_kept_stop, claim_roll_back
 from lifecycle.door import advance, amend, call_for_attention
 from lifecycle.envelope import envelope_excess
 from lifecycle.firewall import frame_of
@@ -17,7 +17,6 @@ from lifecycle.opening import fits_its_digest, tell_of_a_changed_row
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
     SENTINEL,
-    ActorKind,
     Attention,
     Cause,
     Execution,
@@ -57,7 +56,7 @@ def conclude(
         case Verb.EXECUTE:
             return _executed(tx, moment, proposal, execution, result)
         case Verb.COMMIT:
-            return Concluded(_committed(tx, moment, proposal, execution, result))
+            return _committed(tx, moment, proposal, execution, result)
         case Verb.ROLL_BACK:
             return Concluded(_rolled_back(tx, moment, proposal, execution, result))
         case _:
@@ -72,19 +71,21 @@ def after_execute(tx: Transaction, moment: Moment, proposal: Proposal, by: Ident
     excess = envelope_excess(proposal, execution.receipt)
     if excess is not None:
         return _exceeded(tx, moment, proposal, execution, excess)
-    stop = proposal.kept_stop
-    if stop is not None and execution.windowed:
-        cause = Cause(
-            Identity(ActorKind.PERSON, stop.person),
-            Puller.PERSON,
-            "rolled_back_by_person",
-            stop.reason,
-        )
-        return _claimed(claim_roll_back(tx, moment, proposal, cause))
+    if proposal.kept_stop is not None and execution.windowed:
+        return _claimed(claim_kept_stop(tx, moment, proposal, proposal.kept_stop))
     if execution.windowed:
         return Concluded(proposal)
     cause = Cause(by, Puller.TOOL, "tool_succeeded", "The tool succeeded.")
     return finish(tx, moment, proposal, cause)
+
+
+def commit_not_done(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Concluded:
+    """Go on from a commit that did not happen: a ❌ kept meanwhile decides, else people do."""
+    if proposal.kept_stop is None:
+        return Concluded(commit_failed(tx, moment, proposal, why))
+    by = tool_of(proposal)
+    failed = amend(tx, moment, proposal, "commit_failed", by, details={"why": why})
+    return _claimed(claim_kept_stop(tx, moment, failed, proposal.kept_stop))
 
 
 def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Concluded:
@@ -195,7 +196,7 @@ def _committed(
     proposal: Proposal,
     execution: Execution,
     result: CallResult,
-) -> Proposal:
+) -> Concluded:
     match result.outcome:
         case Outcome.DONE:
             cause = execution.cause or tool_cause(proposal)
@@ -206,11 +207,12 @@ def _committed(
                 proposal = call_for_attention(
                     tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, excess, tool_of(proposal)
                 )
-            return _complete(tx, moment, proposal, cause, execution=done, frame=frame)
+            ended = _complete(tx, moment, proposal, cause, execution=done, frame=frame)
+            return Concluded(ended)
         case Outcome.FAILED:
-            return commit_failed(tx, moment, proposal, result.explanation)
+            return commit_not_done(tx, moment, proposal, result.explanation)
         case Outcome.UNKNOWN | Outcome.RUNNING:
-            return unknown(tx, moment, proposal, result.explanation)
+            return Concluded(unknown(tx, moment, proposal, result.explanation))
         case _:
             assert_never(result.outcome)
 

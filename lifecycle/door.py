@@ -24,6 +24,8 @@ from lifecycle.tier import TIER_POLICIES, CardKind, Puller
 
 #: What stays to be looked at although the proposal has ended.
 _OUTLIVES_THE_END: Final = frozenset({Attention.ENVELOPE_EXCEEDED})
+#: Ends that a person decided, whose words may still follow.
+_BY_A_CROSS: Final = frozenset({"rejected_by_person", "rolled_back_by_person"})
 
 
 def record(  # noqa: PLR0913 - an event has that many sides; all but four by keyword
@@ -201,6 +203,7 @@ def _ended(
         opener=None,
         waiting_for=None,
         kept_stop=None,
+        reason_due_ms=moved.reason_due_ms if reason in _BY_A_CROSS else None,
         attention=moved.attention if keeps else None,
         attention_why=moved.attention_why if keeps else "",
     )

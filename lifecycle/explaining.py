@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from lifecycle.acts import Act, Reviewed, plain_words
 from lifecycle.answers import Reply
 from lifecycle.books import Transaction
@@ -17,10 +20,12 @@ def give_reason(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     proposal = tx.proposals.get(act.proposal_id)
     person = act.sender.id or ""
     due_ms = proposal.reason_due_ms if proposal else None
-    by_this_person = proposal is not None and proposal.decided_by == act.sender.identity
+    by_this_person = proposal is not None and _stopper(proposal) == act.sender.identity
     if proposal is None or due_ms is None or moment.now_ms >= due_ms or not by_this_person:
         raise ReviewRefused("already_decided", "No decision of yours waits for a reason here.")
     tx.reviews.give_reason(proposal.proposal_id, person, act.reason)
+    if not proposal.terminal:
+        return _passed_on(_explained_early(tx, moment, proposal, act))
     explained = amend(
         tx,
         moment,
@@ -34,8 +39,44 @@ def give_reason(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     )
     _explain_task(tx, moment, explained)
     tell_proposer(tx, moment, explained)
-    reply = Reply("Your reason is passed on.", None, explained.proposal_id, explained.state.value)
-    return Reviewed(reply, explained)
+    return _passed_on(explained)
+
+
+def _passed_on(proposal: Proposal) -> Reviewed:
+    words = "Your reason is passed on."
+    return Reviewed(Reply(words, None, proposal.proposal_id, proposal.state.value), proposal)
+
+
+def _stopper(proposal: Proposal) -> Identity | None:
+    """Return who stopped it: it may still be on its way to its end."""
+    execution = proposal.execution
+    if proposal.terminal:
+        return proposal.decided_by
+    if proposal.kept_stop is not None:
+        return Identity(ActorKind.PERSON, proposal.kept_stop.person)
+    return execution.cause.by if execution is not None and execution.cause is not None else None
+
+
+def _explained_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Proposal:
+    """Take the words along to the end, which tells them to the proposer."""
+    kept, execution = proposal.kept_stop, proposal.execution
+    changes: dict[str, Any] = {}
+    if kept is not None:
+        changes["kept_stop"] = replace(kept, reason=act.reason)
+    elif execution is not None and execution.cause is not None:
+        cause = replace(execution.cause, words=act.reason)
+        changes["execution"] = replace(execution, cause=cause)
+    return amend(
+        tx,
+        moment,
+        proposal,
+        "reason_given",
+        act.sender.identity or proposal.actor,
+        sender=act.sender,
+        details={"why": act.reason},
+        reason_due_ms=None,
+        **changes,
+    )
 
 
 def reason_wait_over(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:

@@ -8,11 +8,11 @@ from typing import NoReturn, assert_never
 from lifecycle.acts import Act, Reviewed, found
 from lifecycle.answers import Reply
 from lifecycle.claiming import reclaim
-from lifecycle.concluding import Concluded, after_execute, roll_back_done
+from lifecycle.concluding import Concluded, after_execute, commit_not_done, roll_back_done
 from lifecycle.door import advance, amend
 from lifecycle.errors import ReviewRefused
 from lifecycle.freezing import stands_still
-from lifecycle.mishaps import commit_failed, rollback_incomplete
+from lifecycle.mishaps import rollback_incomplete
 from lifecycle.moment import Moment
 from lifecycle.opening import fits_its_digest
 from lifecycle.ports import Transaction
@@ -61,9 +61,7 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
         attention_why="",
     )
     concluded = (
-        _happened(tx, moment, noted, by)
-        if happened
-        else Concluded(_did_not_happen(tx, moment, noted, by))
+        _happened(tx, moment, noted, by) if happened else _did_not_happen(tx, moment, noted, by)
     )
     return _reviewed(concluded, "Settled.")
 
@@ -81,6 +79,12 @@ def retry(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
         raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
     if execution is None or proposal.attention not in _REPEATABLE:
         raise ReviewRefused("nothing_to_settle", f"Nothing of {proposal.proposal_id} has failed.")
+    if execution.verb is not Verb.ROLL_BACK and proposal.kept_stop is not None:
+        raise ReviewRefused(
+            "already_decided",
+            f"{proposal.kept_stop.person} has stopped it, so it is not tried again: find out what "
+            f"happened, then settle {proposal.proposal_id} happened | did-not-happen",
+        )
     still = stands_still(tx, moment, proposal)
     if execution.verb is not Verb.ROLL_BACK and still is not None:
         raise ReviewRefused("frozen", f"It stands still and waits for: {still}. Retry after that.")
@@ -171,14 +175,14 @@ def _commit_happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Id
     )
 
 
-def _did_not_happen(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Proposal:
+def _did_not_happen(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Concluded:
     execution = proposal.execution
     if execution is None:
-        return proposal
+        return Concluded(proposal)
     words = f"{by.id} found that it did not happen."
     match execution.verb:
         case Verb.EXECUTE:
-            return advance(
+            ended = advance(
                 tx,
                 moment,
                 proposal,
@@ -189,10 +193,12 @@ def _did_not_happen(tx: Transaction, moment: Moment, proposal: Proposal, by: Ide
                 explanation=words,
                 execution=replace(execution, outcome=Outcome.FAILED),
             )
+            return Concluded(ended)
         case Verb.COMMIT:
-            return commit_failed(tx, moment, proposal, words)
+            return commit_not_done(tx, moment, proposal, words)
         case Verb.ROLL_BACK:
-            return rollback_incomplete(tx, moment, proposal, words, execution.still_stands)
+            stands = execution.still_stands
+            return Concluded(rollback_incomplete(tx, moment, proposal, words, stands))
         case _:
             assert_never(execution.verb)
 

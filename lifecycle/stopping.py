@@ -203,7 +203,11 @@ def _roll_back_now(
 
 
 def _kept(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str) -> Reviewed:
-    """The tool has not answered: the ❌ is kept and carried out as soon as it has."""
+    """The tool has not answered: the ❌ is kept and carried out as soon as it has.
+
+    The first one decides, as it does elsewhere; later ones are reviews like it and change nothing.
+    """
+    first = proposal.kept_stop
     tx.reviews.add(review_of(proposal, moment, act, person, Decision.ROLL_BACK))
     kept = amend(
         tx,
@@ -213,7 +217,9 @@ def _kept(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person:
         Identity(ActorKind.PERSON, person),
         sender=act.sender,
         details={"why": act.reason},
-        kept_stop=KeptStop(
+        reason_due_ms=proposal.reason_due_ms if first else _reason_due_ms(moment, act),
+        kept_stop=first
+        or KeptStop(
             person,
             act.reason or f"Rolled back by {person}.",
             moment.now_ms,
