@@ -1,4 +1,4 @@
-"""Draw the lifecycle from its table, in README.md and docs/lifecycle.md; tests say when it is due."""
+"""Draw the lifecycle from its table, in README.md and docs/lifecycle.md."""
 
 from __future__ import annotations
 

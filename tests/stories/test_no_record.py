@@ -31,7 +31,8 @@ def break_audit(folder: Path) -> None:
     """Let every insert into the trail fail, as on a full disk."""
     with sqlite3.connect(folder / FILE) as db:
         db.execute(
-            "CREATE TRIGGER broken BEFORE INSERT ON audit BEGIN SELECT RAISE(FAIL, 'disk full'); END"
+            "CREATE TRIGGER broken BEFORE INSERT ON audit "
+            "BEGIN SELECT RAISE(FAIL, 'disk full'); END"
         )
 
 
