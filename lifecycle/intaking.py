@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from lifecycle.admission import admit, dry_run, proposer_of, refuse
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
@@ -63,12 +64,17 @@ class Intake:
             answer, proposal, facts = await self.world.write(
                 lambda tx: self._admitted(tx, moment, accepted, sender)
             )
-            if proposal is not None:
-                judged = await self.gatekeeper.gate(proposal, facts, answering=True)
-                answer = answer_of(judged)
-            return await self._told(answer)
         except StoreUnavailable:
             return refusal(_no_audit())
+        return answer if proposal is None else await self._judged(proposal, facts)
+
+    async def _judged(self, proposal: Proposal, facts: Facts | None) -> Answer:
+        """Answer with what became of a proposal that is on record, whatever the store does now."""
+        try:
+            return answer_of(await self.gatekeeper.gate(proposal, facts, answering=True))
+        except StoreUnavailable:
+            words = "It is on record and goes on as soon as the store can be written again."
+            return replace(answer_of(proposal), explanation=words)
 
     async def _asked(self, question: Question, sender: Sender, moment: Moment) -> Answer:
         """A refinement plan is put to people and never executed (section 9)."""
@@ -118,13 +124,17 @@ class Intake:
         except StoreUnavailable:
             return refusal(error)
 
-    async def _told(self, answer: Answer) -> Answer:
-        """An end that is told by this very answer is not told again by the outbox."""
+    async def told(self, answer: Answer) -> Answer:
+        """Take the end that this very answer tells out of the outbox, where it was to wait.
+
+        What cannot be noted is told twice rather than never.
+        """
         if answer.deduplicated or answer.proposal_id is None or not _ended(answer):
             return answer
         now_ms = self.world.clock.now_ms()
         key = end_key(answer.proposal_id)
-        await self.world.write(lambda tx: tx.outbox.delivered(key, now_ms))
+        with suppress(StoreUnavailable):
+            await self.world.write(lambda tx: tx.outbox.delivered(key, now_ms))
         return answer
 
 

@@ -52,7 +52,8 @@ class Workflow:
 
     async def submit(self, raw: bytes, sender: Sender) -> Answer:
         """Read, judge and store one document; AUTO and AUTO+ are answered when the call ended."""
-        return await self.world.surely(self.intake.submit(raw, sender))
+        answer = await self.world.surely(self.intake.submit(raw, sender))
+        return await self.intake.told(answer)  # by a caller who still waits
 
     async def check(self, raw: bytes, sender: Sender) -> Answer:
         """Say what `submit` would answer now; nothing is stored, shown or counted."""

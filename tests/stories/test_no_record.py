@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.storage.opening import open_store
+from lifecycle.ports import StoreUnavailable
 from lifecycle.state import State
-from tests.builders import MAIL, PROD
+from tests.builders import MAIL, PROD, a_document
+from tests.fakes.tools import waiting_for
 from tests.world import World, a_world
 
 FILE = "signoff.db"
@@ -113,3 +118,70 @@ async def test_a_spooled_stop_survives_the_process(stage: World, tmp_path: Path)
     await stage.restarts()
 
     assert (await stage.proposal(proposal_id)).state is State.REJECTED
+
+
+SEARCH = {
+    "proposal_id": "p1",
+    "tool": "search",
+    "action_type": "read",
+    "target": {"resource_type": "web", "resource_id": "q", "domain": "x", "constraints": {}},
+    "parameters": {"q": "terms"},
+    "justification": "Pat asked for the terms of payment",
+    "approval_class": "none",
+}
+
+
+async def test_what_was_carried_out_is_never_answered_as_not_done(
+    stage: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = stage.store.write
+
+    async def write(unit: Any) -> Any:
+        if "complete" in await stage.trail("p1"):
+            raise StoreUnavailable("disk full")
+        return await real(unit)
+
+    monkeypatch.setattr(stage.store, "write", write)
+    document = a_document(SEARCH, actor="leila", ts_ms=stage.clock.now_ms())
+
+    answer = await stage.workflow.submit(json.dumps(document).encode(), stage.sender("leila"))
+
+    assert (answer.state, answer.reason) == ("completed", "tool_succeeded")
+
+
+async def test_what_is_on_record_is_never_answered_as_not_taken(
+    stage: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, writes = stage.store.write, []
+
+    async def write(unit: Any) -> Any:
+        writes.append(unit)
+        if len(writes) == 2:
+            raise StoreUnavailable("disk full")
+        return await real(unit)
+
+    monkeypatch.setattr(stage.store, "write", write)
+    document = a_document(PROD, ts_ms=stage.clock.now_ms())
+
+    answer = await stage.workflow.submit(json.dumps(document).encode(), stage.sender("leila"))
+
+    assert (answer.proposal_id, answer.state) == ("p1", "pending")
+    assert (await stage.proposal("p1")).verdict is None
+
+
+async def test_whoever_left_before_the_answer_is_told_by_the_outbox(stage: World) -> None:
+    gate = asyncio.Event()
+    stage.tool("search").on["execute"] = waiting_for(gate)
+    document = a_document(SEARCH, actor="leila", ts_ms=stage.clock.now_ms())
+    waits = asyncio.create_task(
+        stage.workflow.submit(json.dumps(document).encode(), stage.sender("leila"))
+    )
+    while not stage.tool("search").calls:
+        await asyncio.sleep(0.001)
+    waits.cancel()
+    await asyncio.gather(waits, return_exceptions=True)
+    gate.set()
+    await stage.workflow.idle()
+
+    told = await stage.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+    assert [m.body["state"] for m in told if m.kind == "ended"] == ["completed"]
