@@ -38,17 +38,38 @@ def approved_parameters(r3_document: bytes, r3_s256: str) -> Mapping[str, Any]:
     """Return the parameters of a stored R3 document, whose bytes must still fit their hash.
 
     Raises PermitRefused: `proposal_not_referenced` without a hash, `digest_mismatch` where the
-    bytes are others, `invalid_proposal` where the document has no parameters.
+    bytes are others, `invalid_r3_document` where they are no R3 document, `invalid_proposal` where
+    it has no parameters.
     """
     if not r3_s256:
         raise PermitRefused("proposal_not_referenced", "The call names no approved proposal.")
     if not hmac.compare_digest(s256(r3_document), r3_s256):
         raise PermitRefused("digest_mismatch", "The stored document is not what was approved.")
     document = orjson.loads(r3_document)
-    parameters = document.get("parameters") if isinstance(document, dict) else None
+    check_r3_document(document)
+    parameters = document.get("parameters")
     if not isinstance(parameters, dict):
         raise PermitRefused("invalid_proposal", "The stored document is about no single call.")
     return parameters
+
+
+def check_r3_document(document: Any) -> None:
+    """Raise PermitRefused `invalid_r3_document` for what seed 003 does not know as a document."""
+    if not isinstance(document, dict):
+        raise _no_document("an object")
+    if not isinstance(document.get("vocabulary"), str) or not document["vocabulary"]:
+        raise _no_document("a vocabulary")
+    if not isinstance(document.get("operations"), list) or not document["operations"]:
+        raise _no_document("at least one operation")
+    display = document.get("display")
+    if display is not None and (not isinstance(display, dict) or not display.get("summary")):
+        raise _no_document("a summary in its display")
+    if "version" in document:
+        raise _no_document("no version: its hash is its identity")
+
+
+def _no_document(required: str) -> PermitRefused:
+    return PermitRefused("invalid_r3_document", f"An R3 document has {required}.")
 
 
 def verify_operation(operation: Any, approved: Any) -> None:

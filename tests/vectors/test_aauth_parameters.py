@@ -12,6 +12,7 @@ from lifecycle.canonical import s256
 from lifecycle.errors import PermitRefused
 from lifecycle.redemption import (
     approved_parameters,
+    check_r3_document,
     digest_value,
     verify_operation,
     verify_parameters,
@@ -81,3 +82,20 @@ def test_only_a_document_with_an_object_of_parameters_is_a_proposal(vectors, nam
         except PermitRefused:
             found = False
         assert found is case["isProposal"], case["name"]
+
+
+def test_what_the_reference_takes_for_no_document_is_none_here(vectors):
+    judged = cases(vectors, "invalid_documents.json")
+    assert len(judged) == 5
+    for case in judged:
+        document = json.dumps(case["document"]).encode()
+        with pytest.raises(PermitRefused) as refusal:
+            approved_parameters(document, s256(document))
+        assert refusal.value.code == case["expected"]["code"], case["name"]
+
+
+def test_every_document_of_the_reference_is_one_here_and_named_by_its_hash(vectors):
+    for entry in cases(vectors, "r3_documents.json").values():
+        check_r3_document(json.loads(entry["body"]))
+        assert s256(entry["body"].encode()) == entry["r3_s256"]
+        assert entry["r3_uri"].endswith(f"/r3/{entry['r3_s256']}")

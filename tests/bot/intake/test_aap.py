@@ -53,7 +53,7 @@ def ready(tx: Transaction) -> list[Proposal]:
 
 async def decided(outside: Outside, person: str, *, approve: bool = True) -> str:
     world = outside.world
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(40):
         # The client decides when it asks: there is nothing to be woken by.
         while not (waiting := await world.store.read(ready)):  # noqa: ASYNC110
             await asyncio.sleep(0.02)

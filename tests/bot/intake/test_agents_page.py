@@ -1,0 +1,100 @@
+"""docs/agents.md: every example on the page is run as it stands."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+from bot.config import load_config
+from lifecycle.policy import ActionType, Safety
+from tests.bot.intake.conftest import Outside
+from tests.bot.intake.test_aap import decided, outside  # noqa: F401 - the stage in real time
+
+BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+
+
+def blocks(root: Path, language: str) -> list[str]:
+    page = (root / "docs" / "agents.md").read_text(encoding="utf-8")
+    return [code for found, code in BLOCK.findall(page) if found == language]
+
+
+async def run(stage: Outside, root: Path, *argv: str) -> str:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    given = {"PATH": path, "SIGNOFF_URL": stage.url, "SIGNOFF_TOKEN": "leila-token"}
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        env={**os.environ, **given},
+        cwd=root,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    said, errors = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0, errors.decode()
+    return said.decode()
+
+
+async def test_curl(outside: Outside, root: Path) -> None:  # noqa: F811
+    tools = dict(outside.world.workflow.policy.tools)
+    tools["production-deploy"] = replace(tools["production-deploy"], safety=Safety.WRITE)
+    rules = dict(outside.world.workflow.policy.rules)
+    # It is not always Monday noon.
+    settings = outside.world.workflow.policy.rules["change_window_open"]
+    rules["change_window_open"] = replace(settings, settings={"freezes": [], "hours": {}})
+    await outside.world.adopts(tools=tools, rules=rules)
+    (code,) = blocks(root, "bash")
+    said, _ = await asyncio.gather(
+        run(outside, root, "bash", "-euc", code), decided(outside, "ben", approve=False)
+    )
+    assert '"state":"sentinel_approved"' in said
+    assert '"rejected_by_person"' in said
+
+
+async def test_python(outside: Outside, root: Path) -> None:  # noqa: F811
+    governed, session, _ = blocks(root, "python")
+    said, _ = await asyncio.gather(
+        run(outside, root, sys.executable, "-c", governed), decided(outside, "ana")
+    )
+    assert "r-1" in said
+    assert "completed" in await run(outside, root, sys.executable, "-c", session)
+
+
+async def test_mcp_config(outside: Outside, root: Path) -> None:  # noqa: F811
+    (code,) = blocks(root, "json")
+    entry = json.loads(code)["mcpServers"]["signoff"]
+    args = [each.replace("http://127.0.0.1:8080", outside.url) for each in entry["args"]]
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    token = dict.fromkeys(entry["env"], "leila-token")
+    server = StdioServerParameters(
+        command=entry["command"], args=args, env={**os.environ, "PATH": path, **token}
+    )
+    async with Client(server) as client:
+        assert not (await client.call_tool("list_tools", {})).is_error
+
+
+async def test_pydantic_ai(outside: Outside, root: Path) -> None:  # noqa: F811
+    tools = dict(outside.world.workflow.policy.tools)
+    tools["issue-refund"] = replace(tools["issue-refund"], action_type=ActionType.CUSTOM)
+    await outside.world.adopts(tools=tools)
+    code = blocks(root, "python")[2]
+    said, _ = await asyncio.gather(
+        run(outside, root, sys.executable, "-c", code), decided(outside, "ana")
+    )
+    assert "refunded" in said
+
+
+def test_the_config_is_one_that_the_bot_takes(root: Path, tmp_path: Path) -> None:
+    text = (root / "config.yaml").read_text(encoding="utf-8")
+    (example,) = blocks(root, "yaml")
+    http = next(line for line in example.splitlines() if "http:" in line)
+    text = re.sub(r"(?m)^  http: .*$", http, text)
+    path = tmp_path / "config.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert load_config(path).intake.http.enabled
