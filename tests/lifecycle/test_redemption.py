@@ -90,8 +90,8 @@ def test_the_parameters_are_read_from_the_stored_bytes():
     [
         (b'{"parameters":{"a":1}}', "", "proposal_not_referenced"),
         (b'{"parameters":{"a":1}}', "x", "digest_mismatch"),
-        (b'{"operations":[]}', s256(b'{"operations":[]}'), "invalid_proposal"),
-        (b'{"parameters":[]}', s256(b'{"parameters":[]}'), "invalid_proposal"),
+        (b'{"operations":[]}', s256(b'{"operations":[]}'), "invalid_r3_document"),
+        (b'{"parameters":[]}', s256(b'{"parameters":[]}'), "invalid_r3_document"),
     ],
 )
 def test_a_document_that_is_not_the_approved_one_is_refused(document, hashed, code):
