@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -16,8 +16,11 @@ from bot.chat.slack.settings import SlackSettings
 from bot.clock import SystemClock
 from bot.config.models import SlackEntry, SlackHttpEntry
 from bot.storage.memory import MemoryStore
+from lifecycle.answers import Sender
 from lifecycle.policy import Policy
-from lifecycle.ports import ProposalStore
+from lifecycle.ports import ProposalStore, StoreUnavailable
+from lifecycle.proposal import ActorKind
+from lifecycle.records import Card
 from tests.builders import MAIL, a_document
 from tests.fakes.clock import FakeClock
 from tests.fakes.slack_server import SlackServer
@@ -46,6 +49,14 @@ async def eventually(look: Callable[[], T], what: str = "it") -> T:
         assert asyncio.get_running_loop().time() < end, f"{what} did not happen in time"
         await asyncio.sleep(0.01)
     return found
+
+
+async def eventually_async(look: Callable[[], Awaitable[bool]], what: str) -> None:
+    """Wait until a look that takes its time says yes."""
+    end = asyncio.get_running_loop().time() + _DEADLINE_S
+    while not await look():
+        assert asyncio.get_running_loop().time() < end, f"{what} did not happen in time"
+        await asyncio.sleep(0.01)
 
 
 @dataclass
@@ -183,10 +194,83 @@ class OnSlack:
             await listening.inbox.settled()
         await self.world.workflow.idle()
 
+    async def keeps_delivering(self, look: Callable[[], Any]) -> None:
+        """Let time pass and deliver again until something is seen."""
+        end = asyncio.get_running_loop().time() + _DEADLINE_S
+        while not look():
+            assert asyncio.get_running_loop().time() < end, "it was not shown in time"
+            self.world.clock.advance(1)
+            self.broadcast.nudge()
+            await self.beats(2)
+
+    async def keeps_catching_up(self) -> None:
+        """Do what the job does until all is read."""
+        await eventually(lambda: self.hearing.connected, "connecting")
+        while self.hearing.gap:
+            await self.broadcast.catch_up()
+            await self.beats(1)
+
+    async def beats(self, count: int) -> None:
+        """Let others work for a moment."""
+        for _ in range(count):
+            await asyncio.sleep(0.02)
+
+    def store_fails(self, failing: bool) -> None:
+        """Let every write fail, or work again."""
+        world = self.world.workflow.world
+        if not isinstance(world.store, _Unwritable):
+            world.store = _Unwritable(world.store)
+        world.store.failing = failing
+
+    def health(self) -> str:
+        return "\n".join(self.surface.health())
+
+    def text(self, base: Mapping[str, Any] = MAIL, /, **changes: Any) -> str:
+        return json.dumps(self.document(base, **changes))
+
+    def bytes_of(self, document: Mapping[str, Any]) -> bytes:
+        return json.dumps(document).encode()
+
+    def leila(self) -> Sender:
+        return Sender("slack", ActorKind.AGENT, "leila", "T1/ULEILA")
+
+    async def card_row(self, proposal_id: str) -> Card:
+        """Return what the store knows of a card."""
+        card = await self.world.store.read(lambda tx: tx.cards.get(proposal_id, "slack"))
+        assert card is not None
+        return card
+
+    async def nothing_stale(self) -> bool:
+        """Say whether every card shows what it should."""
+        far = self.world.clock.now_ms() + 10**12
+        return not await self.world.store.read(lambda tx: tx.cards.stale("slack", far, 10))
+
+    def claimed(self, proposal_id: str) -> bool:
+        """Say whether a post of the card has begun."""
+        return any(
+            proposal_id in str(call.arguments) for call in self.server.waiting("chat.postMessage")
+        )
+
     async def codes(self, proposal_id: str | None = None) -> list[str]:
         """Return the codes of ignored attempts, oldest first."""
         rows = await self.world.audit("ignored")
         return [r["reason"] for r in rows if proposal_id in (None, r["proposal_id"])]
+
+
+class _Unwritable:
+    """A store whose writes fail while `failing`."""
+
+    def __init__(self, store: ProposalStore) -> None:
+        self.store = store
+        self.failing = False
+
+    async def write(self, unit: Any) -> Any:
+        if self.failing:
+            raise StoreUnavailable("the disk is full")
+        return await self.store.write(unit)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
 
 
 class _Deaf:

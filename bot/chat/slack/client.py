@@ -30,6 +30,8 @@ _ANYTHING: Final = re.compile(".*")
 _PING_S: Final = 10
 _CONNECT_S: Final = 20
 _LOOK_S: Final = 1
+#: So many looks in a row, and a connection is broken and not just being exchanged.
+_BROKEN_LOOKS: Final = 2
 _ALIVE_S: Final = 30
 _LONGEST_PAUSE_S: Final = 60
 
@@ -116,23 +118,29 @@ class SlackClient:
             await handler.close_async()  # type: ignore[no-untyped-call]
 
     async def _watched(self, socket: SocketModeClient) -> None:
-        """Return when the connection is deaf; the SDK itself replaces one that says it broke."""
-        session, pong = None, socket.last_ping_pong_time
+        """Return when the connection is deaf or broken, so that a fresh one is made at once.
+
+        The SDK itself looks every 10 s alone, and believes a connection that says it stands.
+        """
+        session, pong, broken = None, socket.last_ping_pong_time, 0
         self._hearing.alive()
-        while not self._hearing.silent or self._hearing.since_ms is None:
-            if socket.current_session is not session and await socket.is_connected():
-                session = socket.current_session
-                self._hearing.began()
+        while broken < _BROKEN_LOOKS:
+            if await socket.is_connected():
+                broken = 0
+                if socket.current_session is not session:
+                    session = socket.current_session
+                    self._hearing.began()
+            else:
+                broken += 1
+                self._hearing.lost("the connection broke")
             if socket.last_ping_pong_time != pong:
                 pong = socket.last_ping_pong_time
                 self._hearing.alive()
-            if not await socket.is_connected():
-                self._hearing.lost("the connection broke")
             if self._hearing.silent:
-                break
+                log.warning("slack: connected, but nothing was heard; a fresh connection is made")
+                self._hearing.lost("connected, but nothing was heard")
+                return
             await self._clock.sleep(_LOOK_S)
-        self._hearing.lost("connected, but nothing was heard")
-        log.warning("slack: the connection is deaf; a fresh one is made")
 
     async def _message(self, _socket: object, message: dict[str, Any], _raw: str | None) -> None:
         self._hearing.alive()

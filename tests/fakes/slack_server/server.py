@@ -42,6 +42,7 @@ class SlackServer(Stage):
         self.faults: list[Fault] = []
         self.responses: list[dict[str, Any]] = []
         self.held: dict[str, asyncio.Event] = {}
+        self.waits: list[Called] = []
         self.files = uploads.FileRoutes(self.workspace)
         self._runner: web.AppRunner | None = None
         self.port = 0
@@ -101,6 +102,10 @@ class SlackServer(Stage):
         """Let the calls go on."""
         self.held.pop(method).set()
 
+    def waiting(self, method: str) -> list[Called]:
+        """Return the calls that were held."""
+        return [call for call in self.waits if call.method == method]
+
     def calls_of(self, method: str, *, done: bool = False) -> list[Called]:
         """Return the calls of one method, `done` those that were answered well alone."""
         found = [call for call in self.calls if call.method == method]
@@ -110,6 +115,7 @@ class SlackServer(Stage):
         method = request.match_info["method"]
         arguments = await _arguments(request)
         if method in self.held:
+            self.waits.append(Called(method, arguments, time.monotonic()))
             await self.held[method].wait()
         fault = next((each for each in self.faults if each.hits(method)), None)
         failed = fault.kind if fault else None

@@ -1,0 +1,200 @@
+"""Cards on Slack: limits, literal text, nothing hidden, live until the end."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from bot.chat.content import CardContent, Colour, Field, Voice
+from bot.chat.slack.render import rendered
+from bot.chat.slack.text import escape, fenced, unescape
+from tests.builders import PROD
+from tests.fakes.slack_server.limits import check_blocks, check_update, texts_of
+from tests.slack_stage import eventually, eventually_async, on_slack, shown, unescaped
+
+
+def a_card(*written: Field, **changes: Any) -> CardContent:
+    facts = (Field("Action", "send-email (communicate)"), Field("State", "waits for people"))
+    base: dict[str, Any] = {
+        "proposal_id": "p1",
+        "version": 2,
+        "title": "🔔 PROPOSAL from agent leila (PROPOSE tier)",
+        "colour": Colour.WAITING,
+        "final": False,
+        "facts": facts,
+        "written_by": "Written by agent leila, unverified",
+        "written": written,
+        "react": "React: ✅ approve | ❌ reject",
+        "footer": "p1 · sha256:0 · version 2",
+    }
+    return CardContent(**(base | changes))
+
+
+def an_agents(label: str, text: str) -> Field:
+    return Field(label, text, Voice.AGENT, text, "sha256:1")
+
+
+async def test_M01_M09_long_and_many_values_are_posted_with_a_file() -> None:
+    async with on_slack() as slack:
+        many = {f"x{number:02}": "v" * 40 for number in range(60)}
+        parameters = {"to": "pat@partner.example", "subject": "", "body": "b" * 13_500, **many}
+        card = await slack.proposes(parameters=parameters)
+        assert "shown" in shown(card)
+        assert "(empty)" in shown(card)
+        files = [
+            f for m in slack.server.workspace.messages if m.thread_ts == card.ts for f in m.files
+        ]
+        stored = slack.server.workspace.files[files[0]["id"]]
+        assert ("b" * 13_500) in stored.body.decode()
+        await slack.server.reacts("UANA", card.ts)
+        await slack.stands("p1", "executing")
+        assert len(slack.cards("p1")) == 1
+
+
+async def test_M02_without_its_file_a_cut_card_cannot_be_approved() -> None:
+    async with on_slack() as slack:
+        slack.server.fails("files.getUploadURLExternal", "error", times=None)
+        body = "x" * 2_500 + " delete everything"
+        card = await slack.proposes(
+            parameters={"to": "pat@partner.example", "subject": "s", "body": body}
+        )
+        await slack.server.reacts("UANA", card.ts)
+        await slack.settles()
+        assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
+        assert await slack.codes("p1") == ["not_fully_shown"]
+        assert any("attachment failed" in hint for hint in slack.hints())
+
+
+def test_M06_markup_is_shown_as_it_was_typed() -> None:
+    subject = "<!channel> <@UANA> <https://evil.test|www.shop.example> a<b & c>d"
+    others = ("&lt;!here&gt;", "[x](https://a.test|h><!channel>)", "*Tier*: AUTO", "`code`")
+    blocks = rendered(
+        a_card(an_agents("subject", subject), *(an_agents("more", each) for each in others))
+    ).blocks
+    sent = json.dumps(blocks, ensure_ascii=False)
+    for live in ("<!", "<@", "<http"):
+        assert live not in sent
+    read = "\n".join(unescaped(text["text"]) for text in texts_of(blocks))
+    for typed in (subject, *others):
+        assert typed in read
+    written = [t for t in texts_of(blocks) if "evil.test" in t["text"] or "*Tier*" in t["text"]]
+    assert [t for t in written if t["text"] != "*Tier*"]
+    assert all(t["type"] == "plain_text" and t["emoji"] is False for t in written)
+
+
+async def test_M06_an_agent_writes_and_people_read_the_same() -> None:
+    async with on_slack() as slack:
+        subject = "<!channel> <@UANA> <https://evil.test|www.shop.example> &lt;!here&gt; a<b"
+        card = await slack.proposes(
+            parameters={"to": "pat@partner.example", "subject": subject, "body": "Hello"}
+        )
+        assert subject in shown(card)
+        assert "<!" not in str(card.blocks) + card.text
+        stored = (await slack.world.proposal("p1")).read().parameters["subject"]
+        assert stored == subject
+
+
+def test_M06_text_is_unescaped_and_escaped_exactly_once() -> None:
+    for text in ("a<b & c>d", "&lt;!here&gt;", "&amp;amp;", "plain"):
+        assert unescape(escape(text)) == text
+    assert unescape("<mailto:pat@partner.example|pat@partner.example>") == "pat@partner.example"
+    assert unescape("see <http://www.shop.example|www.shop.example>") == "see www.shop.example"
+    assert unescape("<https://shop.example/x>") == "https://shop.example/x"
+    assert unescape("<https://evil.test|shop.example>") == "<https://evil.test|shop.example>"
+
+
+def test_M06_a_fence_cannot_be_closed_from_inside() -> None:
+    sent = fenced({"explanation": "``` <!channel> [x](y)"})
+    assert sent.count("```") == 2
+    assert json.loads(unescaped(sent.strip("`")))["explanation"] == "``` <!channel> [x](y)"
+
+
+def test_M09_every_card_keeps_every_limit() -> None:
+    cards = [
+        a_card(an_agents("body", "x" * length)) for length in (1, 1_899, 3_001, 13_500, 60_000)
+    ]
+    cards.append(a_card(*(an_agents(f"k{n}", "v" * 200) for n in range(60))))
+    cards.append(a_card(*(an_agents("k" * 200, "&<>" * 700) for _ in range(30))))
+    cards.append(a_card(warnings=tuple("⚠️ " + "w" * 90 for _ in range(60))))
+    cards.append(a_card(title="t" * 400, facts=tuple(Field("F", "f" * 1_900) for _ in range(12))))
+    for card in cards:
+        sent = rendered(card, "SAPPROVERS")
+        check_blocks(sent.blocks)
+        check_update(sent.text, sent.blocks)
+        assert sum(len(text["text"]) for text in texts_of(sent.blocks)) < 13_000
+
+
+async def test_M05_only_the_reviewers_group_is_called_and_once() -> None:
+    async with on_slack(usergroups={"approvers": "SAPPROVERS"}) as slack:
+        card = await slack.proposes(PROD)
+        assert str(card.blocks).count("<!subteam^SAPPROVERS>") == 1
+        await slack.server.deletes(card.ts)
+        again = await eventually(lambda: slack.seeded("p1"), "posting again")
+        assert "<!subteam" not in str(again.blocks)
+        sent = "".join(
+            str(m.text) + str(m.blocks)
+            for m in slack.server.workspace.messages
+            if m.user == "USIGNOFF"
+        )
+        assert "<@" not in sent
+        assert "<!channel" not in sent
+
+
+async def test_M10_the_card_names_who_decided_when_and_why() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.server.slash("UBEN", "reject p1 the discount is not approved")
+        await slack.stands("p1", "rejected")
+        await eventually(lambda: "the discount is not approved" in shown(card))
+        assert "person ben" in shown(card)
+        assert "2026-03-02 12:00:00 UTC" in shown(card)
+
+
+async def test_M11_an_edit_that_fails_is_done_again_and_a_gone_card_ends_the_trying() -> None:
+    async with on_slack() as slack:
+        first, second = (
+            await slack.proposes(PROD),
+            await slack.proposes(PROD, parameters={"v": "2"}),
+        )
+        slack.server.fails("chat.update", "status", status=500)
+        await slack.server.reacts("UANA", first.ts)
+        await eventually(lambda: slack.server.calls_of("chat.update"))
+        slack.world.clock.advance(5)
+        await slack.keeps_delivering(lambda: "completed" in shown(first))
+        slack.server.workspace.messages.remove(second)
+        await slack.server.slash("UBEN", "reject p2 no")
+        await slack.settles()
+        await eventually_async(slack.nothing_stale, "an end of the trying")
+        assert len(slack.cards("p2")) == 0
+        tried = [c for c in slack.server.calls_of("chat.update") if c.arguments["ts"] == second.ts]
+        assert len(tried) == 1
+
+
+async def test_M11_a_window_of_edits_that_is_closed_is_told_in_the_thread() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        slack.server.workspace.edit_window_closed = True
+        await slack.server.slash("UBEN", "reject p1 no")
+        await eventually(
+            lambda: [
+                m
+                for m in slack.server.workspace.messages
+                if m.thread_ts == card.ts and "rejected" in m.text
+            ]
+        )
+
+
+async def test_M11_what_expires_or_is_withdrawn_loses_its_controls() -> None:
+    async with on_slack() as slack:
+        first, second = (
+            await slack.proposes(PROD),
+            await slack.proposes(PROD, parameters={"v": "2"}),
+        )
+        await slack.server.says("ULEILA", "<@USIGNOFF> withdraw p1")
+        await slack.stands("p1", "rejected")
+        slack.world.clock.advance(86_401)
+        await slack.world.workflow.expire_due()
+        await slack.stands("p2", "rejected")
+        for card in (first, second):
+            await eventually(lambda card=card: "USIGNOFF" not in str(card.reactions))
+            assert "'actions'" not in str(card.blocks)
