@@ -21,6 +21,8 @@ class Stage:
     sockets: Sockets
     poster: SignedPoster | None = None
     base: str
+    #: app_mention events come without their files, as they may.
+    bare_mentions = False
     _events = itertools.count(1)
 
     # -- typing ---------------------------------------------------------------------------
@@ -50,6 +52,9 @@ class Stage:
         )
         self.workspace.messages.append(message)
         event = _typed_event(message, known)
+        if self.bare_mentions:
+            event.pop("files", None)
+            event.pop("subtype", None)
         kinds = ["message"]
         if f"<@{self.workspace.bot_user}>" in text:
             kinds = ["app_mention", "message"] if both else ["app_mention"]

@@ -1,0 +1,90 @@
+"""Tokens and scopes are looked at when Slack is connected; what is missing is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.expected import StartFailed
+from tests.builders import PROD
+from tests.slack_stage import eventually, on_slack
+
+
+async def test_a_wrong_bot_token_ends_the_start_with_the_remedy() -> None:
+    async with on_slack(opened=False, bot_token="xoxb-wrong") as slack:
+        with pytest.raises(StartFailed, match="bot_token_env"):
+            await slack.opens()
+
+
+async def test_a_wrong_app_token_ends_the_start_with_the_remedy() -> None:
+    async with on_slack(opened=False, app_token="xapp-wrong") as slack:
+        with pytest.raises(StartFailed, match="connections:write"):
+            await slack.opens()
+
+
+@pytest.mark.parametrize("scope", ["chat:write", "reactions:read", "users:read"])
+async def test_a_scope_that_nothing_works_without_ends_the_start(scope: str) -> None:
+    async with on_slack(opened=False) as slack:
+        slack.server.workspace.scopes = tuple(
+            each for each in slack.server.workspace.scopes if each != scope
+        )
+        with pytest.raises(StartFailed, match=scope):
+            await slack.opens()
+
+
+async def test_a_scope_that_is_only_wished_for_is_named_in_status() -> None:
+    async with on_slack(opened=False) as slack:
+        slack.server.workspace.scopes = tuple(
+            each for each in slack.server.workspace.scopes if each != "reactions:write"
+        )
+        await slack.opens()
+        assert "reactions:write" in slack.health()
+
+
+async def test_a_bot_that_is_not_in_its_channel_says_so() -> None:
+    async with on_slack(opened=False) as slack:
+        slack.server.workspace.channels["C0OPS"].bot_is_member = False
+        await slack.opens()
+        assert "/invite" in slack.health()
+
+
+async def test_slack_that_is_down_at_the_start_is_waited_for() -> None:
+    async with on_slack(opened=False) as slack:
+        slack.server.fails("auth.test", "status", times=3, status=503)
+        await slack.opens()
+        assert slack.hearing.connected
+
+
+async def test_signed_events_do_all_that_the_socket_does(unused_tcp_port: int) -> None:
+    async with on_slack(port=unused_tcp_port) as slack:
+        slack.over_http()
+        card = await slack.proposes(PROD)
+        await slack.server.reacts("UCAL", card.ts)
+        await slack.server.presses("UBEN", card, "signoff_reject")
+        view = (await eventually(lambda: slack.server.workspace.views))[0]
+        answered = await slack.server.submits("UBEN", view, {"reason_text": "no"})
+        assert answered.status == 200
+        await slack.stands("p1", "rejected")
+        said = await slack.server.slash("UANA", "pending")
+        assert "Received pending" in said.body
+        await eventually(lambda: slack.server.responses)
+
+
+async def test_a_forged_event_changes_nothing(unused_tcp_port: int) -> None:
+    async with on_slack(port=unused_tcp_port) as slack:
+        poster = slack.over_http()
+        card = await slack.proposes(PROD)
+        poster.secret = "guessed"
+        answered = await slack.server.reacts("UANA", card.ts)
+        assert answered.status == 401
+        await slack.settles()
+        assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
+
+
+async def test_slacks_question_whether_the_address_is_ours_is_answered(
+    unused_tcp_port: int,
+) -> None:
+    async with on_slack(port=unused_tcp_port) as slack:
+        poster = slack.over_http()
+        payload = {"type": "url_verification", "challenge": "c-1", "token": "t"}
+        answered = await poster.event(payload, slack.wall_s())
+        assert (answered.status, "c-1" in answered.body) == (200, True)
