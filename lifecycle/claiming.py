@@ -57,9 +57,9 @@ def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, *, person: bool
         return Claim(proposal, None)
     attempt = execution.attempt + 1 if person else execution.attempt
     tries = 1 if person else execution.tries + 1
-    return _begin(
-        tx, moment, proposal, replace(execution, attempt=attempt, tries=tries), "called_again"
-    )
+    doubted = execution.doubted or execution.outcome is not Outcome.FAILED
+    again = replace(execution, attempt=attempt, tries=tries, doubted=doubted)
+    return _begin(tx, moment, proposal, again, "called_again")
 
 
 def _claim(
@@ -73,7 +73,9 @@ def _claim(
     execution = proposal.execution
     if execution is None:
         return Claim(proposal, None)
-    claimed = replace(execution, verb=verb, attempt=attempt, tries=1, cause=cause)
+    claimed = replace(
+        execution, verb=verb, attempt=attempt, tries=1, cause=cause, doubted=False
+    )
     return _begin(tx, moment, proposal, claimed, f"{verb.value}_claimed")
 
 

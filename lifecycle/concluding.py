@@ -52,6 +52,10 @@ def conclude(
         or not _awaited(execution, called)
     ):
         return Concluded(proposal)
+    acts = execution.verb is not Verb.ROLL_BACK
+    if acts and execution.doubted and result.outcome is Outcome.FAILED:
+        # This call left nothing behind; of the one before it nobody knows.
+        result = replace(result, outcome=Outcome.UNKNOWN)
     match execution.verb:
         case Verb.EXECUTE:
             return _executed(tx, moment, proposal, execution, result)

@@ -109,7 +109,8 @@ class Execution:
 
     `receipt` is what execute returned; `tries` counts calls under the same idempotency key.
     `early` says that the orchestrator opened the window, so that a person's ✅ may close it;
-    `by_agent` that the agent carries it out itself, so that its receipt is awaited and no tool's.
+    `by_agent` that the agent carries it out itself, so that its receipt is awaited and no tool's;
+    `doubted` that the same verb was called before and nobody knows what came of that.
     """
 
     verb: Verb
@@ -122,6 +123,7 @@ class Execution:
     began_at_ms: int = 0
     early: bool = False
     by_agent: bool = False
+    doubted: bool = False
     still_stands: tuple[Any, ...] = ()
     explanation: str = ""
     cause: Cause | None = None

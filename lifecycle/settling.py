@@ -57,6 +57,7 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
         by,
         sender=act.sender,
         details={"verb": execution.verb.value, "happened": happened},
+        execution=replace(execution, doubted=False),
         attention=None,
         attention_why="",
     )
