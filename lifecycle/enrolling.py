@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lifecycle.answers import Sender
 from lifecycle.books import Transaction
-from lifecycle.door import record
+from lifecycle.door import record, want_cards
 from lifecycle.gate import Accepted
 from lifecycle.llm.witness import PROVENANCE
 from lifecycle.moment import Moment
@@ -37,6 +37,8 @@ def enrol(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
         moved=(None, State.PENDING.value),
         details={"tool": proposal.tool, "tier": proposal.tier.value} | _witnessed(accepted),
     )
+    # Wanted from here on, so that cards come in the order of their proposals, not of the verdicts.
+    want_cards(tx, moment, proposal)
     return proposal
 
 

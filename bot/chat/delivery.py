@@ -25,6 +25,9 @@ from lifecycle.world import World
 log = logging.getLogger("signoff.delivery")
 
 _PAGE: Final = 20
+#: So long a card waits for Sentinel before others may overtake it.
+_VERDICT_MS: Final = 1_000
+_LARGE_BYTES: Final = 4_096
 _LONGEST_PAUSE_S: Final = 60.0
 #: So many failures in a row, and a person must know.
 ATTENTION_AFTER: Final = 5
@@ -74,22 +77,29 @@ class Delivery:
             stale = await self.world.store.read(
                 lambda tx: tx.cards.stale(self.surface.name, now_ms, _PAGE)  # noqa: B023
             )
-            done = [await self._card(card) for card in stale]
-            count += sum(done)
-            if not any(done):
+            done = 0
+            for card in stale:
+                shown = await self._card(card)
+                if shown is None:
+                    break
+                done += shown
+            count += done
+            if not done:
                 return count
 
-    async def _card(self, card: Card) -> bool:
+    async def _card(self, card: Card) -> bool | None:
+        """Show one card; None where it and all behind it wait a moment for Sentinel's word."""
         now_ms = self.world.clock.now_ms()
         found = await self.world.store.read(partial(_shown, card.proposal_id))
         if found is None:
             return False
         proposal, reviews = found
         if proposal.state is State.PENDING and proposal.verdict is None and not card.message_ids:
-            return False  # Sentinel has not spoken; its verdict nudges, and then people are called
+            # The verdict nudges, and then people can be called by the post itself, in order.
+            return None if now_ms - proposal.created_at_ms < _VERDICT_MS else False
         defaults = defaults_of(self.world.toolbox, proposal.tool)
         beside = Beside(self.world.law.policy, now_ms, reviews, defaults)
-        content = card_of(proposal, beside)
+        content = await _content(proposal, beside)
         try:
             card, posted = await self._placed(card, content)
         except SurfaceFailed as failure:
@@ -181,6 +191,13 @@ class Delivery:
         now_ms = self.world.clock.now_ms()
         await self.world.store.write(lambda tx: tx.outbox.delivered(message.key, now_ms))
         return True
+
+
+async def _content(proposal: Proposal, beside: Beside) -> CardContent:
+    """Write a card; a large one in a thread, so that nothing else waits for it."""
+    if len(proposal.document) < _LARGE_BYTES:
+        return card_of(proposal, beside)
+    return await asyncio.to_thread(card_of, proposal, beside)
 
 
 def _shown(proposal_id: str, tx: Transaction) -> tuple[Proposal, list[Review]] | None:

@@ -259,25 +259,6 @@ def test_nobody_to_reach_the_bot_is_exit_2(house: House) -> None:
     assert "Nobody could reach the bot" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "environment"),
-    [
-        ("token_env: DISCORD_TOKEN", "token_env: DISCORD_TOKEN", {"DISCORD_TOKEN": "t0k3n"}),
-    ],
-)
-def test_a_door_that_cannot_be_served_stops_the_start(
-    house: House, old: str, new: str, environment: dict[str, str]
-) -> None:
-    path = house.folder / "config.yaml"
-    path.write_text(path.read_text().replace(old, new))
-
-    done = house.run("run", **environment)
-
-    assert done.returncode == 1
-    assert "cannot serve it yet" in done.stderr
-    assert "t0k3n" not in done.stdout + done.stderr
-
-
 def test_an_unknown_error_is_one_sentence_and_a_file(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -51,8 +51,11 @@ class Listener(Protocol):
     def taken(self, event: str, about: Any, number: str) -> None:
         """Take one event; returns at once and never raises."""
 
-    def ready(self) -> None:
+    def connected(self) -> None:
         """A connection stands anew: events may have been missed."""
+
+    def ready(self) -> None:
+        """What there is on the server is known."""
 
     async def prepared(self, client: SignoffClient) -> None:
         """The client is logged in and about to connect."""
@@ -95,6 +98,7 @@ class SignoffClient(discord.Client):
                 self._hearing.resumed()
             case "connect":
                 self._hearing.began()
+                self._listener.connected()
             case "ready":
                 self._listener.ready()
             case _:

@@ -272,7 +272,7 @@ class Listening:
         """True while nothing that was heard waits to be worked."""
         return self.inbox.quiet and not self._tasks
 
-    def ready(self) -> None:
+    def connected(self) -> None:
         """A connection stands anew: try at once what waited, and read what was missed."""
         self.reactions.known.forget()
         self.board.lost()

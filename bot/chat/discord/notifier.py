@@ -80,15 +80,19 @@ class DiscordSurface:
         if self.listening is not None:
             self.listening.taken(event, about, number)
 
+    def connected(self) -> None:
+        """Read what was missed, and say what waited."""
+        if self.listening is not None:
+            self.listening.connected()
+
     def ready(self) -> None:
-        """Look what is missing and what was missed."""
+        """Look what is missing."""
         client = self.supervisor.client
-        if client is None or self.listening is None:
+        if client is None:
             return
         self.problems = problems_of(client, self.settings)
         for problem in self.problems:
             log.warning("Discord: %s", problem)
-        self.listening.ready()
 
     async def prepared(self, client: SignoffClient) -> None:
         """Offer the slash commands of this server."""

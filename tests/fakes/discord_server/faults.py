@@ -30,7 +30,7 @@ class Fault:
     """What happens to calls that match: a status, or a connection that is cut.
 
     `times` calls are hit (None: all), the first `skip` matching ones left alone, and with `every`
-    only each n-th. `acts` lets the server do what was asked before the answer is lost.
+    only each n-th; `says` is a text that must stand in the body. `acts` lets the server do what was asked before the answer is lost.
     """
 
     method: str
@@ -45,12 +45,15 @@ class Fault:
     gate: asyncio.Event | None = None
     times: int | None = 1
     skip: int = 0
+    says: str = ""
     every: int = 1
     seen: int = 0
 
-    def hits(self, method: str, path: str) -> bool:
+    def hits(self, call: Call) -> bool:
         """Say whether this call is hit, and count it."""
-        if self.times == 0 or method != self.method or not re.search(self.path, path):
+        if self.times == 0 or call.method != self.method or not re.search(self.path, call.path):
+            return False
+        if self.says not in str(call.json):
             return False
         self.seen += 1
         if self.seen <= self.skip or (self.seen - self.skip) % self.every:

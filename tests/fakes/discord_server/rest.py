@@ -111,16 +111,16 @@ class Rest:
         message = self.state.message(parent, request.match_info["message"])
         body = await request.json()
         guild = self.state.channel(parent).get("guild_id")
-        thread = thread_json(message.id, parent, body["name"])
+        thread = thread_json(message.id, parent)
         self.state.add_channel(message.id, guild, body["name"], **thread)
         self.threads_made.append(self.state.channels[message.id])
         return answer(self.state.channels[message.id], 201)
 
 
-def thread_json(thread: str, parent: str, name: str) -> dict[str, Any]:
+def thread_json(thread: str, parent: str) -> dict[str, Any]:
     """Return what makes a channel a thread."""
     return {
-        **{"id": thread, "type": 11, "parent_id": parent, "name": name, "owner_id": BOT},
+        **{"id": thread, "type": 11, "parent_id": parent, "owner_id": BOT},
         **{"message_count": 0, "member_count": 1, "rate_limit_per_user": 0, "flags": 0},
         "thread_metadata": {
             **{"archived": False, "auto_archive_duration": 1440, "locked": False},

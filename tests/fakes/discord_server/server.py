@@ -21,6 +21,7 @@ from tests.fakes.discord_server.state import (
     BOT_ROLE,
     BURST,
     CHANNEL,
+    GUILD,
     NORMAL,
     Message,
     State,
@@ -99,8 +100,10 @@ class DiscordServer:
 
     def forbid(self, *bits: int) -> None:
         """Take permissions from the bot, by bit."""
-        role = self.state.roles[BOT_ROLE]
-        role["permissions"] = str(int(role["permissions"]) & ~sum(1 << bit for bit in bits))
+        taken = sum(1 << bit for bit in bits)
+        for role in (BOT_ROLE, GUILD):
+            held = int(self.state.roles[role]["permissions"])
+            self.state.roles[role]["permissions"] = str(held & ~taken)
 
     # -- what people and bots do --------------------------------------------------------------
 
@@ -164,7 +167,7 @@ class DiscordServer:
         """Open a thread under a message; its id is that of the message."""
         parent = message.data["channel_id"]
         guild = self.state.channel(parent)["guild_id"]
-        self.state.add_channel(message.id, guild, name, **thread_json(message.id, parent, name))
+        self.state.add_channel(message.id, guild, name, **thread_json(message.id, parent))
         self.gateway.dispatch("THREAD_CREATE", self.state.channels[message.id])
         return message.id
 
@@ -234,7 +237,7 @@ class DiscordServer:
         if request.path.startswith("/gw"):
             return await handler(request)
         call = await self._recorded(request)
-        fault = next((f for f in self.faults if f.hits(call.method, call.path)), None)
+        fault = next((f for f in self.faults if f.hits(call)), None)
         if fault is not None and fault.gate is not None:
             await fault.gate.wait()
         if fault is not None and fault.status is not None:

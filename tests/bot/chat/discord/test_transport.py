@@ -1,0 +1,382 @@
+"""What Discord and the network do to a bot: nothing is lost, nothing is done twice."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from bot.expected import StartFailed
+from tests.builders import PROD
+from tests.fakes.discord_server.gateway import CONTENT
+from tests.fakes.discord_server.state import CHANNEL
+from tests.fakes.discord_stage import ANA, BEN, CAL, CROSS, LEILA, TICK, DiscordStage, until
+
+DUAL = {"approval_class": "dual"}
+
+
+async def test_a_connection_that_is_cut_is_resumed_with_what_was_missed(
+    stage: DiscordStage,
+) -> None:
+    proposal_id = await stage.proposes(PROD)
+    gateway, card = stage.server.gateway, await stage.card(proposal_id)
+    gateway.accepts = False
+    gateway.cut()
+    await until(lambda: not gateway.sockets, "cut")
+    stage.server.reacts(ANA, card, TICK)
+    gateway.accepts = True
+    await stage.reaches(proposal_id, "completed")
+    assert gateway.resumed == 1
+    assert [review.found_late for review in await stage.reviews(proposal_id)] == [False]
+    assert not stage.surface.hearing.gap
+
+
+@pytest.mark.parametrize("way", ["op7", "op9", "close 4009", "close 1000", "close 4000"])
+async def test_every_way_to_be_sent_away_ends_in_a_resume(stage: DiscordStage, way: str) -> None:
+    proposal_id = await stage.proposes(PROD)
+    match way.split():
+        case ["op7"]:
+            stage.server.gateway.send_op(7)
+        case ["op9"]:
+            stage.server.gateway.send_op(9, True)
+        case [_, code]:
+            await stage.server.gateway.close(int(code))
+    stage.server.reacts(ANA, await stage.card(proposal_id), TICK)
+    await stage.reaches(proposal_id, "completed")
+    await until(lambda: stage.server.gateway.resumed, "resumed")
+    assert stage.server.gateway.identified == 1
+
+
+async def test_a_session_that_was_forgotten_is_read_from_the_cards(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes(PROD)
+    card = await stage.card(proposal_id)
+    gateway = stage.server.gateway
+    gateway.forgets_sessions, gateway.accepts = True, False
+    gateway.cut()
+    await until(lambda: not gateway.sockets, "cut")
+    stage.server.reacts(ANA, card, TICK)
+    gateway.sessions.clear()
+    gateway.accepts = True
+    await stage.reaches(proposal_id, "completed")
+    assert [review.found_late for review in await stage.reviews(proposal_id)] == [True]
+    await until(lambda: gateway.identified == 2, "identified again")
+
+
+async def test_an_authentication_that_is_refused_means_a_fresh_client(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes(PROD)
+    first = stage.surface.supervisor.client
+    await stage.server.gateway.close(4004)
+    await until(lambda: stage.surface.supervisor.client not in (None, first), "a fresh client")
+    stage.server.reacts(ANA, await stage.card(proposal_id), TICK)
+    await stage.reaches(proposal_id, "completed")
+
+
+async def test_a_first_connection_that_is_refused_is_tried_again(unstarted: DiscordStage) -> None:
+    unstarted.server.gateway.accepts = False
+    await unstarted.begins(connected=False)
+    await until(lambda: unstarted.server.called("GET", "/users/@me"), "logged in")
+    assert "DOWN" in unstarted.broadcast.health()[0]
+    unstarted.server.gateway.accepts = True
+    await unstarted.hears()
+
+
+async def test_an_event_that_cannot_be_read_ends_no_more_than_one_client(
+    stage: DiscordStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    proposal_id = await stage.proposes(PROD)
+    first = stage.surface.supervisor.client
+    stage.server.gateway.dispatch("MESSAGE_REACTION_ADD", {"guild_id": "700", "user_id": "1001"})
+    await until(lambda: stage.surface.supervisor.client not in (None, first), "a fresh client")
+    stage.server.reacts(ANA, await stage.card(proposal_id), TICK)
+    await stage.reaches(proposal_id, "completed")
+
+
+async def test_a_heart_that_stopped_is_seen_and_the_connection_made_anew(
+    unstarted: DiscordStage,
+) -> None:
+    unstarted.heartbeat_s = 0.5
+    unstarted.server.gateway.heartbeat_interval_ms = 100
+    await unstarted.begins()
+    proposal_id = await unstarted.proposes(PROD)
+    unstarted.server.gateway.answers_heartbeats = False
+    before = unstarted.server.gateway.resumed + unstarted.server.gateway.identified
+    gateway = unstarted.server.gateway
+    await until(lambda: gateway.resumed + gateway.identified > before, "connected anew")
+    unstarted.server.gateway.answers_heartbeats = True
+    unstarted.server.reacts(ANA, await unstarted.card(proposal_id), TICK)
+    await unstarted.reaches(proposal_id, "completed")
+
+
+async def test_silence_turns_the_status_red(stage: DiscordStage) -> None:
+    stage.clock.advance(61)
+    assert "DEAF" in stage.broadcast.health()[0]
+
+
+async def test_a_wrong_token_is_fatal_and_named(unstarted: DiscordStage) -> None:
+    unstarted.server.token = "another"
+    unstarted.server.gateway.token = "another"
+    settings_token = "a.wrong.token"
+    unstarted.server.token = settings_token
+    await unstarted.begins(connected=False)
+    unstarted.server.token = "another"
+    with pytest.raises(StartFailed, match="DISCORD_TOKEN") as told:
+        await unstarted.serving
+    assert settings_token not in str(told.value)
+    unstarted.serving = asyncio.create_task(asyncio.sleep(0))
+
+
+async def test_a_missing_content_intent_is_fatal_and_named(unstarted: DiscordStage) -> None:
+    unstarted.server.gateway.allowed_intents = ~CONTENT
+    await unstarted.begins(connected=False)
+    with pytest.raises(StartFailed, match="Message Content Intent"):
+        await unstarted.serving
+    unstarted.serving = asyncio.create_task(asyncio.sleep(0))
+
+
+async def test_a_missing_permission_is_named_with_the_remedy(unstarted: DiscordStage) -> None:
+    unstarted.server.forbid(6, 13)
+    await unstarted.begins()
+    lines = await until(lambda: unstarted.surface.problems, "problems")
+    assert any("Add Reactions" in line for line in lines)
+    assert any("Manage Messages" in line for line in lines)
+    assert not any("Embed Links" in line for line in lines)
+
+
+async def test_a_server_without_the_bot_is_named_with_an_invitation(
+    unstarted: DiscordStage,
+) -> None:
+    unstarted.server.state.members["700"].pop("900")
+    await unstarted.begins()
+    lines = await until(lambda: unstarted.surface.problems, "problems")
+    assert "https://discord.com/oauth2/authorize" in lines[0]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"status": 429, "retry_after": 0.05},
+        {"status": 429, "retry_after": 0.05, "is_global": True},
+        {"status": 502},
+        {"acts": True},
+        {"acts": False},
+        {"status": 429, "via": False},
+        {"status": 503, "times": 2},
+    ],
+    ids=["429", "429 global", "502", "answer lost", "cut before", "429 without via", "503 twice"],
+)
+async def test_a_post_that_fails_is_made_once(
+    stage: DiscordStage, fault: dict[str, object]
+) -> None:
+    stage.server.fails("POST", "/channels/701/messages$", **{"says": "🔔", **fault})
+    proposal_id = stage.sends(PROD)
+
+    async def stands() -> bool:
+        stage.clock.advance(1)
+        stage.broadcast.nudge()
+        found = await stage.store.read(lambda tx: tx.cards.get(proposal_id, "discord"))
+        return found is not None and found.delivered
+
+    await until(stands, "the card")
+    assert len(stage.server.cards()) == 1
+
+
+async def test_twenty_cards_come_in_order_although_every_third_post_is_refused(
+    stage: DiscordStage,
+) -> None:
+    stage.server.fails(
+        "POST", "/channels/701/messages$", status=429, retry_after=0.02, every=3, times=None
+    )
+    ids = [
+        stage.sends(
+            proposal_id=f"q{number:02d}",
+            actor="leila",
+            parameters={"to": "pat@partner.example", "subject": f"Invoice {number}", "body": "x"},
+        )
+        for number in range(10)
+    ]
+    for proposal_id in ids:
+        await stage.card(proposal_id)
+    shown = [
+        message.data["embeds"][0]["footer"]["text"].split(" ")[0]
+        for message in stage.server.cards()
+    ]
+    assert shown == ids
+
+
+async def test_a_seed_that_fails_keeps_the_card_valid(stage: DiscordStage) -> None:
+    stage.server.fails("PUT", "/reactions/❌", status=403, code=50013, times=None)
+    proposal_id = await stage.proposes(PROD)
+    await until(lambda: stage.surface.seeds.missing, "the seed is missed")
+    assert any("seeds are missing" in line for line in stage.broadcast.health())
+    stage.server.reacts(ANA, await stage.card(proposal_id), TICK)
+    await stage.reaches(proposal_id, "completed")
+
+
+async def test_a_decision_that_comes_before_the_post_has_answered_counts(
+    stage: DiscordStage,
+) -> None:
+    stage.server.messages.after_answer_s = 0.3
+
+    def react(message: object) -> None:
+        if message.data["embeds"] and "PROPOSAL" in str(message.data["embeds"][0].get("title")):  # type: ignore[attr-defined]
+            stage.server.reacts(ANA, message, TICK)  # type: ignore[arg-type]
+
+    stage.server.messages.before_answer = react
+    proposal_id = stage.sends(PROD)
+    await stage.reaches(proposal_id, "completed")
+
+
+async def test_decisions_made_while_the_bot_was_away_are_found_once(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes(PROD)
+    card = await stage.card(proposal_id)
+    await stage.ends()
+    stage.server.reacts(ANA, card, TICK)
+    stage.server.reacts(CAL, card, CROSS)
+    await stage.begins()
+    await stage.reaches(proposal_id, "completed")
+    assert [review.found_late for review in await stage.reviews(proposal_id)] == [True]
+    assert len(await stage.audit("ignored", "not_a_reviewer")) == 1
+    await stage.restarts()
+    assert len(await stage.audit("ignored", "not_a_reviewer")) == 1
+
+
+async def test_a_tick_that_is_gone_after_an_absence_was_taken_back(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes(PROD, **DUAL)
+    card = await stage.card(proposal_id)
+    await until(lambda: card.who(CROSS) == ["900"], "seeds")
+    stage.server.reacts(ANA, card, TICK)
+    await until(lambda: stage.reviews(proposal_id), "a review")
+    await stage.ends()
+    stage.server.unreacts(ANA, card, TICK)
+    stage.clock.advance(60)
+    await stage.begins()
+    assert [review.counts for review in await stage.reviews(proposal_id)] == [False]
+
+
+async def test_nothing_is_concluded_where_the_seeds_are_gone_too(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes(PROD, **DUAL)
+    card = await stage.card(proposal_id)
+    await until(lambda: card.who(CROSS) == ["900"], "seeds")
+    stage.server.reacts(ANA, card, TICK)
+    await until(lambda: stage.reviews(proposal_id), "a review")
+    await stage.ends()
+    card.reactions.clear()
+    await stage.begins()
+    assert [review.counts for review in await stage.reviews(proposal_id)] == [True]
+
+
+async def test_more_than_a_hundred_people_under_an_emoji_are_all_read(
+    stage: DiscordStage,
+) -> None:
+    proposal_id = await stage.proposes(PROD)
+    card = await stage.card(proposal_id)
+    await stage.ends()
+    for number in range(250):
+        user = str(2_000 + number)
+        stage.server.state.users[user] = stage.server.state.users[CAL] | {"id": user}
+        card.reactions.setdefault(TICK, ([], []))[0].append(user)
+    stage.server.state.users["99999"] = stage.server.state.users[BEN] | {"id": "99999"}
+    card.reactions[TICK][1].append(BEN)
+    await stage.begins()
+    await stage.reaches(proposal_id, "completed")
+    assert [review.person for review in await stage.reviews(proposal_id)] == ["ben"]
+
+
+async def test_a_window_stays_open_while_its_card_cannot_be_read(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes()
+    stage.server.reacts(ANA, await stage.card(proposal_id), TICK)
+    await stage.reaches(proposal_id, "executing")
+    await stage.server.stop()
+    await until(lambda: not stage.surface.hearing.connected, "lost")
+    await stage.passes(minutes=16)
+    assert (await stage.proposal(proposal_id)).state.value == "executing"
+
+
+async def test_a_cross_made_while_the_bot_was_down_beats_the_window(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes()
+    card = await stage.card(proposal_id)
+    stage.server.reacts(ANA, card, TICK)
+    await stage.reaches(proposal_id, "executing")
+    await stage.ends()
+    stage.server.reacts(BEN, card, CROSS)
+    stage.clock.advance(16 * 60)
+    await stage.begins()
+    await stage.keeps_house()
+    assert (await stage.reaches(proposal_id, "rolled_back")).reason == "rolled_back_by_person"
+
+
+async def test_a_card_that_was_posted_before_a_crash_is_found_and_not_doubled(
+    stage: DiscordStage,
+) -> None:
+    stage.server.fails("POST", "/channels/701/messages$", acts=True, says="🔔", times=3)
+    proposal_id = stage.sends(PROD)
+    await until(lambda: stage.server.cards(), "posted, its answer lost")
+    await stage.ends()
+    stage.server.faults.clear()
+    stage.server.messages.nonces.clear()  # Discord forgets nonces after a few minutes
+    stage.clock.advance(120)
+    await stage.begins()
+    await stage.card(proposal_id)
+    assert len(stage.server.cards()) == 1
+
+
+async def test_a_channel_that_is_gone_is_shown_and_nothing_executes(stage: DiscordStage) -> None:
+    stage.server.fails("POST", "/channels/701/messages$", status=404, code=10003, times=None)
+    proposal_id = stage.sends(PROD)
+
+    async def undelivered() -> bool:
+        found = await stage.store.read(lambda tx: tx.proposals.get(proposal_id))
+        return found is not None and found.attention == "card_undelivered"
+
+    await until(undelivered, "card_undelivered")
+    await stage.workflow.approve(proposal_id, _person(stage, "ana"))
+    await stage.workflow.idle()
+    assert (await stage.proposal(proposal_id)).state.value == "sentinel_approved"
+    assert stage.tool("production-deploy").verbs() == []
+
+
+async def test_a_card_that_is_refused_as_too_long_is_posted_short_with_all_of_it_attached(
+    stage: DiscordStage,
+) -> None:
+    stage.server.fails("POST", "/channels/701/messages$", status=400, code=50035, says="🔔")
+    proposal_id = stage.sends(PROD)
+    card = await stage.card(proposal_id)
+    (attached,) = card.data["attachments"]
+    assert "v42" in stage.server.state.files[attached["id"]].decode()
+
+
+def _person(stage: DiscordStage, name: str) -> object:
+    from bot.chat.senders import sender_of
+
+    account = stage.policy.people[name].accounts["discord"]
+    return sender_of(stage.policy, "discord", account)
+
+
+async def test_ready_again_starts_nothing_twice(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes(PROD)
+    for _ in range(3):
+        stage.surface.ready()
+        stage.surface.connected()
+    await stage.quiet()
+    assert len(stage.server.cards()) == 1
+    stage.server.reacts(ANA, await stage.card(proposal_id), TICK)
+    await stage.reaches(proposal_id, "completed")
+    assert stage.tool("production-deploy").verbs() == ["execute"]
+
+
+async def test_no_event_is_lost_while_the_loop_is_busy(
+    stage: DiscordStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR)
+    ids = [
+        await stage.proposes(PROD, bot=LEILA, proposal_id=f"b{n}", parameters={"version": f"v{n}"})
+        for n in range(2)
+    ]
+    cards = [await stage.card(each) for each in ids]
+    for card in cards:
+        stage.server.reacts(ANA, card, TICK)
+    for each in ids:
+        await stage.reaches(each, "completed")
+    assert not [r for r in caplog.records if r.name.startswith("signoff")]
+    assert CHANNEL == "701"
