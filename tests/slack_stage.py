@@ -42,9 +42,9 @@ class QuickClock(FakeClock):
 T = TypeVar("T")
 
 
-async def eventually(look: Callable[[], T], what: str = "it") -> T:
+async def eventually(look: Callable[[], T], what: str = "it", deadline_s: float = _DEADLINE_S) -> T:
     """Wait until `look` returns something true, and return that."""
-    end = asyncio.get_running_loop().time() + _DEADLINE_S
+    end = asyncio.get_running_loop().time() + deadline_s
     while not (found := look()):
         assert asyncio.get_running_loop().time() < end, f"{what} did not happen in time"
         await asyncio.sleep(0.01)
