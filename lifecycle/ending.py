@@ -28,19 +28,19 @@ def tell_end(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
 
 def tell_proposer(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
     """Tell the proposer how its proposal ended; the key makes it once."""
+    key, body = end_key(proposal.proposal_id), answer_of(proposal).as_json()
     tx.outbox.add(
         Message(
-            key=end_key(proposal.proposal_id),
+            key=key,
             surface=proposal.surface,
             recipient=proposal.actor.id,
             kind="ended",
-            body=answer_of(proposal).as_json(),
+            body=body,
             created_at_ms=moment.now_ms,
             proposal_id=proposal.proposal_id,
             not_before_ms=moment.now_ms + (ANSWER_GRACE_MS if moment.answering else 0),
         )
     )
-    key, body = end_key(proposal.proposal_id), answer_of(proposal).as_json()
     call_back(tx, moment, proposal.actor.id, key, "ended", body, proposal.proposal_id)
 
 

@@ -8,10 +8,11 @@ from functools import partial
 
 from lifecycle.adopting import Adopter
 from lifecycle.closing import close, may_close, not_closed
-from lifecycle.concluding import Concluded
 from lifecycle.door import amend, announce, record
+from lifecycle.errors import StaleProposal
 from lifecycle.expiry import expire
 from lifecycle.explaining import reason_wait_over
+from lifecycle.finishing import Concluded
 from lifecycle.freezing import frozen
 from lifecycle.gating import Gatekeeper
 from lifecycle.moment import Moment, clock_words
@@ -23,7 +24,8 @@ from lifecycle.tier import TIER_POLICIES, CardKind
 from lifecycle.world import World
 
 _PAGE = 200
-_BATCH = 50
+#: So many windows are closed in one unit: the store belongs to nobody else meanwhile.
+_BATCH = 32
 _AGAIN_MS = 5_000
 
 
@@ -37,33 +39,41 @@ class Keeper:
     look_again_ms: dict[str, int] = field(default_factory=dict)
 
     async def close_due(self) -> int:
-        """Close the windows that have passed, nearest first."""
-        moment = self.world.moment()
-        due = await self.world.store.read(
-            lambda tx: () if frozen(tx) else tx.proposals.due_to_close(moment.now_ms, _PAGE)
-        )
-        ready = [p for p in due if (p.retry_at_ms or 0) <= moment.now_ms]
+        """Close the windows that have passed, nearest first, until none of them can be closed."""
         closed = 0
-        for start in range(0, len(ready), _BATCH):
-            closed += await self._close_batch(ready[start : start + _BATCH])
-        return closed
+        while True:
+            moment = self.world.moment()
+            due = await self.world.store.read(partial(_due_to_close, moment.now_ms))
+            ready = [p for p in due if (p.retry_at_ms or 0) <= moment.now_ms]
+            before = closed
+            for start in range(0, len(ready), _BATCH):
+                closed += await self._close_batch(ready[start : start + _BATCH])
+            if len(due) < _PAGE or closed == before or self.world.stopping:
+                return closed
 
     async def _close_batch(self, batch: Sequence[Proposal]) -> int:
-        readable: list[str] = []
-        unread: list[str] = []
+        readable: list[Proposal] = []
+        unread: list[Proposal] = []
         for proposal in batch:
             if proposal.checked_policy_digest != self.world.law.policy.digest:
                 await self.adopter.recheck_one(proposal)
             has_card = TIER_POLICIES[proposal.tier].card is CardKind.LIVE
             seen = not has_card or await self.world.notifier.read_cards(proposal.proposal_id)
-            (readable if seen else unread).append(proposal.proposal_id)
-        for proposal_id in unread:
-            await self._not_closed(proposal_id, "its card can be read on no surface")
-        moment = self.world.moment()
-        concluded = await self.world.write(lambda tx: _closed(tx, moment, readable))
+            (readable if seen else unread).append(proposal)
+        for proposal in unread:
+            await self._not_closed(proposal.proposal_id, "its card can be read on no surface")
+        concluded = await self._closed(readable) if readable else ()
         for one in concluded:
             self._carry(one)
         return len(concluded)
+
+    async def _closed(self, seen: Sequence[Proposal]) -> Sequence[Concluded]:
+        """Close as seen a moment ago; where one has moved since, look at all of them again."""
+        moment = self.world.moment()
+        try:
+            return await self.world.write(lambda tx: _closed(tx, moment, seen))
+        except StaleProposal:
+            return await self.world.write(lambda tx: _closed(tx, moment, _fresh(tx, seen)))
 
     async def _not_closed(self, proposal_id: str, why: str) -> None:
         moment = self.world.moment()
@@ -161,9 +171,19 @@ class Keeper:
         self.gatekeeper.carrier.carry_claim(concluded.claim)
 
 
-def _closed(tx: Transaction, moment: Moment, ids: Sequence[str]) -> list[Concluded]:
-    fresh = [tx.proposals.get(proposal_id) for proposal_id in ids]
-    return [close(tx, moment, p) for p in fresh if p is not None and may_close(tx, moment, p)]
+def _due_to_close(now_ms: int, tx: Transaction) -> Sequence[Proposal]:
+    return () if frozen(tx) else tx.proposals.due_to_close(now_ms, _PAGE)
+
+
+def _fresh(tx: Transaction, seen: Sequence[Proposal]) -> list[Proposal]:
+    looked_up = (tx.proposals.get(proposal.proposal_id) for proposal in seen)
+    return [proposal for proposal in looked_up if proposal is not None]
+
+
+def _closed(tx: Transaction, moment: Moment, proposals: Sequence[Proposal]) -> list[Concluded]:
+    """Close what may be closed. Raises StaleProposal, and nothing is done, where one has moved."""
+    closed = [(seen, close(tx, moment, seen)) for seen in proposals]
+    return [after for seen, after in closed if after.proposal is not seen]
 
 
 def _expired(tx: Transaction, moment: Moment, ids: Sequence[str]) -> int:

@@ -6,15 +6,17 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 
 
+@lru_cache(maxsize=1024)
 def rfc3339(at_ms: int) -> str:
     """Write ms UTC as RFC 3339 with milliseconds and Z."""
     whole, millis = divmod(at_ms, 1000)
-    return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}.{millis:03d}Z"
+    return f"{datetime.fromtimestamp(whole, UTC).isoformat()[:19]}.{millis:03d}Z"
 
 
 def clock_words(at_ms: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from bot.bench.stage import TOOL, Stage, document, staged
-from lifecycle.canonical import digest_of
+from lifecycle.canonical import canonical_bytes, digest_of, s256
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Execution, Identity, Outcome, Proposal, Verb
 from lifecycle.state import State
@@ -128,8 +129,10 @@ def _lateness(tx: Transaction) -> list[float]:
 
 
 def open_window(number: int, closes_at_ms: int, now_ms: int) -> Proposal:
-    """Return a proposal inside its rollback window."""
-    raw = document(f"window-{number}", number, now_ms)
+    """Return a proposal inside its rollback window, every digest of it true."""
+    fields = json.loads(document(f"window-{number}", number, now_ms))
+    raw = canonical_bytes(fields)
+    r3 = canonical_bytes({"vocabulary": "bench", "parameters": fields["parameters"]})
     return Proposal(
         proposal_id=f"window-{number}",
         version=1,
@@ -144,8 +147,8 @@ def open_window(number: int, closes_at_ms: int, now_ms: int) -> Proposal:
         policy_digest="pol1_" + "b" * 64,
         checked_policy_digest="pol1_" + "b" * 64,
         document=raw,
-        r3_document=raw,
-        r3_s256="x",
+        r3_document=r3,
+        r3_s256=s256(r3),
         surface="bench",
         created_at_ms=now_ms,
         deadline_ms=now_ms + _DAY_MS,
