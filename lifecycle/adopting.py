@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from lifecycle.concluding import Concluded
 from lifecycle.door import announce, record
+from lifecycle.finishing import Concluded
 from lifecycle.gating import Gatekeeper
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from lifecycle import permit as permits
 from lifecycle.calling import CallResult, call_tool
 from lifecycle.claiming import Claim
-from lifecycle.concluding import Concluded, conclude
+from lifecycle.concluding import conclude
 from lifecycle.document import ProposalDocument
 from lifecycle.errors import PermitRefused
+from lifecycle.finishing import Concluded
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Call, Transaction
 from lifecycle.proposal import Execution, Outcome, Proposal, Verb
+from lifecycle.quorum import configured_tier
+from lifecycle.tier import Tier
 from lifecycle.world import World
 
 
@@ -65,6 +68,8 @@ class Carrier:
         tool_policy = self.world.law.policy.tools.get(proposal.tool)
         if tool_policy is None:
             return _not_called(called, f"{proposal.tool} is no longer configured.")
+        if called.verb is not Verb.ROLL_BACK and configured_tier(tool_policy) is Tier.BLOCK:
+            return _not_called(called, f"{proposal.tool} may not be used any more.")
         refused = self._permit_objection(proposal, called, token)
         if refused is not None:
             return _not_called(called, refused)

@@ -73,9 +73,7 @@ def _claim(
     execution = proposal.execution
     if execution is None:
         return Claim(proposal, None)
-    claimed = replace(
-        execution, verb=verb, attempt=attempt, tries=1, cause=cause, doubted=False
-    )
+    claimed = replace(execution, verb=verb, attempt=attempt, tries=1, cause=cause, doubted=False)
     return _begin(tx, moment, proposal, claimed, f"{verb.value}_claimed")
 
 

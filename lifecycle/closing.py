@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from lifecycle.concluding import Concluded, finish, tool_cause
 from lifecycle.door import amend, announce
+from lifecycle.finishing import Concluded, finish, tool_cause
 from lifecycle.freezing import stands_still
 from lifecycle.moment import Moment, clock_words
 from lifecycle.ports import Transaction

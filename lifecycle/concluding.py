@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, assert_never
 
 from lifecycle.calling import CallResult
-from lifecycle.claiming import Claim, claim_commit, claim_kept_stop, claim_roll_back
+from lifecycle.claiming import claim_kept_stop, claim_roll_back
 from lifecycle.door import advance, amend, call_for_attention
 from lifecycle.envelope import envelope_excess
+from lifecycle.finishing import Concluded, claimed, complete, finish, tool_cause
 from lifecycle.firewall import frame_of
-from lifecycle.freezing import stands_still
 from lifecycle.mishaps import commit_failed, rollback_incomplete, tool_of, unknown
 from lifecycle.moment import Moment
-from lifecycle.opening import fits_its_digest, tell_of_a_changed_row
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
     SENTINEL,
@@ -27,14 +26,6 @@ from lifecycle.proposal import (
 )
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller
-
-
-@dataclass(frozen=True, slots=True)
-class Concluded:
-    """The proposal after the answer, and the next call where one is claimed."""
-
-    proposal: Proposal
-    claim: Claim | None = None
 
 
 def conclude(
@@ -76,7 +67,7 @@ def after_execute(tx: Transaction, moment: Moment, proposal: Proposal, by: Ident
     if excess is not None:
         return _exceeded(tx, moment, proposal, execution, excess)
     if proposal.kept_stop is not None and execution.windowed:
-        return _claimed(claim_kept_stop(tx, moment, proposal, proposal.kept_stop))
+        return claimed(claim_kept_stop(tx, moment, proposal, proposal.kept_stop))
     if execution.windowed:
         return Concluded(proposal)
     cause = Cause(by, Puller.TOOL, "tool_succeeded", "The tool succeeded.")
@@ -89,45 +80,7 @@ def commit_not_done(tx: Transaction, moment: Moment, proposal: Proposal, why: st
         return Concluded(commit_failed(tx, moment, proposal, why))
     by = tool_of(proposal)
     failed = amend(tx, moment, proposal, "commit_failed", by, details={"why": why})
-    return _claimed(claim_kept_stop(tx, moment, failed, proposal.kept_stop))
-
-
-def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Concluded:
-    """Make it final: a deferred tool is called to commit, any other has nothing left to do.
-
-    What no longer fits its digest is taken back where that can be: it was never approved. While
-    everything stands still a commit waits, and what is staged can be taken back until it is due.
-    """
-    tool = moment.policy.tools.get(proposal.tool)
-    execution = proposal.execution
-    windowed = execution is not None and execution.windowed
-    by_agent = execution is not None and execution.by_agent  # which commits nothing
-    deferred = not by_agent and (tool is None or tool.deferred)
-    if (deferred or windowed) and not fits_its_digest(proposal):
-        return _changed_behind_our_back(tx, moment, proposal)
-    if not deferred:
-        return Concluded(_complete(tx, moment, proposal, cause))
-    still = stands_still(tx, moment, proposal)
-    if still is not None:
-        return Concluded(_staged(tx, moment, proposal, still))
-    return _claimed(claim_commit(tx, moment, proposal, cause))
-
-
-def _staged(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
-    """Leave a stage to the closing job, which finds it by an end; a window it never had."""
-    execution = proposal.execution
-    if execution is None or execution.windowed:
-        return proposal
-    waits = replace(execution, window_closes_at_ms=moment.now_ms)
-    by = tool_of(proposal)
-    return amend(tx, moment, proposal, "staged", by, details={"why": why}, execution=waits)
-
-
-def _changed_behind_our_back(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
-    words = "The stored row no longer fits what was approved; it is taken back."
-    tell_of_a_changed_row(tx, moment, proposal, words)
-    cause = Cause(SENTINEL, Puller.SENTINEL, "digest_mismatch", words)
-    return _claimed(claim_roll_back(tx, moment, proposal, cause))
+    return claimed(claim_kept_stop(tx, moment, failed, proposal.kept_stop))
 
 
 def _awaited(execution: Execution, called: Execution) -> bool:
@@ -137,10 +90,6 @@ def _awaited(execution: Execution, called: Execution) -> bool:
         and execution.attempt == called.attempt
         and execution.tries == called.tries
     )
-
-
-def _claimed(claim: Claim) -> Concluded:
-    return Concluded(claim.proposal, claim if claim.token else None)
 
 
 def _executed(
@@ -188,7 +137,7 @@ def _done(
     tool = moment.policy.tools.get(proposal.tool)
     simple = tool is not None and not tool.deferred and not execution.windowed
     if simple and envelope_excess(proposal, result.receipt) is None:
-        return Concluded(_complete(tx, moment, proposal, tool_cause(proposal), **changes))
+        return Concluded(complete(tx, moment, proposal, tool_cause(proposal), **changes))
     details = {"verb": execution.verb.value, "attempt": execution.attempt}
     done = amend(tx, moment, proposal, "tool_done", by, details=details, **changes)
     return after_execute(tx, moment, done, by)
@@ -211,7 +160,7 @@ def _committed(
                 proposal = call_for_attention(
                     tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, excess, tool_of(proposal)
                 )
-            ended = _complete(tx, moment, proposal, cause, execution=done, frame=frame)
+            ended = complete(tx, moment, proposal, cause, execution=done, frame=frame)
             return Concluded(ended)
         case Outcome.FAILED:
             return commit_not_done(tx, moment, proposal, result.explanation)
@@ -244,11 +193,6 @@ def _rolled_back(
             assert_never(result.outcome)
 
 
-def tool_cause(proposal: Proposal) -> Cause:
-    """Return the cause of an end that nobody but the tool brought about."""
-    return Cause(tool_of(proposal), Puller.TOOL, "tool_succeeded", "The tool succeeded.")
-
-
 def roll_back_done(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
     """Everything was taken back: end, in the name of whoever asked for it."""
     execution = proposal.execution
@@ -268,22 +212,6 @@ def roll_back_done(tx: Transaction, moment: Moment, proposal: Proposal) -> Propo
     )
 
 
-def _complete(
-    tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause, **changes: Any
-) -> Proposal:
-    return advance(
-        tx,
-        moment,
-        proposal,
-        Trigger.COMPLETE,
-        cause.by,
-        cause.puller,
-        reason=cause.reason,
-        explanation=cause.words,
-        **changes,
-    )
-
-
 def _exceeded(
     tx: Transaction,
     moment: Moment,
@@ -296,7 +224,7 @@ def _exceeded(
     tool = moment.policy.tools.get(proposal.tool)
     if execution.windowed or (tool is not None and tool.deferred):
         cause = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
-        return _claimed(claim_roll_back(tx, moment, proposal, cause))
+        return claimed(claim_roll_back(tx, moment, proposal, cause))
     marked = call_for_attention(tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, words, SENTINEL)
     cause = Cause(tool_of(proposal), Puller.TOOL, "tool_succeeded", words)
     return finish(tx, moment, marked, cause)

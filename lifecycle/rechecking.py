@@ -6,8 +6,8 @@ from collections.abc import Collection
 from typing import Any
 
 from lifecycle.claiming import claim_roll_back
-from lifecycle.concluding import Concluded
 from lifecycle.door import advance, amend
+from lifecycle.finishing import Concluded
 from lifecycle.judging import opening_changes, raised_by, reject_by_sentinel
 from lifecycle.moment import Moment
 from lifecycle.opening import WAITABLE

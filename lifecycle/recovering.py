@@ -8,7 +8,7 @@ from functools import partial
 
 from lifecycle import agent_tools
 from lifecycle.claiming import Claim, reclaim
-from lifecycle.concluding import Concluded
+from lifecycle.finishing import Concluded
 from lifecycle.freezing import stands_still
 from lifecycle.gating import Gatekeeper
 from lifecycle.mishaps import unknown

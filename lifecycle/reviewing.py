@@ -6,10 +6,10 @@ from typing import Any, NoReturn
 
 from lifecycle.acts import Act, Reviewed, decided_words, found, ignored, review_of
 from lifecycle.answers import Reply, Sender
-from lifecycle.concluding import finish
 from lifecycle.counting import approvals
 from lifecycle.door import amend, record
 from lifecycle.errors import ReviewRefused
+from lifecycle.finishing import finish
 from lifecycle.freezing import stands_still
 from lifecycle.judging import may_orchestrate, opening_changes
 from lifecycle.moment import Moment

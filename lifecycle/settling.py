@@ -8,9 +8,10 @@ from typing import NoReturn, assert_never
 from lifecycle.acts import Act, Reviewed, found
 from lifecycle.answers import Reply
 from lifecycle.claiming import reclaim
-from lifecycle.concluding import Concluded, after_execute, commit_not_done, roll_back_done
+from lifecycle.concluding import after_execute, commit_not_done, roll_back_done
 from lifecycle.door import advance, amend
 from lifecycle.errors import ReviewRefused
+from lifecycle.finishing import Concluded
 from lifecycle.freezing import stands_still
 from lifecycle.mishaps import rollback_incomplete
 from lifecycle.moment import Moment
@@ -25,8 +26,9 @@ from lifecycle.proposal import (
     Proposal,
     Verb,
 )
+from lifecycle.quorum import configured_tier
 from lifecycle.state import Trigger
-from lifecycle.tier import Puller
+from lifecycle.tier import Puller, Tier
 
 _REPEATABLE = frozenset(
     {Attention.OUTCOME_UNKNOWN, Attention.COMMIT_FAILED, Attention.ROLLBACK_INCOMPLETE}
@@ -70,8 +72,8 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
 def retry(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     """Repeat the failed verb with a new attempt and permit; Sentinel has been asked before this.
 
-    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, frozen,
-    digest_mismatch.
+    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, tool_blocked,
+    already_decided, frozen, digest_mismatch.
     """
     proposal = found(tx, moment, act)
     _reviewer(moment, proposal, act)
@@ -80,24 +82,33 @@ def retry(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
         raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
     if execution is None or proposal.attention not in _REPEATABLE:
         raise ReviewRefused("nothing_to_settle", f"Nothing of {proposal.proposal_id} has failed.")
-    if execution.verb is not Verb.ROLL_BACK and proposal.kept_stop is not None:
+    if execution.verb is not Verb.ROLL_BACK:
+        _may_act_again(tx, moment, proposal)
+    claim = reclaim(tx, moment, proposal, person=True)
+    concluded = Concluded(claim.proposal, claim if claim.token else None)
+    return _reviewed(concluded, f"{execution.verb.value} is tried again.")
+
+
+def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    """Raise ReviewRefused where execute or commit must not be called again; now, or ever."""
+    tool = moment.policy.tools.get(proposal.tool)
+    if tool is None or configured_tier(tool) is Tier.BLOCK:
+        raise ReviewRefused("tool_blocked", f"{proposal.tool} may not be used any more.")
+    if proposal.kept_stop is not None:
         raise ReviewRefused(
             "already_decided",
             f"{proposal.kept_stop.person} has stopped it, so it is not tried again: find out what "
             f"happened, then settle {proposal.proposal_id} happened | did-not-happen",
         )
     still = stands_still(tx, moment, proposal)
-    if execution.verb is not Verb.ROLL_BACK and still is not None:
+    if still is not None:
         raise ReviewRefused("frozen", f"It stands still and waits for: {still}. Retry after that.")
-    if execution.verb is not Verb.ROLL_BACK and not fits_its_digest(proposal):
+    if not fits_its_digest(proposal):
         raise ReviewRefused(
             "digest_mismatch",
             "The stored row no longer fits what was approved; it is not called again. Somebody "
             "changed the database.",
         )
-    claim = reclaim(tx, moment, proposal, person=True)
-    concluded = Concluded(claim.proposal, claim if claim.token else None)
-    return _reviewed(concluded, f"{execution.verb.value} is tried again.")
 
 
 def _reviewer(moment: Moment, proposal: Proposal, act: Act) -> Identity:

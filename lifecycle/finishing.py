@@ -1,0 +1,95 @@
+"""Making it final: commit what is deferred, complete the rest, take back what must not stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lifecycle.claiming import Claim, claim_commit, claim_roll_back
+from lifecycle.door import advance, amend
+from lifecycle.freezing import stands_still
+from lifecycle.mishaps import tool_of
+from lifecycle.moment import Moment
+from lifecycle.opening import fits_its_digest, tell_of_a_changed_row
+from lifecycle.ports import Transaction
+from lifecycle.proposal import SENTINEL, Cause, Proposal
+from lifecycle.quorum import configured_tier
+from lifecycle.state import Trigger
+from lifecycle.tier import Puller, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """The proposal after the answer, and the next call where one is claimed."""
+
+    proposal: Proposal
+    claim: Claim | None = None
+
+
+def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Concluded:
+    """Make it final: a deferred tool is called to commit, any other has nothing left to do.
+
+    What no longer fits its digest is taken back where that can be: it was never approved. While
+    everything stands still a commit waits, and what is staged can be taken back until it is due.
+    """
+    tool = moment.policy.tools.get(proposal.tool)
+    execution = proposal.execution
+    windowed = execution is not None and execution.windowed
+    by_agent = execution is not None and execution.by_agent  # which commits nothing
+    deferred = not by_agent and (tool is None or tool.deferred)
+    if (deferred or windowed) and not fits_its_digest(proposal):
+        return _changed_behind_our_back(tx, moment, proposal)
+    if deferred and tool is not None and configured_tier(tool) is Tier.BLOCK:
+        words = "The tool may not be used any more; what it staged is taken back."
+        blocked = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
+        return claimed(claim_roll_back(tx, moment, proposal, blocked))
+    if not deferred:
+        return Concluded(complete(tx, moment, proposal, cause))
+    still = stands_still(tx, moment, proposal)
+    if still is not None:
+        return Concluded(_staged(tx, moment, proposal, still))
+    return claimed(claim_commit(tx, moment, proposal, cause))
+
+
+def _staged(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
+    """Leave a stage to the closing job, which finds it by an end; a window it never had."""
+    execution = proposal.execution
+    if execution is None or execution.windowed:
+        return proposal
+    waits = replace(execution, window_closes_at_ms=moment.now_ms)
+    by = tool_of(proposal)
+    return amend(tx, moment, proposal, "staged", by, details={"why": why}, execution=waits)
+
+
+def _changed_behind_our_back(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
+    words = "The stored row no longer fits what was approved; it is taken back."
+    tell_of_a_changed_row(tx, moment, proposal, words)
+    cause = Cause(SENTINEL, Puller.SENTINEL, "digest_mismatch", words)
+    return claimed(claim_roll_back(tx, moment, proposal, cause))
+
+
+def claimed(claim: Claim) -> Concluded:
+    """Return what a claim leads to; without a token there is no call to make."""
+    return Concluded(claim.proposal, claim if claim.token else None)
+
+
+def complete(
+    tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause, **changes: Any
+) -> Proposal:
+    """End it, in the name of `cause`."""
+    return advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.COMPLETE,
+        cause.by,
+        cause.puller,
+        reason=cause.reason,
+        explanation=cause.words,
+        **changes,
+    )
+
+
+def tool_cause(proposal: Proposal) -> Cause:
+    """Return the cause of an end that nobody but the tool brought about."""
+    return Cause(tool_of(proposal), Puller.TOOL, "tool_succeeded", "The tool succeeded.")

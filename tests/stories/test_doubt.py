@@ -1,0 +1,146 @@
+"""What nobody knows stays unknown until a person says so, whatever a later call answers."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from lifecycle.ports import ToolFailed
+from lifecycle.proposal import Attention
+from lifecycle.state import State
+from lifecycle.tier import Tier
+from tests.builders import MAIL, PROD
+from tests.fakes.tools import answering, raising, waiting_for
+from tests.world import World
+
+DEPLOY, SEND = "production-deploy", "send-email"
+UNREACHED = ToolFailed("the other side could not be reached")
+
+
+async def dies_while_deploying(world: World) -> str:
+    """Approve a deployment by an idempotent tool and end the process in the middle of it."""
+    tools = dict(world.workflow.policy.tools)
+    tools[DEPLOY] = replace(tools[DEPLOY], idempotent=True)
+    await world.adopts(tools=tools)
+    world.tool(DEPLOY).on["execute"] = waiting_for(asyncio.Event())
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await world.workflow.approve(proposal_id, world.sender("ana"))
+    await asyncio.sleep(0.01)
+    for task in world.workflow.world.tasks:
+        task.cancel()
+    await asyncio.sleep(0.01)
+    return proposal_id
+
+
+async def test_a_repeat_that_never_arrived_says_nothing_about_the_call_before_it(
+    world: World,
+) -> None:
+    proposal_id = await dies_while_deploying(world)
+    world.tool(DEPLOY).on["execute"] = raising(UNREACHED)
+
+    await world.restarts()
+
+    stuck = await world.proposal(proposal_id)
+    assert (stuck.state, stuck.attention) == (State.EXECUTING, Attention.OUTCOME_UNKNOWN)
+
+
+async def test_a_retry_that_failed_leaves_the_first_attempt_unknown(world: World) -> None:
+    world.tool(DEPLOY).on["execute"] = raising(RuntimeError("cut off"))
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    world.tool(DEPLOY).on["execute"] = raising(UNREACHED)
+
+    await world.workflow.retry(proposal_id, world.sender("ana"))
+    await world.workflow.idle()
+
+    stuck = await world.proposal(proposal_id)
+    assert (stuck.state, stuck.attention) == (State.EXECUTING, Attention.OUTCOME_UNKNOWN)
+    await world.workflow.settle(proposal_id, world.sender("ana"), happened=False)
+    assert (await world.proposal(proposal_id)).reason == "did_not_happen"
+
+
+@pytest.fixture
+async def mail(world: World) -> str:
+    """A mail inside its window, opened by the orchestrator."""
+    await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
+    return (await world.submits(MAIL)).proposal_id or ""
+
+
+async def test_a_mail_that_may_be_out_is_not_called_unsent(world: World, mail: str) -> None:
+    world.tool(SEND).on["commit"] = raising(RuntimeError("cut off"))
+    await world.passes(minutes=15)
+    world.tool(SEND).on["commit"] = raising(UNREACHED)
+
+    await world.workflow.retry(mail, world.sender("ana"))
+    await world.workflow.idle()
+
+    assert (await world.proposal(mail)).attention is Attention.OUTCOME_UNKNOWN
+
+
+async def test_a_commit_that_is_known_to_have_failed_may_fail_again(
+    world: World, mail: str
+) -> None:
+    world.tool(SEND).on["commit"] = raising(UNREACHED)
+    await world.passes(minutes=15)
+
+    await world.workflow.retry(mail, world.sender("ana"))
+    await world.workflow.idle()
+
+    assert (await world.proposal(mail)).attention is Attention.COMMIT_FAILED
+
+
+async def test_what_a_person_settled_is_no_doubt_any_more(world: World, mail: str) -> None:
+    world.tool(SEND).on["commit"] = raising(RuntimeError("cut off"))
+    await world.passes(minutes=15)
+    await world.workflow.settle(mail, world.sender("ana"), happened=False)
+    world.tool(SEND).on["commit"] = raising(UNREACHED)
+
+    await world.workflow.retry(mail, world.sender("ana"))
+    await world.workflow.idle()
+    assert (await world.proposal(mail)).attention is Attention.COMMIT_FAILED
+    world.tool(SEND).on["commit"] = answering({})
+    await world.workflow.retry(mail, world.sender("ana"))
+    await world.workflow.idle()
+
+    assert (await world.proposal(mail)).state is State.COMPLETED
+
+
+@pytest.mark.parametrize("at", ["running", "unknown"])
+async def test_a_blocked_tool_is_never_called_to_act_again(world: World, at: str) -> None:
+    proposal_id = await dies_while_deploying(world)
+    if at == "unknown":
+        world.tool(DEPLOY).on["execute"] = raising(RuntimeError("cut off"))
+        await world.restarts()
+    calls = len(world.tool(DEPLOY).calls)
+    tools = dict(world.workflow.policy.tools)
+    tools[DEPLOY] = replace(tools[DEPLOY], tier=Tier.BLOCK)
+    await world.adopts(tools=tools)
+
+    await world.restarts()
+    reply = await world.workflow.retry(proposal_id, world.sender("ana"))
+    await world.workflow.idle()
+
+    assert not reply.done
+    assert len(world.tool(DEPLOY).calls) == calls
+    assert (await world.proposal(proposal_id)).attention is Attention.OUTCOME_UNKNOWN
+
+
+async def test_what_a_blocked_tool_has_staged_is_taken_back(world: World) -> None:
+    tools = dict(world.workflow.policy.tools)
+    tools[SEND] = replace(tools[SEND], tier=Tier.CONFIRM, window_s=0)
+    await world.adopts(tools=tools)
+    gate = asyncio.Event()
+    world.tool(SEND).on["execute"] = waiting_for(gate)
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.workflow.approve(proposal_id, world.sender("ana"))
+    tools[SEND] = replace(tools[SEND], tier=Tier.BLOCK)
+    policy = replace(world.workflow.policy, tools=tools, digest="pol1_" + "b" * 64)
+    await world.workflow.adopt(policy, world.workflow.world.law.sentinel)
+    gate.set()
+    await world.workflow.idle()
+
+    ended = await world.proposal(proposal_id)
+    assert world.tool(SEND).verbs() == ["execute", "roll_back"]
+    assert (ended.state, ended.reason) == (State.ROLLED_BACK, "rolled_back_by_sentinel")
