@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from bot.chat.broadcast import Broadcast
+from bot.chat.broadcast import Broadcast, ServedSurface
 from bot.chat.slack.notifier import SlackSurface
 from bot.chat.slack.settings import SlackSettings
 from bot.clock import SystemClock
@@ -309,16 +309,17 @@ async def on_slack(
     store: ProposalStore | None = None,
     *,
     opened: bool = True,
+    beside: Callable[[FakeClock], Sequence[ServedSurface]] = lambda _clock: (),
     **changes: Any,
 ) -> AsyncIterator[OnSlack]:
-    """Set the stage: server, law, surface; the bot hears where `opened`."""
+    """Set the stage: server, law, surface; the bot hears where `opened`, others `beside` it."""
     world = a_world(store or MemoryStore(), policy)
     clock = QuickClock()
     world.clock = world.workflow.world.clock = clock
     async with SlackServer(clock.now_ms) as server:
         settings = the_settings(server, **changes)
         surface = SlackSurface(settings)
-        broadcast = Broadcast([surface])
+        broadcast = Broadcast([*beside(clock), surface])
         world.workflow.world.notifier = broadcast
         broadcast.attach(world.workflow.world)
         story = OnSlack(server, world, surface, broadcast, settings=settings)
