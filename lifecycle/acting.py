@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from lifecycle.acts import Act, Reviewed
@@ -11,7 +12,7 @@ from lifecycle.answers import Reply, Sender
 from lifecycle.books import Transaction
 from lifecycle.errors import GovernanceError, ReviewRefused
 from lifecycle.explaining import note_ignored
-from lifecycle.gating import Gatekeeper
+from lifecycle.gating import Gatekeeper, Look
 from lifecycle.moment import Moment
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind, Verb
@@ -44,25 +45,56 @@ class Acting:
         *,
         spools: bool,
     ) -> Reply:
-        act = await self._with_lost_members(act)
-        moment = self.world.moment()
         try:
-            reviewed = await self.world.write(lambda tx: unit(tx, moment, act))
+            reviewed, look = await self._reviewed(act, unit)
         except GovernanceError as error:
             await self.note(act, error.code)
             return Reply.of_error(error, act.proposal_id)
         except StoreUnavailable:
             by_person = act.sender.kind is ActorKind.PERSON
             return self.spool(act) if spools and by_person else unavailable(act.proposal_id)
-        return await self._followed(reviewed)
+        return await self._followed(reviewed, look)
 
-    async def _followed(self, reviewed: Reviewed) -> Reply:
+    async def _reviewed(
+        self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed]
+    ) -> tuple[Reviewed, Look]:
+        """Run the unit once the membership is read of everybody whose approval it may count.
+
+        Nearly always that is the sender alone; where the store knows of more, nothing is written
+        until they have been asked for as well.
+        """
+        by_person = act.sender.kind is ActorKind.PERSON and act.sender.id is not None
+        asked = {str(act.sender.id)} if by_person else set()
+        while True:
+            if by_person:
+                act = replace(act, lost=await self.world.notifier.lost_members(asked))
+            moment = self.world.moment()
+            try:
+                return await self.world.write(partial(self._unit, unit, moment, act, asked))
+            except _AskAlso as others:
+                asked |= others.people
+
+    def _unit(
+        self,
+        unit: Callable[[Transaction, Moment, Act], Reviewed],
+        moment: Moment,
+        act: Act,
+        asked: Collection[str],
+        tx: Transaction,
+    ) -> tuple[Reviewed, Look]:
+        """Run the unit, and look at once at what it may have opened."""
+        if asked:
+            _everybody_asked(tx, act.proposal_id, asked)
+        reviewed = unit(tx, moment, act)
+        return reviewed, self.gatekeeper.look(tx, reviewed.proposal)
+
+    async def _followed(self, reviewed: Reviewed, look: Look | None = None) -> Reply:
         self.gatekeeper.carrier.carry_claim(reviewed.claim)
         proposal, reply = reviewed.proposal, reviewed.reply
         if proposal.state is not State.SENTINEL_APPROVED or proposal.opener is None:
             return reply
         try:
-            opened = await self.gatekeeper.open(proposal.proposal_id)
+            opened = await self.gatekeeper.open(proposal.proposal_id, look)
         except StoreUnavailable:
             words = f"{reply.words} It begins as soon as the store can be written again."
             return replace(reply, words=words)
@@ -85,17 +117,6 @@ class Acting:
             return False
         await self._followed(reviewed)
         return True
-
-    async def _with_lost_members(self, act: Act) -> Act:
-        """Read membership of everybody whose approval may be counted by this act."""
-        if act.sender.kind is not ActorKind.PERSON or act.sender.id is None:
-            return act
-        try:
-            reviews = await self.world.store.read(lambda tx: tx.reviews.of(act.proposal_id))
-        except StoreUnavailable:
-            reviews = ()
-        people = {act.sender.id} | {review.person for review in reviews if review.counts}
-        return replace(act, lost=await self.world.notifier.lost_members(people))
 
     async def note(self, act: Act, code: str) -> None:
         """Write the one audit row of an attempt that had no effect."""
@@ -176,6 +197,21 @@ class Acting:
                 self.world.held.discard(act.proposal_id)
             done += 1
         return done
+
+
+class _AskAlso(Exception):
+    """These people's approvals may count, and nobody has asked yet whether they still may."""
+
+    def __init__(self, people: frozenset[str]) -> None:
+        super().__init__()
+        self.people = people
+
+
+def _everybody_asked(tx: Transaction, proposal_id: str, asked: Collection[str]) -> None:
+    reviews = tx.reviews.of(proposal_id)
+    others = {review.person for review in reviews if review.counts}.difference(asked)
+    if others:
+        raise _AskAlso(frozenset(others))
 
 
 def _act_of(stop: Any) -> Act:

@@ -22,6 +22,9 @@ from lifecycle.world import World
 
 _FRESH_CHECKS = 5
 
+#: A proposal, and the facts for its last check where it waits to begin.
+Look = tuple[Proposal | None, Facts | None]
+
 
 @dataclass(slots=True)
 class Gatekeeper:
@@ -47,14 +50,17 @@ class Gatekeeper:
             opening, wait=opening.proposal.tier in (Tier.AUTO, Tier.AUTO_PLUS)
         )
 
-    async def open(self, proposal_id: str) -> Proposal | None:
+    async def open(self, proposal_id: str, look: Look | None = None) -> Proposal | None:
         """Try to begin what has an opener; the call goes on in the background.
 
+        `look` is what somebody saw just now, in a unit of their own; it is only the first look.
         None where no proposal has this id.
         """
         proposal = None
         for _ in range(_FRESH_CHECKS):
-            proposal, facts = await self.world.store.read(partial(self._waiting, proposal_id))
+            if look is None:
+                look = await self.world.store.read(partial(self._looked_up, proposal_id))
+            (proposal, facts), look = look, None
             if proposal is not None and _waits_to_begin(proposal) and not fits_its_digest(proposal):
                 moment = self.world.moment()
                 return await self.world.write(partial(_ended_unfit, moment, proposal_id))
@@ -67,9 +73,11 @@ class Gatekeeper:
                 return await self._follow(opening, wait=False)
         return proposal
 
-    def _waiting(self, proposal_id: str, tx: Transaction) -> tuple[Proposal | None, Facts | None]:
-        """Return a proposal, and the facts about it where it waits to begin; one look."""
-        proposal = tx.proposals.get(proposal_id)
+    def _looked_up(self, proposal_id: str, tx: Transaction) -> Look:
+        return self.look(tx, tx.proposals.get(proposal_id))
+
+    def look(self, tx: Transaction, proposal: Proposal | None) -> Look:
+        """Return a proposal, and the facts about it where it waits to begin."""
         if proposal is None or not _waits_to_begin(proposal):
             return proposal, None
         moment = self.world.moment()
