@@ -1,4 +1,4 @@
-"""docs/agents.md: every example on the page is run as it stands."""
+"""README and docs/agents.md: every example about agents is run as it stands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 
 def blocks(root: Path, language: str) -> list[str]:
-    page = (root / "docs" / "agents.md").read_text(encoding="utf-8")
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    section = readme.split("## Connect your agent")[1].split("\n## ")[0]
+    page = section + (root / "docs" / "agents.md").read_text(encoding="utf-8")
     return [code for found, code in BLOCK.findall(page) if found == language]
 
 
@@ -58,7 +60,7 @@ async def test_curl(outside: Outside, root: Path) -> None:  # noqa: F811
 
 
 async def test_python(outside: Outside, root: Path) -> None:  # noqa: F811
-    governed, session, _ = blocks(root, "python")
+    governed, _, session = blocks(root, "python")
     said, _ = await asyncio.gather(
         run(outside, root, sys.executable, "-c", governed), decided(outside, "ana")
     )
@@ -83,7 +85,7 @@ async def test_pydantic_ai(outside: Outside, root: Path) -> None:  # noqa: F811
     tools = dict(outside.world.workflow.policy.tools)
     tools["issue-refund"] = replace(tools["issue-refund"], action_type=ActionType.CUSTOM)
     await outside.world.adopts(tools=tools)
-    code = blocks(root, "python")[2]
+    code = blocks(root, "python")[1]
     said, _ = await asyncio.gather(
         run(outside, root, sys.executable, "-c", code), decided(outside, "ana")
     )
