@@ -16,6 +16,7 @@ from bot.config import Config
 from bot.config.surfaces import Choice
 from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
+from bot.settled import settle
 
 #: How long calls under way may go on after SIGTERM; the process ends within 10 s.
 GRACE_S: Final = 8.0
@@ -37,6 +38,7 @@ async def run_until_stopped(config: Config, choice: Choice, environment: Mapping
             signals.app = app
             await app.workflow.start()
             await catch_up.run_once(app.workflow)
+            settle()
             async with AsyncExitStack() as doors:
                 if choice.http:
                     await doors.enter_async_context(_doors(app, environment))

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -54,11 +54,12 @@ class Run(Generic[T]):
         with self._lock:
             if self.is_done:
                 return False
-            if limit_s is None or self._time_s() >= limit_s:
+            if limit_s is None or self.time_s() >= limit_s:
                 self.is_left = True
             return self.is_left
 
-    def _time_s(self) -> float:
+    def time_s(self) -> float:
+        """Return for how long the current step has been at work, in seconds."""
         return 0.0 if self._since is None else self._ticks() - self._since
 
     @property
@@ -69,21 +70,31 @@ class Run(Generic[T]):
     async def finished(self, limit_s: float) -> bool:
         """Wait until all steps are done: True; or until one of them is late: False."""
         loop = asyncio.get_running_loop()
-        woken: asyncio.Future[None] = loop.create_future()
-        self._wake = lambda: _tell(loop, woken)
-        delay_s = limit_s
-        while not self.is_done:
-            await asyncio.wait([woken], timeout=delay_s)
-            if self.leave(limit_s):
-                return False
-            delay_s = max(limit_s - self._time_s(), 0.001)
-        return True
+        done: asyncio.Future[bool] = loop.create_future()
+        self._wake = lambda: _tell(loop, done)
+        alarm = loop.call_later(limit_s, _look, self, loop, done, limit_s)
+        try:
+            return self.is_done or await done
+        finally:
+            alarm.cancel()
 
 
-def _tell(loop: asyncio.AbstractEventLoop, woken: asyncio.Future[None]) -> None:
+def _look(
+    run: Run[Any], loop: asyncio.AbstractEventLoop, done: asyncio.Future[bool], limit_s: float
+) -> None:
+    """Look whether the current step is late, and if not, when it would be."""
+    if done.done():
+        return
+    if run.leave(limit_s):
+        done.set_result(False)
+    else:
+        loop.call_later(max(limit_s - run.time_s(), 0.001), _look, run, loop, done, limit_s)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, done: asyncio.Future[bool]) -> None:
     def wake() -> None:
-        if not woken.done():
-            woken.set_result(None)
+        if not done.done():
+            done.set_result(True)
 
     try:
         loop.call_soon_threadsafe(wake)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.clock import SystemClock
+from bot.settled import settle
 from bot.storage import open_store
 from bot.storage.spool import FileSpool
 from lifecycle.answers import Sender
@@ -146,6 +147,7 @@ async def staged(folder: Path) -> AsyncIterator[Stage]:
     stage = Stage(Workflow(world), store, clock)
     try:
         await stage.workflow.start()
+        settle()  # as the running bot does
         yield stage
     finally:
         await stage.workflow.stop(5)

@@ -142,7 +142,7 @@ def _proposal_of(row: Mapping[str, Any]) -> Proposal:
         "kept_stop": KeptStop(**load(kept_stop)) if kept_stop is not None else None,
         "execution": _execution_of(row, values.get("execution", {})),
     }
-    return Proposal(**values)
+    return Proposal.of(values)
 
 
 def _pair(identity: Identity | None) -> tuple[str | None, str | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import example, given
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lifecycle.audit import AuditEntry, AuditEvent, chained
 from lifecycle.canonical import canonical_bytes, sha256_hex
-from lifecycle.proposal import ActorKind, Identity, Verb
+from lifecycle.proposal import ActorKind, Identity, Proposal, Verb
 from lifecycle.secrets_found import Secret, _found, find_secrets, secret_named
 from tests.builders import a_proposal
 
@@ -72,3 +72,14 @@ def test_a_changed_copy_is_what_replacing_the_fields_gives() -> None:
 def test_a_copy_with_a_field_that_there_is_none_of_is_refused() -> None:
     with pytest.raises(TypeError, match="no_such_field"):
         a_proposal().but(no_such_field=1)
+
+
+def test_what_a_store_reads_back_is_what_the_constructor_gives() -> None:
+    row = a_proposal(task_id="t1")
+    values = {each.name: getattr(row, each.name) for each in fields(Proposal)}
+    needed = {name: values[name] for name in values if name not in ("extra", "frame", "reason")}
+    assert Proposal.of(values) == row
+    assert Proposal.of(needed) == Proposal(**needed)
+    for wrong in ({**values, "no_such_field": 1}, {"proposal_id": "p1"}):
+        with pytest.raises(TypeError):
+            Proposal.of(wrong)
