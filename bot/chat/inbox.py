@@ -30,6 +30,7 @@ class Inbox:
         self._surface = surface
         self._world = world
         self._work = work
+        self._pace = asyncio.Lock()
         self._lanes: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -91,6 +92,8 @@ class Inbox:
 
     async def _done(self, event_id: str, payload: Payload) -> bool:
         """Work until it is done; False where the process stops first and another must go on."""
+        async with self._pace:
+            await asyncio.sleep(0)  # of a burst one begins a turn of the loop; all else goes on
         pause_s = 0.5
         while not self._world.stopping:
             try:

@@ -30,6 +30,8 @@ _ANYTHING: Final = re.compile(".*")
 _PING_S: Final = 10
 _CONNECT_S: Final = 20
 _LOOK_S: Final = 1
+#: Of a burst so many events are stored together, and the loop stays free.
+_AT_ONCE: Final = 16
 #: So many looks in a row, and a connection is broken and not just being exchanged.
 _BROKEN_LOOKS: Final = 2
 _ALIVE_S: Final = 30
@@ -194,9 +196,12 @@ class SlackClient:
         return app
 
     def _alive_then(self, hear: Hear) -> Hear:
+        at_once = asyncio.Semaphore(_AT_ONCE)
+
         async def heard(kind: str, body: Mapping[str, Any]) -> Mapping[str, Any] | str | None:
             self._hearing.alive()
-            return await hear(kind, body)
+            async with at_once:
+                return await hear(kind, body)
 
         return heard
 
