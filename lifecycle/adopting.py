@@ -13,7 +13,7 @@ from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.rechecking import recheck, recheck_window, rules_to_run
-from lifecycle.standing import Standing, standing_of
+from lifecycle.standing import POLICY_FLAG, Standing, standing_of
 from lifecycle.state import State
 from lifecycle.world import Law, World
 
@@ -38,11 +38,11 @@ class Adopter:
         policy = law.policy
 
         def unit(tx: Transaction, moment: Moment) -> None:
-            known = tx.flags.get("policy")
+            known = tx.flags.get(POLICY_FLAG)
             if known == policy.digest:
                 return
             tx.flags.put(f"standing:{policy.digest}", standing_of(policy).as_json())
-            tx.flags.put("policy", policy.digest)
+            tx.flags.put(POLICY_FLAG, policy.digest)
             taken = replace(moment, policy=policy)
             record(tx, taken, "policy_adopted", None, details={"before": known})
             if announced or known is not None:
@@ -67,7 +67,8 @@ class Adopter:
 
     async def recheck_one(self, proposal: Proposal) -> None:
         """Bring one open proposal under the policy in force."""
-        after = standing_of(self.world.law.policy)
+        policy = self.world.law.policy
+        after = standing_of(policy)
         before = await self.world.store.read(
             lambda tx: Standing.of_json(tx.flags.get(f"standing:{proposal.checked_policy_digest}"))
         )
@@ -81,6 +82,8 @@ class Adopter:
             fresh = tx.proposals.get(proposal.proposal_id)
             if fresh is None:
                 return Concluded(proposal)
+            if moment.policy.digest != policy.digest:
+                return Concluded(fresh)  # replaced in the meantime: the next round judges anew
             return recheck(tx, moment, fresh, verdict, before, after)
 
         concluded = await self.world.write(unit)

@@ -34,6 +34,7 @@ from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Outcome, Proposal
 from lifecycle.redemption import approved_parameters, verify_parameters
 from lifecycle.sentinel import Facts
+from lifecycle.standing import in_force
 from lifecycle.state import State
 from lifecycle.verdict import Verdict
 
@@ -154,7 +155,7 @@ def _begun(
         return Reply("Everything is frozen; try again after thaw.", "frozen", proposal.proposal_id)
     if checked is None:
         raise PermitRefused("permit_mismatch", "The permit does not fit the proposal any more.")
-    if not same_evidence(tx, proposal, checked[0]):
+    if not in_force(tx, moment) or not same_evidence(tx, proposal, checked[0]):
         return None
     objection = _objection(tx, moment, proposal, checked[1])
     if objection is not None:

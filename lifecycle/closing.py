@@ -18,6 +18,7 @@ from lifecycle.proposal import (
     Proposal,
     Verb,
 )
+from lifecycle.standing import in_force
 from lifecycle.state import State
 from lifecycle.tier import Puller
 
@@ -40,6 +41,8 @@ def may_close(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
         and execution.window_closes_at_ms <= moment.now_ms
         and proposal.attention not in STOPS_CLOSING
         and proposal.kept_stop is None
+        and proposal.checked_policy_digest == moment.policy.digest
+        and in_force(tx, moment)
         and stands_still(tx, moment, proposal) is None
     )
 

@@ -22,6 +22,7 @@ from lifecycle.proposal import SENTINEL, Execution, Outcome, Proposal, Verb
 from lifecycle.records import Message
 from lifecycle.restanding import revoke_permit, standing_changes
 from lifecycle.sentinel import Facts
+from lifecycle.standing import in_force
 from lifecycle.state import State, Trigger
 from lifecycle.tier import TIER_POLICIES, CardKind, Puller
 from lifecycle.verdict import Verdict
@@ -48,7 +49,7 @@ def begin(
     ended = _cannot_begin(tx, moment, proposal, tool)
     if ended is not None or tool is None:
         return Opening(ended or proposal)
-    if verdict.policy_digest != moment.policy.digest or not same_evidence(tx, proposal, facts):
+    if not _still_true(tx, moment, proposal, verdict, facts):
         return Opening(proposal, again=True)
     if proposal.checked_policy_digest != moment.policy.digest:
         return Opening(proposal)  # tier and quorum are set anew first; then it is tried again
@@ -62,6 +63,14 @@ def begin(
     if tool.kind is ToolKind.AGENT:
         return Opening(_hand_over(tx, moment, proposal, tool))
     return start_execution(tx, moment, proposal, tool)
+
+
+def _still_true(
+    tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict, facts: Facts
+) -> bool:
+    """Say whether what the verdict was made of is still so: policy and evidence."""
+    same_policy = verdict.policy_digest == moment.policy.digest and in_force(tx, moment)
+    return same_policy and same_evidence(tx, proposal, facts)
 
 
 def ask_people(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict) -> Proposal:

@@ -6,9 +6,10 @@ from collections.abc import Collection
 from typing import Any
 
 from lifecycle.claiming import claim_roll_back
+from lifecycle.counting import approvals
 from lifecycle.door import advance, amend
 from lifecycle.finishing import Concluded
-from lifecycle.judging import opening_changes, raised_by, reject_by_sentinel
+from lifecycle.judging import may_orchestrate, opening_changes, raised_by, reject_by_sentinel
 from lifecycle.moment import Moment
 from lifecycle.opening import WAITABLE
 from lifecycle.policy import Level, ToolPolicy
@@ -131,7 +132,23 @@ def _restand(
         changes |= {"opener": None, "opener_puller": None, "waiting_for": None}
         changes |= opening_changes(tx, moment.policy, fresh)
         return _noted(tx, moment, proposal, {"approvals_void": voided}, **changes)
+    if not _opener_stands(tx, moment, fresh):
+        changes |= {"opener": None, "opener_puller": None, "waiting_for": None}
+        changes |= opening_changes(tx, moment.policy, fresh)
     return _noted(tx, moment, proposal, **changes)
+
+
+def _opener_stands(tx: Transaction, moment: Moment, fresh: Proposal) -> bool:
+    """Say whether whoever opened the gate could still open it under this policy."""
+    match fresh.opener_puller:
+        case Puller.PERSON:
+            reviews = tx.reviews.of(fresh.proposal_id)
+            return len(approvals(reviews, moment.policy, fresh)) >= fresh.quorum
+        case Puller.ORCHESTRATOR:
+            still = fresh.opener is not None and fresh.opener.id == moment.policy.orchestrator
+            return still and may_orchestrate(moment.policy, fresh)
+        case _:
+            return True
 
 
 def _changed(proposal: Proposal, fresh: Proposal, verdict: Verdict) -> bool:

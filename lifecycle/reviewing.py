@@ -18,6 +18,7 @@ from lifecycle.proposal import ActorKind, Cause, Identity, Outcome, Proposal, Ve
 from lifecycle.quorum import may_approve
 from lifecycle.restanding import revoke_permit
 from lifecycle.review import Decision
+from lifecycle.standing import in_force
 from lifecycle.state import State
 from lifecycle.tier import Puller
 
@@ -122,6 +123,9 @@ def _early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Rev
         return _decided(tx, moment, act, proposal)
     if execution.verb is not Verb.EXECUTE or execution.outcome is not Outcome.DONE:
         raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")
+    if proposal.checked_policy_digest != moment.policy.digest or not in_force(tx, moment):
+        words = "The policy has just changed and it is being checked again; try again then."
+        raise ReviewRefused("still_running", words)
     still = stands_still(tx, moment, proposal)
     if still is not None:
         raise ReviewRefused("frozen", f"It stands still and waits for: {still}. Try again then.")

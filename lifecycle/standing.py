@@ -10,9 +10,13 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, Final
 
+from lifecycle.books import Transaction
 from lifecycle.canonical import canonical_bytes, sha256_hex
+from lifecycle.moment import Moment
 from lifecycle.policy import Policy, ToolPolicy
 
+#: The flag that holds the digest of the policy in force.
+POLICY_FLAG: Final = "policy"
 #: What these say depends on the hour or on evidence, not on the tool: a changed tool alone does
 #: not make them run inside a window.
 _OF_THE_MOMENT: Final = frozenset({"preconditions_hold", "change_window_open"})
@@ -37,6 +41,11 @@ class Standing:
         if value is None:
             return None
         return cls(value["rules"], value["tools"], value.get("calls", {}), value["reviewers"])
+
+
+def in_force(tx: Transaction, moment: Moment) -> bool:
+    """Say whether the policy of this moment has not been replaced by now."""
+    return tx.flags.get(POLICY_FLAG) in (None, moment.policy.digest)
 
 
 def standing_of(policy: Policy) -> Standing:

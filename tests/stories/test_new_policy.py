@@ -1,0 +1,170 @@
+"""A policy that changes in between: nothing acts on the word of the old one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lifecycle.policy import Policy
+from lifecycle.sentinel_run import Sentinel
+from lifecycle.state import State
+from lifecycle.tier import Tier
+from sentinel_rules import load_rules
+from tests.builders import MAIL, PROD
+from tests.fakes.tools import waiting_for
+from tests.world import World
+
+SEND, DEPLOY = "send-email", "production-deploy"
+
+
+def changed(world: World, mark: str, **changes: Any) -> tuple[Policy, Sentinel]:
+    policy = replace(world.workflow.policy, **changes, digest="pol1_" + mark * 64)
+    return policy, Sentinel(load_rules(policy.rules))
+
+
+def forbidding(world: World, phrase: str) -> dict[str, Any]:
+    rules = dict(world.workflow.policy.rules)
+    settings = {"phrases": [phrase], "patterns": []}
+    rules["prohibited_content"] = replace(rules["prohibited_content"], settings=settings)
+    return {"rules": rules}
+
+
+def once(world: World, monkeypatch: pytest.MonkeyPatch, when: Callable[[], Any]) -> None:
+    """Do `when` once, right before the cards are read."""
+    done: list[bool] = []
+
+    async def read(proposal_id: str) -> bool:
+        if not done:
+            done.append(True)
+            await when()
+        return True
+
+    monkeypatch.setattr(world.notifier, "read_cards", read)
+
+
+async def test_a_window_does_not_close_unchecked_under_a_policy_that_came_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    policy, sentinel = changed(world, "b", **forbidding(world, "invoice 2847"))
+
+    async def adopts_half() -> None:
+        """The new law is in force; that everything open is checked again comes after."""
+        await world.workflow.adopter.take_policy(
+            law := type(world.workflow.world.law)(policy, sentinel), announced=True
+        )
+        world.workflow.world.law = law
+
+    once(world, monkeypatch, adopts_half)
+    world.clock.advance(900)
+    await world.workflow.close_due()
+    await world.workflow.idle()
+    await world.keeps_house()
+
+    assert world.tool(SEND).verbs() == ["execute", "roll_back"]
+    assert (await world.proposal(proposal_id)).reason == "rolled_back_by_sentinel"
+
+
+async def test_nobody_ends_a_window_early_under_a_policy_it_was_not_checked_under(
+    world: World,
+) -> None:
+    await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
+    gate = asyncio.Event()
+    world.tool(SEND).on["execute"] = waiting_for(gate)
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.workflow.adopt(*changed(world, "b", **forbidding(world, "invoice 2847")))
+    gate.set()
+    await world.workflow.idle()
+
+    reply = await world.approves("ana", proposal_id)
+
+    assert reply.code == "still_running"
+    assert world.tool(SEND).verbs() == ["execute"]
+
+
+async def test_nothing_begins_under_a_policy_that_has_been_replaced(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    law = type(world.workflow.world.law)(*changed(world, "b", **forbidding(world, "checkout")))
+    real, taken = world.store.write, []
+
+    async def write(unit: Any) -> Any:
+        if len(taken) == 1:  # the store has the new policy before the process has
+            taken.append(True)
+            await world.workflow.adopter.take_policy(law, announced=True)
+        return await real(unit)
+
+    await world.workflow.freeze("wait", world.sender("ana"))
+    await world.approves("ana", proposal_id)
+    await world.workflow.thaw(world.sender("ana"))
+    taken.append(True)
+    monkeypatch.setattr(world.store, "write", write)
+    await world.workflow.gatekeeper.open(proposal_id)
+    await world.workflow.idle()
+
+    assert world.tool(DEPLOY).calls == []
+
+
+async def test_a_check_under_one_policy_is_not_taken_for_one_under_the_next(world: World) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    adopter = world.workflow.adopter
+    first = type(world.workflow.world.law)(
+        *changed(world, "b", limits=world.workflow.policy.limits)
+    )
+    second = type(world.workflow.world.law)(*changed(world, "c", **forbidding(world, "checkout")))
+    real = type(world.workflow.gatekeeper).check
+
+    async def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = await real(self, *args, **kwargs)
+        world.workflow.world.law = second
+        return found
+
+    world.workflow.world.law = first
+    type(world.workflow.gatekeeper).check = checked  # type: ignore[method-assign]
+    try:
+        await adopter.recheck_one(await world.proposal(proposal_id))
+    finally:
+        type(world.workflow.gatekeeper).check = real  # type: ignore[method-assign]
+    await world.workflow.recheck()
+
+    assert (await world.proposal(proposal_id)).reason == "prohibited_content"
+
+
+async def test_who_may_not_approve_any_more_has_opened_nothing(world: World) -> None:
+    await world.adopts(solo_operator=True, people=approving(world, "olga"))
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await world.workflow.freeze("wait", world.sender("ana"))
+    await world.approves("olga", proposal_id)
+    assert (await world.proposal(proposal_id)).opener is not None
+
+    await world.adopts(solo_operator=False)
+    await world.workflow.thaw(world.sender("ana"))
+    await world.keeps_house()
+
+    assert world.tool(DEPLOY).calls == []
+    assert (await world.proposal(proposal_id)).opener is None
+
+
+async def test_an_orchestrator_who_is_none_any_more_has_opened_nothing(world: World) -> None:
+    await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
+    await world.workflow.freeze("wait", world.sender("ana"))
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+
+    await world.adopts(orchestrator=None, auto_approval_tiers=frozenset())
+    await world.workflow.thaw(world.sender("ana"))
+    await world.keeps_house()
+
+    assert world.tool(SEND).calls == []
+    assert (await world.proposal(proposal_id)).state is State.SENTINEL_APPROVED
+
+
+def approving(world: World, name: str) -> dict[str, Any]:
+    people = dict(world.workflow.policy.people)
+    people[name] = replace(people[name], groups=people[name].groups | {"approvers"})
+    return people
