@@ -8,9 +8,9 @@ from typing import Any
 from lifecycle.canonical import canonical_bytes
 from lifecycle.counting import approvals
 from lifecycle.door import advance
-from lifecycle.masking import mask_secrets
+from lifecycle.masking import mask_secrets, mask_text
 from lifecycle.moment import Moment
-from lifecycle.policy import Policy
+from lifecycle.policy import Level, Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Identity, Proposal
 from lifecycle.restanding import restood, standing_changes
@@ -48,10 +48,16 @@ def judge(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict)
 def reject_by_sentinel(
     tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict
 ) -> Proposal:
-    """End a proposal that a hard rule objects to; a credential in it is kept masked only."""
-    changes: dict[str, Any] = {"verdict": verdict}
-    if verdict.reason == "secrets_absent":
+    """End a proposal that a hard rule objects to.
+
+    A credential in it is kept masked only, whichever rule is the first to object: also where a
+    finding names or quotes it.
+    """
+    changes: dict[str, Any] = {}
+    if any(rule == "secrets_absent" for rule, _ in verdict.findings_at(Level.HARD)):
+        verdict = _masked_verdict(verdict)
         changes |= masked_forms(proposal)
+    changes["verdict"] = verdict
     return advance(
         tx,
         moment,
@@ -84,7 +90,23 @@ def masked_forms(proposal: Proposal) -> dict[str, Any]:
     shown = mask_secrets(proposal.read().model_dump(mode="json", exclude_none=True))
     text = canonical_bytes(shown)
     beside = {key: proposal.extra[key] for key in ("witness",) if key in proposal.extra}
-    return {"document": text, "r3_document": text, "masked": True, "extra": beside}
+    task_id = mask_text(proposal.task_id) if proposal.task_id else None
+    forms = {"document": text, "r3_document": text, "masked": True, "extra": beside}
+    return forms | {"task_id": task_id}
+
+
+def _masked_verdict(verdict: Verdict) -> Verdict:
+    results = [
+        replace(
+            result,
+            findings=tuple(
+                replace(each, path=mask_text(each.path), words=mask_text(each.words))
+                for each in result.findings
+            ),
+        )
+        for result in verdict.results
+    ]
+    return replace(verdict, results=tuple(results))
 
 
 def raised_by(proposal: Proposal, verdict: Verdict) -> Proposal:

@@ -1,0 +1,65 @@
+"""A credential that was refused stands nowhere in the database, whatever else was wrong."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.storage.opening import open_store
+from tests.builders import MAIL
+from tests.world import World, a_world
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+PARAMETERS = MAIL["parameters"]
+CONDITION = {"field": "a", "operator": "eq", "value": TOKEN, "evidence_ref": "e1"}
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[World]:
+    """The law over a real file."""
+    store = await open_store("sqlite:///signoff.db", tmp_path)
+    world = a_world(store)
+    await world.workflow.start()
+    yield world
+    await world.workflow.stop(1)
+    await store.close()
+
+
+def everything(folder: Path) -> str:
+    """Return all that the database holds, as text."""
+    with sqlite3.connect(folder / "signoff.db") as db:
+        tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        rows = [row for table in tables for row in db.execute(f"SELECT * FROM {table}")]  # noqa: S608
+    return "\n".join(
+        part.decode() if isinstance(part, bytes) else str(part) for row in rows for part in row
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"parameters": PARAMETERS | {"body": TOKEN}}, id="alone"),
+        pytest.param(
+            {"parameters": PARAMETERS | {"body": f"final warning {TOKEN}"}}, id="with_a_phrase"
+        ),
+        pytest.param({"parameters": PARAMETERS | {"to": f"pat@{TOKEN}"}}, id="as_a_recipient"),
+        pytest.param({"parameters": PARAMETERS | {TOKEN: "x"}}, id="as_a_key"),
+        pytest.param(
+            {"parameters": PARAMETERS | {"headers": {TOKEN: "bad"}}}, id="as_a_key_of_a_finding"
+        ),
+        pytest.param({"evidence": f"see {TOKEN}"}, id="in_the_evidence"),
+        pytest.param({"justification": f"Pat asked for it {TOKEN}"}, id="in_the_justification"),
+        pytest.param({"task_id": TOKEN}, id="as_a_task"),
+    ],
+)
+async def test_a_refused_credential_stands_nowhere(
+    stage: World, tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    answer = await stage.submits(MAIL, **changes)
+
+    assert answer.state == "rejected"
+    assert TOKEN not in everything(tmp_path)
