@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from bot.bench.counted import MOVES, counts
 from bot.bench.floors import floor_per_s
 from bot.bench.lifecycles import Lives, alone, in_flight
 from bot.bench.past import questions_us
@@ -65,12 +66,22 @@ def bench(
     Nothing of your data is touched: everything happens in a folder that is removed afterwards.
     """
     with tempfile.TemporaryDirectory(dir=folder or Path.cwd(), prefix="signoff-bench-") as place:
-        gates = _lifecycle_gates(Path(place), rounds)
+        gates = _counted_gates(Path(place))
+        gates += _lifecycle_gates(Path(place), rounds)
         gates += _closing_gates(Path(place), 100_000 if full else 10_000)
         gates += _past_gates(Path(place), 1_000_000 if full else 50_000)
     _print(gates, as_json=as_json)
     if strict and not all(gate.held for gate in gates):
         raise typer.Exit(1)
+
+
+def _counted_gates(place: Path) -> list[Gate]:
+    counted = asyncio.run(counts(place / "counted", 20))
+    return [
+        Gate("commits a life alone, each one fdatasync", counted.commits, MOVES, False, ""),
+        Gate("hops to the store, a move", counted.hops / MOVES, 1.0, False, ""),
+        Gate("hops to the rules, a life", counted.rule_hops, 2.0, False, ""),
+    ]
 
 
 def _lifecycle_gates(place: Path, rounds: int) -> list[Gate]:

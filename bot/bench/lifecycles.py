@@ -51,32 +51,50 @@ async def in_flight(folder: Path, lifecycles: int, width: int) -> Lives:
     """Run `width` lives at a time; cards are delivered beside them, as in a running bot."""
     async with staged(folder) as stage:
         lives, places = Lives(0.0), asyncio.Semaphore(width)
-        shown = asyncio.Event()
-        courier = asyncio.create_task(_courier(stage, shown))
+        courier = Courier(stage)
+        running = asyncio.create_task(courier.run())
         began = time.perf_counter()
-        await asyncio.gather(*(_life(stage, lives, places, shown) for _ in range(lifecycles)))
+        await asyncio.gather(*(_life(stage, lives, places, courier) for _ in range(lifecycles)))
         await stage.workflow.idle()
         lives.per_s = lifecycles / (time.perf_counter() - began)
-        courier.cancel()
-        await asyncio.gather(courier, return_exceptions=True)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
         return lives
 
 
-async def _courier(stage: Stage, shown: asyncio.Event) -> None:
-    while True:
-        await stage.deliver()
-        shown.set()
-        await asyncio.sleep(0)
+@dataclass(slots=True)
+class Courier:
+    """Shows what is stale whenever it is nudged, as the delivery of a surface does."""
+
+    stage: Stage
+    begun: int = 0
+    ended: int = 0
+    shown: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self) -> None:
+        """Deliver until cancelled."""
+        nudged = self.stage.notifier.nudged
+        while True:
+            await nudged.wait()
+            nudged.clear()
+            self.begun += 1
+            await self.stage.deliver()
+            self.ended = self.begun
+            self.shown.set()
+
+    async def next_round(self) -> None:
+        """Wait for the end of a round that begins from now on."""
+        wanted = self.begun + 1
+        self.stage.notifier.nudge()
+        while self.ended < wanted:
+            self.shown.clear()
+            await self.shown.wait()
 
 
-async def _life(
-    stage: Stage, lives: Lives, places: asyncio.Semaphore, shown: asyncio.Event
-) -> None:
+async def _life(stage: Stage, lives: Lives, places: asyncio.Semaphore, courier: Courier) -> None:
     async with places:
         began = time.perf_counter()
         proposal_id = await stage.submit()
         lives.submit_ms.append((time.perf_counter() - began) * 1000)
-        for _ in range(2):  # the courier may have looked just before this card was wanted
-            shown.clear()
-            await shown.wait()
+        await courier.next_round()
         await stage.approve(proposal_id)

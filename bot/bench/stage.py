@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +31,7 @@ from lifecycle.policy import (
 )
 from lifecycle.ports import Call, ProposalStore, Tool, Transaction
 from lifecycle.proposal import ActorKind
+from lifecycle.rule_run import Workers
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.tier import Tier
 from lifecycle.workflow import Workflow
@@ -77,11 +78,15 @@ class QuickToolbox:
         return {}
 
 
+@dataclass(slots=True)
 class QuickNotifier:
-    """One surface that never has a gap."""
+    """One surface that never has a gap; cards are delivered when the measure says so."""
+
+    nudged: asyncio.Event = field(default_factory=asyncio.Event)
 
     def nudge(self) -> None:
-        """Do nothing: cards are delivered when the measure says so."""
+        """Note that there may be something to show."""
+        self.nudged.set()
 
     def surfaces(self) -> tuple[str, ...]:
         """Return the one surface."""
@@ -103,6 +108,7 @@ class Stage:
     workflow: Workflow
     store: ProposalStore
     clock: SystemClock
+    notifier: QuickNotifier
     ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     async def submit(self) -> str:
@@ -127,24 +133,32 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(folder: Path) -> AsyncIterator[Stage]:
-    """Open a stage over a new SQLite file in `folder`."""
+async def staged(
+    folder: Path,
+    *,
+    wrapped: Callable[[ProposalStore], ProposalStore] = lambda store: store,
+    workers: Workers | None = None,
+) -> AsyncIterator[Stage]:
+    """Open a stage over a SQLite file in `folder`; the law sees the store as `wrapped`.
+
+    What the stage does in the chat's name goes to the store itself.
+    """
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     store = await open_store("sqlite:///bench.db", folder)
-    clock = SystemClock()
+    clock, notifier = SystemClock(), QuickNotifier()
     numbers = itertools.count(1)
     policy = bench_policy()
     world = World(
-        store=store,
+        store=wrapped(store),
         clock=clock,
-        notifier=QuickNotifier(),
+        notifier=notifier,
         toolbox=QuickToolbox(),
         spool=FileSpool(folder / "spool.jsonl"),
         ring=KeyRing({"bench": b"b" * 32}, "bench"),
         nonce=lambda: f"{next(numbers):032x}",
-        law=Law(policy, Sentinel(load_rules(policy.rules))),
+        law=Law(policy, Sentinel(load_rules(policy.rules), workers=workers or Workers())),
     )
-    stage = Stage(Workflow(world), store, clock)
+    stage = Stage(Workflow(world), store, clock, notifier)
     try:
         await stage.workflow.start()
         settle()  # as the running bot does

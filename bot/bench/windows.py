@@ -121,6 +121,8 @@ def _lateness(tx: Transaction) -> list[float]:
     late: list[float] = []
     number = 0
     while (row := tx.proposals.get(f"window-{number}")) is not None:
+        if row.state is not State.COMPLETED:
+            raise RuntimeError(f"the bench's window {number} ended as {row.state}: {row.reason}")
         execution = row.execution
         if execution is not None and execution.window_closes_at_ms is not None:
             late.append(float((row.decided_at_ms or 0) - execution.window_closes_at_ms))

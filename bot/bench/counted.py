@@ -1,0 +1,83 @@
+"""What a life costs in commits and in hops between threads: counted, not timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from bot.bench.stage import staged
+from lifecycle.ports import ProposalStore, Transaction
+from lifecycle.rule_run import Run, Workers
+
+T = TypeVar("T")
+
+#: Durable, audited moves of one life: submitted, approved by Sentinel, reviewed, begun, ended.
+MOVES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """For one life alone, its card's delivery left out.
+
+    `commits` are units that waited for the disk by themselves (in WAL mode with synchronous=FULL a
+    commit is one fdatasync); `hops` all turns to the store's threads; `rule_hops` those to the
+    rules' threads.
+    """
+
+    commits: float
+    hops: float
+    rule_hops: float
+
+
+class CountingStore:
+    """A store that counts who comes to it."""
+
+    def __init__(self, inner: ProposalStore) -> None:
+        """Take the store that does the work."""
+        self._inner = inner
+        self.writes = 0
+        self.reads = 0
+
+    async def write(self, unit: Callable[[Transaction], T]) -> T:
+        """Run a unit, and count it."""
+        self.writes += 1
+        return await self._inner.write(unit)
+
+    async def read(self, view: Callable[[Transaction], T]) -> T:
+        """Run a view, and count it."""
+        self.reads += 1
+        return await self._inner.read(view)
+
+    async def close(self) -> None:
+        """Close the store."""
+        await self._inner.close()
+
+
+class CountingWorkers(Workers):
+    """The rules' threads, counting what they are handed."""
+
+    runs = 0
+
+    def take(self, run: Run[T]) -> None:
+        """Hand a run on, and count it."""
+        self.runs += 1
+        super().take(run)
+
+
+async def counts(folder: Path, lives: int) -> Counts:
+    """Run `lives` one after the other; one at a time, so that nobody shares a commit."""
+    workers = CountingWorkers()
+    async with staged(folder, wrapped=CountingStore, workers=workers) as stage:
+        store = stage.workflow.world.store
+        assert isinstance(store, CountingStore)  # noqa: S101 - it was wrapped in the line above
+        store.writes = store.reads = workers.runs = 0
+        for _ in range(lives):
+            proposal_id = await stage.submit()
+            await stage.deliver()
+            await stage.approve(proposal_id)
+            await stage.workflow.idle()
+        return Counts(
+            store.writes / lives, (store.writes + store.reads) / lives, workers.runs / lives
+        )
