@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.inbox import Inbox, Payload
-from bot.chat.incoming import Incoming, hint_of
-from bot.chat.notes import Notes
+from bot.chat.incoming import Incoming
 from bot.chat.signals import Signal
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
-from bot.chat.slack.commands import Said, SlackCommands, received, said
+from bot.chat.slack.commands import Said, SlackCommands, said
+from bot.chat.slack.interactions import Interactions
 from bot.chat.slack.reactions import Reactions, reacted
 from bot.chat.slack.reasons import replied
-from bot.chat.slack.rest import Rest
-from bot.chat.slack.views import Pressed, modal, no_reason, pressed, submitted
+from bot.chat.slack.speaking import Speaking
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import typed
-from lifecycle.answers import Reply, Sender
 from lifecycle.ports import StoreUnavailable
 
 if TYPE_CHECKING:
     from bot.chat.slack.notifier import Desk
-
-_ELSEWHERE: Final = "Signoff listens and decides in <#{}> alone."
 
 
 class Listening:
@@ -39,32 +35,36 @@ class Listening:
         self._workflow = workflow
         self._delivery = delivery
         self._me = me
-        self._web, self._rest = desk.web, desk.rest
-        self._accounts = desk.accounts
-        self._board = desk.board
+        self._desk, self._rest = desk, desk.rest
         self.reactions = Reactions(workflow, self._incoming, desk.rest, desk.accounts, me)
         self._commands = SlackCommands(commands, desk.rest, desk.web)
-        self._notes = Notes(workflow.world.clock)
+        self._speaking = Speaking(desk, me)
+        self._interactions = Interactions(
+            desk, self.inbox, self._incoming, self._commands, self._speaking
+        )
 
     async def hear(self, kind: str, body: Mapping[str, Any]) -> Mapping[str, Any] | str | None:
         """Store what was delivered. Raises StoreUnavailable: Slack delivers it again then."""
-        if kind == "event":
-            await self._heard_event(body)
-        elif kind == "command":
-            await self.inbox.take(
-                f"slash:{body.get('trigger_id')}", str(body.get("user_id")), _kept(kind, body)
-            )
-            return received(str(body.get("text", "")))
-        elif kind == "action":
-            await self._heard_button(body)
-        elif kind == "view":
-            return await self._heard_modal(body)
+        match kind:
+            case "event":
+                await self._heard_event(body)
+            case "command":
+                return await self._interactions.heard_command(body)
+            case "action":
+                await self._interactions.heard_button(body)
+            case "view":
+                return await self._interactions.heard_form(body)
+            case _:
+                return None
         return None
 
     async def _heard_event(self, body: Mapping[str, Any]) -> None:
         event = body.get("event") or {}
         if event.get("subtype") == "message_deleted":
-            await self._keep("deleted", body, str(body.get("event_id")), "deleted")
+            await self._keep("deleted", body, _number(body), "deleted")
+            return
+        if event.get("subtype") == "message_changed":
+            await self._heard_edit(body, event)
             return
         user = str(event.get("user") or event.get("bot_id") or "")
         if not user or user in (self._me.user, self._me.bot) or event.get("bot_id") == self._me.bot:
@@ -77,8 +77,17 @@ class Listening:
         elif event.get("channel") == self._rest.id and replied(event) is not None:
             await self._keep("reply", body, f"reply:{event['channel']}:{event['ts']}", user)
 
+    async def _heard_edit(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
+        """Keep the edit of a command, to note that it changes nothing."""
+        changed = event.get("message") or {}
+        user = str(changed.get("user") or "")
+        if not changed.get("edited") or user in ("", self._me.user):
+            return
+        if said(changed, self._me.user) is not None:
+            await self._keep("edited", body, _number(body), f"c:{user}")
+
     async def _heard_reaction(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-        heard, event_id = reacted(event), str(body.get("event_id"))
+        heard, event_id = reacted(event), _number(body)
         if heard is None:
             return
         try:
@@ -90,36 +99,6 @@ class Listening:
             # Where nothing can be stored a ❌ must be heard all the same: the law spools it.
             await self.work(event_id, _payload("reaction", body, event_id))
 
-    async def _heard_button(self, body: Mapping[str, Any]) -> None:
-        asked = pressed(body)
-        if asked is None:
-            return
-        trigger = str(body.get("trigger_id"))
-        lane = f"m:{asked.message_ts}"
-        fresh = await self.inbox.take(f"press:{trigger}", lane, _kept("action", body))
-        if fresh and asked.signal is Signal.STOP:
-            self._workflow.world.spawn(self._ask_why(asked, trigger))
-
-    async def _ask_why(self, asked: Pressed, trigger: str) -> None:
-        """Open the modal at once: a trigger lives for 3 s."""
-        try:
-            await self._web.call("views.open", trigger_id=trigger, view=modal(asked))
-        except SurfaceFailed:
-            words = "The form could not be opened. React ❌, or use the command on the card."
-            await self._rest.hint(asked.user, words)
-
-    async def _heard_modal(self, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        sent = submitted(body)
-        if sent is None:
-            return None
-        if not sent.reason:
-            return no_reason()
-        view = body.get("view") or {}
-        await self.inbox.take(
-            f"modal:{view.get('id')}", f"m:{sent.message_ts}", _kept("view", body)
-        )
-        return None
-
     async def _keep(self, kind: str, body: Mapping[str, Any], event_id: str, lane: str) -> None:
         await self.inbox.take(event_id, lane, _payload(kind, body, event_id))
 
@@ -127,23 +106,24 @@ class Listening:
 
     async def work(self, event_id: str, payload: Payload) -> None:
         """Work one stored event. Raises SurfaceFailed, StoreUnavailable: it waits then."""
-        match payload.get("kind"):
-            case "reaction":
-                await self._reaction(event_id, payload)
-            case "said":
-                await self._said(event_id, payload)
-            case "reply":
-                await self._reply(event_id, payload)
-            case "deleted":
-                await self._deleted(payload)
-            case "command":
-                await self._slash(event_id, payload["body"])
-            case "action":
-                await self._button(event_id, pressed(payload["body"]))
-            case "view":
-                await self._button(event_id, submitted(payload["body"]), said_why=True)
-            case _:
-                return
+        kind, body = str(payload.get("kind")), payload.get("body")
+        if body is not None:
+            interactions = self._interactions
+            doing = {
+                "command": interactions.command,
+                "action": interactions.button,
+                "view": interactions.form,
+            }
+            await doing[kind](event_id, body)
+            return
+        working = {
+            "reaction": self._reaction,
+            "said": self._said,
+            "reply": self._reply,
+            "edited": self._edited,
+            "deleted": self._deleted,
+        }
+        await working[kind](event_id, payload)
 
     async def _reaction(self, event_id: str, payload: Payload) -> None:
         heard = reacted(payload["event"])
@@ -152,14 +132,14 @@ class Listening:
         in_place = heard.channel == self._rest.id
         if in_place and not heard.added and await self._another_tone_stands(heard):
             return
-        sender = await self._sender(heard.user, _team(payload), event_id)
+        sender = await self._speaking.sender(heard.user, _team(payload), event_id)
         if in_place:
             await self._card_written(heard.message_ts)
         reply = await self._incoming.reacted(
             sender, heard.message_ts, heard.signal, added=heard.added, in_place=in_place
         )
         if in_place and heard.added:
-            await self._hint(heard.user, heard.message_ts, reply)
+            await self._speaking.hint(heard.user, heard.message_ts, reply)
 
     async def _card_written(self, ts: str) -> None:
         """Wait where the message may be a card that is posted and not written down yet."""
@@ -178,91 +158,47 @@ class Listening:
         heard = said(payload["event"], self._me.user)
         if heard is None:
             return
-        user = heard.user or await self._accounts.user_of_bot(heard.bot) or heard.bot
+        user = heard.user or await self._desk.accounts.user_of_bot(heard.bot) or heard.bot
         place = f"{heard.channel}:{heard.thread_ts}"
-        sender = await self._sender(user, _team(payload), event_id, place)
+        sender = await self._speaking.sender(user, _team(payload), event_id, place)
         if heard.channel != self._rest.id:
-            await self._elsewhere(user, heard.channel, sender)
+            await self._speaking.elsewhere(user, heard.channel, sender)
             return
         await self._commands.mentioned(heard, sender)
-
-    async def _slash(self, event_id: str, body: Mapping[str, Any]) -> None:
-        user, team = str(body.get("user_id", "")), str(body.get("team_id", ""))
-        sender = await self._sender(user, team, event_id)
-        url = str(body.get("response_url", ""))
-        if body.get("channel_id") != self._rest.id:
-            await self._workflow.note_ignored("", sender, "wrong_place")
-            await self._web.respond(url, _ELSEWHERE.format(self._rest.id))
-            return
-        await self._commands.slash(str(body.get("text", "")), sender, url, user)
 
     async def _reply(self, event_id: str, payload: Payload) -> None:
         heard = replied(payload["event"])
         if heard is None:
             return
-        sender = await self._sender(heard.user, _team(payload), event_id)
+        sender = await self._speaking.sender(heard.user, _team(payload), event_id)
         reply = await self._incoming.replied(sender, heard.message_ts, heard.words)
         if reply is not None:
             await self._rest.hint(heard.user, reply.words, heard.message_ts)
 
-    async def _deleted(self, payload: Payload) -> None:
+    async def _edited(self, event_id: str, payload: Payload) -> None:
+        changed = payload["event"].get("message") or {}
+        team = str(changed.get("team") or payload.get("team_id") or "")
+        sender = await self._speaking.sender(str(changed["user"]), team, event_id)
+        await self._workflow.note_ignored("", sender, "duplicate_event")
+
+    async def _deleted(self, _event_id: str, payload: Payload) -> None:
         event = payload["event"]
         ts = event.get("deleted_ts") or (event.get("previous_message") or {}).get("ts")
         if event.get("channel") == self._rest.id and ts:
-            self._board.lost()
+            self._desk.board.lost()
             await self._incoming.deleted(str(ts))
-
-    async def _button(
-        self, event_id: str, asked: Pressed | None, *, said_why: bool = False
-    ) -> None:
-        if asked is None or (asked.signal is Signal.STOP and not said_why):
-            return  # Reject has opened its form; what is sent from there decides
-        sender = await self._sender(asked.user, asked.team, event_id)
-        reply = await self._incoming.pressed(
-            sender,
-            asked.message_ts,
-            asked.signal,
-            asked.reason,
-            in_place=asked.channel == self._rest.id,
-        )
-        await self._hint(asked.user, asked.message_ts, reply)
-
-    # -- who, and what they are told ------------------------------------------------------
-
-    async def _sender(
-        self, user: str, team: str, event_id: str, place: str | None = None
-    ) -> Sender:
-        policy = self._workflow.policy
-        return await self._accounts.sender(
-            policy, user, team or self._me.team, event_id=event_id, place=place
-        )
-
-    async def _hint(self, user: str, message_ts: str, reply: Reply | None) -> None:
-        words = hint_of(reply)
-        if reply is None or words is None:
-            return
-        if self._notes.first(user, message_ts, reply.code or ""):
-            await self._rest.hint(user, words)
-
-    async def _elsewhere(self, user: str, channel: str, sender: Sender) -> None:
-        await self._workflow.note_ignored("", sender, "wrong_place")
-        if self._notes.first(user, channel, "wrong_place"):
-            other = Rest(self._web, channel, self._workflow.world.clock)
-            await other.hint(user, f"Signoff listens in one channel alone: {self._rest.id}")
-
-
-def _kept(kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a command or an interaction must be stored to work it."""
-    wanted = (
-        *("user_id", "team_id", "channel_id", "text", "response_url", "trigger_id"),
-        *("user", "team", "channel", "container", "actions", "view"),
-    )
-    return {"kind": kind, "body": {key: body[key] for key in wanted if key in body}}
 
 
 def _payload(kind: str, body: Mapping[str, Any], event_id: str) -> dict[str, Any]:
     event = dict(body.get("event") or {})
     return {"kind": kind, "event": event, "team_id": body.get("team_id"), "event_id": event_id}
+
+
+def _number(body: Mapping[str, Any]) -> str:
+    """Return the id of an event, the same each time it is delivered."""
+    event = body.get("event") or {}
+    parts = ("type", "user", "reaction", "event_ts", "ts", "deleted_ts")
+    return str(body.get("event_id") or ":".join(str(event.get(part, "")) for part in parts))
 
 
 def _lane(heard: Said) -> str:

@@ -20,7 +20,7 @@ from bot.chat.slack.calls import SlackWeb
 from bot.chat.slack.checks import Me, checked
 from bot.chat.slack.client import Doors, SlackClient
 from bot.chat.slack.listening import Listening
-from bot.chat.slack.render import Rendered, called, rendered
+from bot.chat.slack.render import Rendered, called, rendered, words_blocks
 from bot.chat.slack.rest import EditRefused, Rest
 from bot.chat.slack.seeds import Seeds
 from bot.chat.slack.settings import SlackSettings
@@ -157,7 +157,8 @@ class SlackSurface:
             await desk.rest.post(key, text, thread_ts=thread_ts)
         elif isinstance(words, str):
             before = f"{message.recipient}: " if message.recipient else ""
-            await desk.rest.post(key, escape(before + words))
+            said = before + words
+            await desk.rest.post(key, escape(said), words_blocks(said))
         else:
             thread_ts = await self._thread(desk, message.proposal_id)
             await desk.rest.post(key, fenced(message.body), thread_ts=thread_ts)

@@ -67,6 +67,13 @@ def called(usergroup: str) -> str:
     return f"<!subteam^{usergroup}> this waits for you"
 
 
+def words_blocks(words: str) -> list[Block] | None:
+    """Return words as literal text, None where they are too long for one block."""
+    if measure(words) > _LONGEST_LINE:
+        return None
+    return [{"type": "section", "text": plain(words)}]
+
+
 def _summary(content: CardContent) -> str:
     state = next((field.text for field in content.facts if field.label == "State"), "")
     return escape(f"{content.title} · {content.proposal_id} · {state}")[:_LONGEST_TEXT]

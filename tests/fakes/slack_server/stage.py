@@ -123,6 +123,19 @@ class Stage:
             "event_ts": self.workspace.new_ts(),
         }
 
+    async def edits(self, message: Message, text: str) -> Delivered:
+        """Change the text of a message."""
+        message.text = text
+        changed = message.as_json() | {"edited": {"user": message.user, "ts": message.ts}}
+        event = {
+            "type": "message",
+            "subtype": "message_changed",
+            "channel": message.channel,
+            "message": changed,
+            "ts": self.workspace.new_ts(),
+        }
+        return await self.event(event)
+
     async def deletes(self, ts: str, *, channel: str = OPS) -> Delivered:
         """Delete a message, as a moderator may."""
         message = self.workspace.find(channel, ts)

@@ -173,3 +173,14 @@ async def test_the_board_is_pinned_and_kept_current() -> None:
             lambda: next((m for m in slack.server.workspace.messages if m.pinned), None), "anew"
         )
         assert again.ts != board.ts
+
+
+async def test_an_edited_command_changes_nothing_and_leaves_a_row() -> None:
+    async with on_slack() as slack:
+        await slack.proposes(PROD)
+        asked = next(m for m in slack.server.workspace.messages if m.user == "ULEILA")
+        other = slack.document(PROD, proposal_id="p9")
+        await slack.server.edits(asked, f"<@USIGNOFF> propose {json.dumps(other)}")
+        await slack.settles()
+        assert await slack.world.store.read(lambda tx: tx.proposals.get("p9")) is None
+        assert await slack.codes() == ["duplicate_event"]

@@ -1,0 +1,117 @@
+"""Buttons, forms and slash commands: acknowledged at once, worked after that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from bot.chat.inbox import Inbox
+from bot.chat.incoming import Incoming
+from bot.chat.signals import Signal
+from bot.chat.slack.commands import SlackCommands, received
+from bot.chat.slack.speaking import Speaking
+from bot.chat.slack.views import Pressed, modal, no_reason, pressed, submitted
+from bot.chat.surface import SurfaceFailed
+
+if TYPE_CHECKING:
+    from bot.chat.slack.notifier import Desk
+
+_ELSEWHERE: Final = "Signoff listens and decides in <#{}> alone."
+#: What of a command or an interaction is stored to work it.
+_KEPT: Final = (
+    *("user_id", "team_id", "channel_id", "text", "response_url"),
+    *("user", "team", "channel", "container", "actions", "view"),
+)
+
+
+class Interactions:
+    """What people do with the bot's own controls. `heard_…` store, the others work."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        inbox: Inbox,
+        incoming: Incoming,
+        commands: SlackCommands,
+        speaking: Speaking,
+    ) -> None:
+        self._desk = desk
+        self._inbox = inbox
+        self._incoming = incoming
+        self._commands = commands
+        self._speaking = speaking
+
+    async def heard_command(self, body: Mapping[str, Any]) -> str:
+        """Store a slash command; return the word that acknowledges it."""
+        user = str(body.get("user_id", ""))
+        number = body.get("trigger_id") or body.get("response_url")
+        await self._inbox.take(f"slash:{number}", f"c:{user}", _kept("command", body))
+        return received(str(body.get("text", "")))
+
+    async def heard_button(self, body: Mapping[str, Any]) -> None:
+        """Store a pressed button; Reject asks for the reason at once."""
+        asked = pressed(body)
+        if asked is None:
+            return
+        action = (body.get("actions") or [{}])[0]
+        trigger = str(body.get("trigger_id") or "")
+        number = trigger or f"{asked.user}:{action.get('action_ts')}"
+        lane = f"m:{asked.message_ts}"
+        fresh = await self._inbox.take(f"press:{number}", lane, _kept("action", body))
+        if fresh and asked.signal is Signal.STOP:
+            self._desk.workflow.world.spawn(self._ask_why(asked, trigger))
+
+    async def heard_form(self, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Store a form that was sent; return what is wrong with it."""
+        sent = submitted(body)
+        if sent is None:
+            return None
+        if not sent.reason:
+            return no_reason()
+        view = body.get("view") or {}
+        lane = f"m:{sent.message_ts}"
+        await self._inbox.take(f"form:{view.get('id')}", lane, _kept("view", body))
+        return None
+
+    async def command(self, event_id: str, body: Mapping[str, Any]) -> None:
+        """Run a slash command and answer the person alone."""
+        user, team = str(body.get("user_id", "")), str(body.get("team_id", ""))
+        sender = await self._speaking.sender(user, team, event_id)
+        url, ours = str(body.get("response_url", "")), self._desk.rest.id
+        if body.get("channel_id") != ours:
+            await self._desk.workflow.note_ignored("", sender, "wrong_place")
+            await self._desk.web.respond(url, _ELSEWHERE.format(ours))
+            return
+        await self._commands.slash(str(body.get("text", "")), sender, url, user)
+
+    async def button(self, event_id: str, body: Mapping[str, Any]) -> None:
+        """Carry out Approve; Reject has opened its form, and what is sent from there decides."""
+        asked = pressed(body)
+        if asked is not None and asked.signal is Signal.APPROVE:
+            await self._decided(event_id, asked)
+
+    async def form(self, event_id: str, body: Mapping[str, Any]) -> None:
+        """Carry out a rejection with its reason."""
+        asked = submitted(body)
+        if asked is not None:
+            await self._decided(event_id, asked)
+
+    async def _decided(self, event_id: str, asked: Pressed) -> None:
+        sender = await self._speaking.sender(asked.user, asked.team, event_id)
+        in_place = asked.channel == self._desk.rest.id
+        reply = await self._incoming.pressed(
+            sender, asked.message_ts, asked.signal, asked.reason, in_place=in_place
+        )
+        await self._speaking.hint(asked.user, asked.message_ts, reply)
+
+    async def _ask_why(self, asked: Pressed, trigger: str) -> None:
+        """Open the form at once: a trigger lives for 3 s."""
+        try:
+            await self._desk.web.call("views.open", trigger_id=trigger, view=modal(asked))
+        except SurfaceFailed:
+            words = "The form could not be opened. React ❌, or use the command on the card."
+            await self._desk.rest.hint(asked.user, words)
+
+
+def _kept(kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    return {"kind": kind, "body": {key: body[key] for key in _KEPT if key in body}}

@@ -1,0 +1,45 @@
+"""Who it was, and the one short note that they get."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat.incoming import hint_of
+from bot.chat.notes import Notes
+from bot.chat.slack.rest import Rest
+from lifecycle.answers import Reply, Sender
+
+if TYPE_CHECKING:
+    from bot.chat.slack.checks import Me
+    from bot.chat.slack.notifier import Desk
+
+
+class Speaking:
+    """Knows people by what Slack says of their accounts, and tells them things once."""
+
+    def __init__(self, desk: Desk, me: Me) -> None:
+        self._desk = desk
+        self._me = me
+        self._notes = Notes(desk.clock)
+
+    async def sender(self, user: str, team: str, event_id: str, place: str | None = None) -> Sender:
+        """Return who acted; raises SurfaceFailed where Slack cannot be asked."""
+        policy = self._desk.workflow.policy
+        return await self._desk.accounts.sender(
+            policy, user, team or self._me.team, event_id=event_id, place=place
+        )
+
+    async def hint(self, user: str, message_ts: str, reply: Reply | None) -> None:
+        """Say once why something on a card had no effect."""
+        words = hint_of(reply)
+        if reply is None or words is None:
+            return
+        if self._notes.first(user, message_ts, reply.code or ""):
+            await self._desk.rest.hint(user, words)
+
+    async def elsewhere(self, user: str, channel: str, sender: Sender) -> None:
+        """Note a command in another channel, and say once where commands are read."""
+        await self._desk.workflow.note_ignored("", sender, "wrong_place")
+        if self._notes.first(user, channel, "wrong_place"):
+            other = Rest(self._desk.web, channel, self._desk.clock)
+            await other.hint(user, f"Signoff listens in one channel alone: {self._desk.rest.id}")
