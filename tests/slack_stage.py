@@ -189,7 +189,7 @@ class OnSlack:
         """Wait until all that was delivered is acknowledged and worked off."""
         envelopes = self.server.sockets.envelopes.values()
         await eventually(lambda: all(each.acked.is_set() for each in envelopes), "acknowledging")
-        listening = self.surface.desk.listening if self.surface.desk else None
+        listening = self.surface.listening
         if listening is not None:
             await listening.inbox.settled()
         await self.world.workflow.idle()

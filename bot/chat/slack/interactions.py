@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bot.chat.inbox import Inbox
 from bot.chat.incoming import Incoming
 from bot.chat.signals import Signal
 from bot.chat.slack.commands import SlackCommands, received
+from bot.chat.slack.desk import Desk
 from bot.chat.slack.speaking import Speaking
 from bot.chat.slack.views import Pressed, modal, no_reason, pressed, submitted
 from bot.chat.surface import SurfaceFailed
-
-if TYPE_CHECKING:
-    from bot.chat.slack.notifier import Desk
 
 _ELSEWHERE: Final = "Signoff listens and decides in <#{}> alone."
 #: What of a command or an interaction is stored to work it.

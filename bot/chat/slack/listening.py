@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
@@ -13,6 +13,7 @@ from bot.chat.signals import Signal
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
 from bot.chat.slack.commands import Said, SlackCommands, said
+from bot.chat.slack.desk import Desk
 from bot.chat.slack.interactions import Interactions
 from bot.chat.slack.reactions import Reactions, reacted
 from bot.chat.slack.reasons import replied
@@ -20,9 +21,6 @@ from bot.chat.slack.speaking import Speaking
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import typed
 from lifecycle.ports import StoreUnavailable
-
-if TYPE_CHECKING:
-    from bot.chat.slack.notifier import Desk
 
 
 class Listening:

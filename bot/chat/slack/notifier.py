@@ -7,28 +7,23 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from bot.chat.board_keeping import BoardKeeper
-from bot.chat.calling import Calling
 from bot.chat.commands import Commands
 from bot.chat.content import CardContent
 from bot.chat.delivery import Delivery
-from bot.chat.hearing import Hearing, Trouble
+from bot.chat.hearing import Trouble
 from bot.chat.reading import Reading
-from bot.chat.slack.accounts import SURFACE, Accounts
-from bot.chat.slack.board import SlackBoard
-from bot.chat.slack.calls import SlackWeb
+from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me, checked
 from bot.chat.slack.client import Doors, SlackClient
+from bot.chat.slack.desk import Desk
 from bot.chat.slack.listening import Listening
 from bot.chat.slack.render import Rendered, called, rendered, words_blocks
-from bot.chat.slack.rest import EditRefused, Rest
-from bot.chat.slack.seeds import Seeds
+from bot.chat.slack.rest import EditRefused
 from bot.chat.slack.settings import SlackSettings
 from bot.chat.slack.text import escape, fenced
 from bot.chat.surface import CardGone, Posted, SurfaceFailed
 from lifecycle.ports import Transaction
 from lifecycle.records import Card, Message
-from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.slack")
 
@@ -37,26 +32,6 @@ _MEMBERSHIP_S: Final = 8
 _LONGEST_PAUSE_S: Final = 60
 _FAR_MS: Final = 10**15
 _LARGE: Final = 4_000
-
-
-class Desk:
-    """What exists once the bot serves: the calls, the channel, and what is kept about them."""
-
-    def __init__(self, settings: SlackSettings, workflow: Workflow) -> None:
-        world, entry = workflow.world, settings.entry
-        self.workflow = workflow
-        self.clock = world.clock
-        self.web = SlackWeb(entry.api_base, settings.bot_token, world.clock)
-        self.rest = Rest(self.web, entry.channel, world.clock)
-        self.accounts = Accounts(self.web)
-        self.seeds = Seeds(self.rest)
-        self.hearing = Hearing(world.clock.now_ms)
-        self.calling = Calling(world, SURFACE, settings.usergroups)
-        board = SlackBoard(self.rest, world.clock)
-        self.board = BoardKeeper(world, SURFACE, board.place)
-        self.me: Me | None = None
-        self.listening: Listening | None = None
-        self.reading: Reading | None = None
 
 
 class SlackSurface:
@@ -71,6 +46,8 @@ class SlackSurface:
         """Take the settings; nothing is opened before `serve`."""
         self.settings = settings
         self.desk: Desk | None = None
+        self.listening: Listening | None = None
+        self._reading: Reading | None = None
         self._ready = asyncio.Event()
 
     async def serve(self, commands: Commands, delivery: Delivery) -> None:
@@ -79,9 +56,9 @@ class SlackSurface:
         me = desk.me = await self._known(desk)
         for note in me.notes:
             log.warning("%s", note)
-        listening = desk.listening = Listening(desk, me, commands, delivery)
+        listening = self.listening = Listening(desk, me, commands, delivery)
         continuous = self._doors().continuous
-        desk.reading = Reading(
+        self._reading = Reading(
             *(commands.workflow, SURFACE, desk.hearing, listening.reactions.read),
             lambda: listening.inbox.quiet,
             continuous=continuous,
@@ -90,12 +67,10 @@ class SlackSurface:
         self._ready.set()
         delivery.nudge()
         await listening.inbox.resume()
-        await self._running(desk, SlackClient(desk.web, self._doors(), desk.hearing, desk.clock))
+        await self._running(desk, me, listening)
 
-    async def _running(self, desk: Desk, client: SlackClient) -> None:
-        listening, me = desk.listening, desk.me
-        if listening is None or me is None:
-            return
+    async def _running(self, desk: Desk, me: Me, listening: Listening) -> None:
+        client = SlackClient(desk.web, self._doors(), desk.hearing, desk.clock)
         works = (client.run(me, listening.hear), desk.seeds.run(), desk.board.run())
         running = [asyncio.create_task(each) for each in works]
         try:
@@ -167,13 +142,11 @@ class SlackSurface:
 
     async def read_card(self, card: Card) -> bool:
         """Apply what stands on a card; True where it was read or nothing can have been missed."""
-        reading = self.desk.reading if self.desk else None
-        return reading is not None and await reading.read_card(card)
+        return self._reading is not None and await self._reading.read_card(card)
 
     async def catch_up(self) -> int:
         """Read all open cards after a gap, and every few minutes."""
-        reading = self.desk.reading if self.desk else None
-        return await reading.catch_up() if reading is not None else 0
+        return await self._reading.catch_up() if self._reading is not None else 0
 
     async def membership(self, people: Iterable[str]) -> Mapping[str, bool]:
         """Ask Slack who of these people is a full member of the workspace now."""

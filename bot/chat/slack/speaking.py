@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bot.chat.incoming import hint_of
 from bot.chat.notes import Notes
+from bot.chat.slack.checks import Me
+from bot.chat.slack.desk import Desk
 from bot.chat.slack.rest import Rest
 from lifecycle.answers import Reply, Sender
-
-if TYPE_CHECKING:
-    from bot.chat.slack.checks import Me
-    from bot.chat.slack.notifier import Desk
 
 
 class Speaking:
