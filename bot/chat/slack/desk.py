@@ -1,0 +1,32 @@
+"""What exists once the bot serves on Slack: the calls, the channel, and what is kept about them."""
+
+from __future__ import annotations
+
+from bot.chat.board_keeping import BoardKeeper
+from bot.chat.calling import Calling
+from bot.chat.hearing import Hearing
+from bot.chat.slack.accounts import SURFACE, Accounts
+from bot.chat.slack.board import SlackBoard
+from bot.chat.slack.calls import SlackWeb
+from bot.chat.slack.checks import Me
+from bot.chat.slack.rest import Rest
+from bot.chat.slack.seeds import Seeds
+from bot.chat.slack.settings import SlackSettings
+from lifecycle.workflow import Workflow
+
+
+class Desk:
+    """One life of the surface, over as many connections as it takes."""
+
+    def __init__(self, settings: SlackSettings, workflow: Workflow) -> None:
+        world, entry = workflow.world, settings.entry
+        self.workflow = workflow
+        self.clock = world.clock
+        self.web = SlackWeb(entry.api_base, settings.bot_token, world.clock)
+        self.rest = Rest(self.web, entry.channel, world.clock)
+        self.accounts = Accounts(self.web)
+        self.seeds = Seeds(self.rest)
+        self.hearing = Hearing(world.clock.now_ms)
+        self.calling = Calling(world, SURFACE, settings.usergroups)
+        self.board = BoardKeeper(world, SURFACE, SlackBoard(self.rest, world.clock).place)
+        self.me: Me | None = None
