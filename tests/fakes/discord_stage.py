@@ -180,11 +180,17 @@ class DiscordStage:
         await self.keeps_house()
 
     async def quiet(self) -> None:
-        """Wait until everything that was heard has been worked."""
+        """Wait until everything that the server sent has been heard and worked."""
         listening = self.surface.listening
         assert listening is not None
+        await until(self._all_heard, "all events heard")
         await until(lambda: listening.quiet, "all events worked")
         await self.workflow.idle()
+
+    def _all_heard(self) -> bool:
+        client = self.surface.supervisor.client
+        session = self.server.gateway.sessions.get(client.ws.session_id or "") if client else None
+        return session is not None and client.ws.sequence == len(session.sent)
 
     # -- what came of it --------------------------------------------------------------------
 

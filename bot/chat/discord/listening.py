@@ -59,6 +59,7 @@ class Listening:
         self._threads: dict[str, bool] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self.reading = Reading(workflow, surface.hearing, self.reactions, lambda: self.quiet)
+        self._pace = asyncio.Lock()
         self._deaf = False
 
     async def run(self) -> None:
@@ -200,6 +201,8 @@ class Listening:
     # -- work -----------------------------------------------------------------------------
 
     async def _worked(self, event_id: str, payload: Mapping[str, Any]) -> None:
+        async with self._pace:
+            await asyncio.sleep(0)  # of a burst one begins a turn of the loop; all else goes on
         match payload["kind"]:
             case "reaction":
                 await self._hinted(await self.reactions.reacted(event_id, payload))

@@ -132,7 +132,8 @@ class DiscordServer:
             "avatar": None,
             "discriminator": "0000",
         }
-        return self.says(webhook, content, webhook_id=webhook, author=author)
+        self.state.users[webhook] = author
+        return self.says(webhook, content, webhook_id=webhook)
 
     def edits(self, message: Message, content: str) -> None:
         """Edit a message as its author."""

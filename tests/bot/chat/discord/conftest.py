@@ -1,39 +1,29 @@
-"""A server on a free port and a bot that is connected to it."""
+"""A server on a free port and a bot that is connected to it, under short names."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
-from bot.storage.opening import open_store
+from tests.fakes.discord_fixtures import discord_server, discord_stage, discord_unstarted
 from tests.fakes.discord_server import DiscordServer
-from tests.fakes.discord_stage import DiscordStage, a_stage
+from tests.fakes.discord_stage import DiscordStage
+
+__all__ = ["discord_server", "discord_stage", "discord_unstarted"]
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[DiscordServer]:
+def server(discord_server: DiscordServer) -> DiscordServer:
     """A Discord server of our own."""
-    running = DiscordServer()
-    await running.start()
-    yield running
-    await running.stop()
+    return discord_server
 
 
 @pytest.fixture
-async def unstarted(server: DiscordServer, tmp_path: Path) -> AsyncIterator[DiscordStage]:
+def unstarted(discord_unstarted: DiscordStage) -> DiscordStage:
     """A bot that was not started yet."""
-    store = await open_store("memory:", tmp_path)
-    stage = a_stage(store, server)
-    yield stage
-    if hasattr(stage, "serving"):
-        await stage.ends()
-    await store.close()
+    return discord_unstarted
 
 
 @pytest.fixture
-async def stage(unstarted: DiscordStage) -> DiscordStage:
+def stage(discord_stage: DiscordStage) -> DiscordStage:
     """A bot that hears."""
-    await unstarted.begins()
-    return unstarted
+    return discord_stage

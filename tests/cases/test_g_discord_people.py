@@ -1,0 +1,130 @@
+"""Cases G on Discord: who may decide there."""
+
+from __future__ import annotations
+
+import json
+
+from tests.builders import MAIL, PROD, a_document
+from tests.fakes.discord_stage import (
+    ANA,
+    BEN,
+    CAL,
+    CROSS,
+    LEILA,
+    NOUR,
+    TICK,
+    DiscordStage,
+    until,
+)
+
+DUAL = {"approval_class": "dual"}
+
+
+async def test_G01_the_proposer_may_not_review_own_proposal(discord_stage: DiscordStage) -> None:
+    proposal_id = await discord_stage.proposes(PROD, bot=ANA)
+    card = await discord_stage.card(proposal_id)
+    discord_stage.server.reacts(ANA, card, TICK)
+    await discord_stage.ignored("own_proposal")
+    await until(lambda: [t for t in discord_stage.server.said() if t.startswith("ana:")], "a note")
+    discord_stage.server.reacts(BEN, card, TICK)
+    await discord_stage.reaches(proposal_id, "completed")
+
+
+async def test_G02_an_agent_cannot_answer_for_itself(discord_stage: DiscordStage) -> None:
+    proposal_id = await discord_stage.proposes(PROD)
+    discord_stage.server.reacts(LEILA, await discord_stage.card(proposal_id), TICK)
+    await discord_stage.ignored("own_proposal")
+    discord_stage.server.says(LEILA, f"!approve {proposal_id}")
+    await discord_stage.ignored("own_proposal", 2)
+    forged = json.dumps({"approve": proposal_id, "approver": "1001"})
+    discord_stage.server.says(LEILA, f"!propose {forged}")
+    await until(
+        lambda: [a for a in discord_stage.answers() if a["reason"] == "unknown_kind"], "refused"
+    )
+    rows = await discord_stage.audit("ignored", "own_proposal")
+    assert {row["actor"]["id"] for row in rows} == {"leila"}
+
+
+async def test_G03_who_is_no_reviewer_changes_nothing_and_is_told_once(
+    discord_stage: DiscordStage,
+) -> None:
+    proposal_id = await discord_stage.proposes(PROD)
+    card = await discord_stage.card(proposal_id)
+    discord_stage.server.reacts(CAL, card, TICK)
+    await discord_stage.ignored("not_a_reviewer")
+    discord_stage.server.reacts(CAL, card, CROSS)
+    await discord_stage.ignored("not_a_reviewer", 2)
+    await discord_stage.quiet()
+    assert (await discord_stage.proposal(proposal_id)).state.value == "sentinel_approved"
+    assert len([t for t in discord_stage.server.said() if t.startswith("cal:")]) == 1
+
+
+async def test_G04_every_way_to_decide_is_the_same_law(discord_stage: DiscordStage) -> None:
+    proposal_id = await discord_stage.proposes(PROD)
+    card = await discord_stage.card(proposal_id)
+    discord_stage.server.says(CAL, f"!approve {proposal_id}")
+    await discord_stage.ignored("not_a_reviewer")
+    printed = str(card.data["embeds"])
+    assert f"`!approve {proposal_id} [reason]`" in printed
+    discord_stage.server.says(ANA, f"!approve {proposal_id}")
+    await discord_stage.reaches(proposal_id, "completed")
+
+
+async def test_G06_names_are_not_identities(discord_stage: DiscordStage) -> None:
+    members = discord_stage.server.state.members["700"]
+    members[CAL]["nick"] = "ana (ops)"
+    members[CAL]["user"] |= {"username": "ana", "global_name": "Ana"}
+    members[ANA]["user"] |= {"username": "x", "global_name": "x"}
+    proposal_id = await discord_stage.proposes(PROD)
+    card = await discord_stage.card(proposal_id)
+    discord_stage.server.reacts(CAL, card, TICK)
+    await discord_stage.ignored("not_a_reviewer")
+    discord_stage.server.reacts(ANA, card, TICK)
+    await discord_stage.reaches(proposal_id, "completed")
+
+
+async def test_G08_one_person_acting_twice_is_one(discord_stage: DiscordStage) -> None:
+    proposal_id = await discord_stage.proposes(PROD, **DUAL)
+    first = await discord_stage.card(proposal_id)
+    discord_stage.server.reacts(ANA, first, TICK)
+    await until(lambda: discord_stage.reviews(proposal_id), "counted")
+    discord_stage.server.unreacts(ANA, first, TICK)
+    await until(lambda: discord_stage.audit("approval_taken_back"), "taken back")
+    discord_stage.server.reacts(ANA, first, TICK)
+
+    async def twice() -> bool:
+        return len(await discord_stage.reviews(proposal_id)) == 2
+
+    await until(twice, "counted again")
+    discord_stage.server.deletes(first)
+
+    async def again() -> bool:
+        return (await discord_stage.card(proposal_id)).id != first.id
+
+    await until(again, "posted again")
+    discord_stage.server.reacts(ANA, await discord_stage.card(proposal_id), TICK)
+    await discord_stage.ignored("already_counted")
+    assert (await discord_stage.proposal(proposal_id)).state.value == "sentinel_approved"
+
+
+async def test_G10_distinct_and_eligible_are_two_tests(discord_stage: DiscordStage) -> None:
+    proposal_id = await discord_stage.proposes(PROD, **DUAL)
+    card = await discord_stage.card(proposal_id)
+    await until(lambda: card.who(TICK) == ["900"], "our own seed")
+    for account in (ANA, CAL, NOUR):
+        discord_stage.server.reacts(account, card, TICK)
+    await discord_stage.ignored("not_a_reviewer", 2)
+    await discord_stage.quiet()
+    assert (await discord_stage.proposal(proposal_id)).state.value == "sentinel_approved"
+
+
+async def test_G12_the_sender_is_who_the_platform_says(discord_stage: DiscordStage) -> None:
+    for number, actor in enumerate(("nour", "human-overseer")):
+        document = a_document(MAIL, proposal_id=f"p{number}", actor=actor)
+        discord_stage.server.says(LEILA, f"!propose {json.dumps(document)}")
+    answers = await until(
+        lambda: found if len(found := discord_stage.answers()) == 2 else None, "answers"
+    )
+    assert [answer["reason"] for answer in answers] == ["actor_mismatch", "actor_mismatch"]
+    rows = await discord_stage.audit("refused")
+    assert {row["actor"]["id"] for row in rows} == {"leila"}
