@@ -88,3 +88,14 @@ async def test_slacks_question_whether_the_address_is_ours_is_answered(
         payload = {"type": "url_verification", "challenge": "c-1", "token": "t"}
         answered = await poster.event(payload, slack.wall_s())
         assert (answered.status, "c-1" in answered.body) == (200, True)
+
+
+async def test_a_proxy_in_the_environment_does_not_stand_before_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.server.reacts("UANA", card.ts)
+        await slack.stands("p1", "completed")
