@@ -34,7 +34,8 @@ WINDOW_S = 900
 DAY_S = 86_400
 #: Deaths within a restart are tried at so many steps.
 RESTART_STEPS = 20
-EFFECT = '#!/bin/sh\n{ cat; echo; } >> effects.jsonl\necho "{}"\n'
+#: Notes its call in one write: calls of several proposals may come at the same moment.
+EFFECT = '#!/bin/sh\ncall=$(cat)\nprintf "%s\\n" "$call" >> effects.jsonl\necho "{}"\n'
 RUN = '["sh", "effect.sh"]'
 TOOLS = f"""tools:
   effect-deferred:
