@@ -61,8 +61,7 @@ def proposer_of(sender: Sender, moment: Moment) -> Agent | Person:
 
 def admit(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Admission:
     """Judge an accepted document against what is on record and store what may live on."""
-    for late in tx.proposals.due_to_expire(moment.now_ms, _EXPIRED_A_SUBMIT):
-        expire(tx, moment, late)
+    _expire_what_is_late(tx, moment, accepted)
     try:
         existing = _identity(tx, accepted, sender)
         if existing is not None:
@@ -73,6 +72,17 @@ def admit(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
         return _authorised(tx, moment, accepted, sender)
     except Refused as error:
         return Admission(refuse(tx, moment, error, sender, accepted.canonical))
+
+
+def _expire_what_is_late(tx: Transaction, moment: Moment, accepted: Accepted) -> None:
+    """Expire some of what is late, and in any case what this document may be taken for."""
+    actor, content = accepted.document.actor, accepted.content_digest
+    same = tx.proposals.get(accepted.document.proposal_id), tx.proposals.open_like(actor, content)
+    for late in {p.proposal_id: p for p in same if p is not None}.values():
+        if late.expired(moment.now_ms):
+            expire(tx, moment, late)
+    for late in tx.proposals.due_to_expire(moment.now_ms, _EXPIRED_A_SUBMIT):
+        expire(tx, moment, late)
 
 
 def dry_run(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Answer | None:
@@ -195,7 +205,7 @@ def _duplicate(
 ) -> Proposal | None:
     actor, limits = accepted.document.actor, moment.policy.limits
     twin = tx.proposals.open_like(actor, accepted.content_digest)
-    if twin is not None:
+    if twin is not None and not twin.expired(moment.now_ms):
         return twin
     since_ms = moment.now_ms - limits.refusal_binds_s * 1000
     refused = tx.proposals.refused_like(actor, accepted.likeness_digest, since_ms)
