@@ -14,6 +14,7 @@ from lifecycle.errors import GovernanceError, ReviewRefused
 from lifecycle.explaining import note_ignored
 from lifecycle.gating import Gatekeeper, Look
 from lifecycle.moment import Moment
+from lifecycle.opening import fits_its_digest
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind, Verb
 from lifecycle.state import State
@@ -143,6 +144,8 @@ class Acting:
         execution = proposal.execution if proposal else None
         if proposal is None or execution is None or execution.verb is Verb.ROLL_BACK:
             return None
+        if not fits_its_digest(proposal):
+            return None  # refused in the unit itself
         checked = await self.gatekeeper.check(proposal, executing=True)
         if checked is None or checked[1].passed:
             return None

@@ -17,7 +17,7 @@ from lifecycle.ports import Call, Transaction
 from lifecycle.proposal import Execution, Outcome, Proposal, Verb
 from lifecycle.quorum import configured_tier
 from lifecycle.tier import Tier
-from lifecycle.world import World
+from lifecycle.world import World, log
 
 
 @dataclass(slots=True)
@@ -61,7 +61,17 @@ class Carrier:
                 return Concluded(proposal)
             return conclude(tx, self.world.moment(answering=answering), fresh, called, result)
 
-        return await self.world.write_surely(unit)
+        try:
+            return await self.world.write_surely(unit)
+        except Exception as error:
+            if result.outcome is Outcome.UNKNOWN:
+                raise
+            log.error(
+                "an answer of %s could not be judged: %s", proposal.tool, type(error).__name__
+            )
+            words = f"{proposal.tool} answered {result.outcome}, which could not be judged."
+            result = CallResult(Outcome.UNKNOWN, explanation=words)
+            return await self.world.write_surely(unit)
 
     async def _call(self, proposal: Proposal, called: Execution, token: str) -> CallResult:
         """Verify the permit right before the call, then call."""
@@ -77,7 +87,11 @@ class Carrier:
             tool = self.world.toolbox.tool(proposal.tool)
         except KeyError:
             return _not_called(called, f"{proposal.tool} is no longer configured.")
-        return await call_tool(tool, call_of(proposal, called, token, tool_policy))
+        try:
+            call = call_of(proposal, called, token, tool_policy)
+        except ValueError:
+            return _not_called(called, "The stored document cannot be read.")
+        return await call_tool(tool, call)
 
     def _permit_objection(self, proposal: Proposal, called: Execution, token: str) -> str | None:
         try:

@@ -15,6 +15,7 @@ from lifecycle.reading import read_object
 from lifecycle.records import EvidencePacket
 from lifecycle.structure import IDENTIFIER
 
+_TO_JUDGE: Final = "evidence_to_judge"
 _KEYS: Final = ("evidence_id", "source", "observed_at_ms", "payload")
 
 
@@ -58,6 +59,7 @@ def record_packet(tx: Transaction, moment: Moment, packet: EvidencePacket, sende
             ]
         )
     tx.evidence.put(packet)
+    tx.flags.put(_TO_JUDGE, [*unjudged(tx), packet.evidence_id])
     record(
         tx,
         moment,
@@ -67,6 +69,20 @@ def record_packet(tx: Transaction, moment: Moment, packet: EvidencePacket, sende
         details={"evidence_id": packet.evidence_id, "observed_at_ms": packet.observed_at_ms},
     )
     return Reply(f"Evidence {packet.evidence_id} is recorded.")
+
+
+def unjudged(tx: Transaction) -> list[str]:
+    """Return the ids of packets by which what is open is still to be judged again."""
+    waits: list[str] = tx.flags.get(_TO_JUDGE) or []
+    return waits
+
+
+def judged(evidence_id: str, tx: Transaction) -> None:
+    """Note that what is open was judged by this packet; one recorded meanwhile still waits."""
+    waits = unjudged(tx)
+    if evidence_id in waits:
+        waits.remove(evidence_id)
+        tx.flags.put(_TO_JUDGE, waits)
 
 
 def _unknown(obj: Mapping[str, Any]) -> list[Fault]:

@@ -11,7 +11,7 @@ from lifecycle.door import advance, amend
 from lifecycle.finishing import Concluded
 from lifecycle.judging import may_orchestrate, opening_changes, raised_by, reject_by_sentinel
 from lifecycle.moment import Moment
-from lifecycle.opening import WAITABLE
+from lifecycle.opening import WAITABLE, digest_mismatch, fits_its_digest
 from lifecycle.policy import Level, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Cause, Outcome, Proposal, Verb
@@ -49,6 +49,8 @@ def recheck(
     tool = moment.policy.tools.get(proposal.tool)
     if proposal.state is State.EXECUTING:
         return _in_window(tx, moment, proposal, tool, verdict)
+    if not fits_its_digest(proposal):
+        return Concluded(digest_mismatch(tx, moment, proposal))
     if tool is None or tool.tier is Tier.BLOCK or verdict is None:
         return Concluded(
             _policy_changed(tx, moment, proposal, "The tool may not be used any more.")

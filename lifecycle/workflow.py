@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from lifecycle import agent_tools, freezing
@@ -148,6 +149,9 @@ class Workflow:
 
     async def record_evidence(self, raw: bytes, sender: Sender) -> Reply:
         """Record a packet of a source, and judge again what was decided on the one before."""
+        return await self.world.surely(self._recorded(raw, sender))
+
+    async def _recorded(self, raw: bytes, sender: Sender) -> Reply:
         try:
             packet = read_packet(raw, sender, self.world.moment())
             moment = self.world.moment()
@@ -157,7 +161,8 @@ class Workflow:
             return Reply.of_error(error)
         except StoreUnavailable:
             return unavailable()
-        await self.adopter.evidence_changed(packet.evidence_id)
+        with suppress(StoreUnavailable):  # `recover` takes it up
+            await self.adopter.judge_evidence()
         return reply
 
     async def freeze(self, reason: str, sender: Sender) -> Reply:
@@ -185,6 +190,7 @@ class Workflow:
         await self.recoverer.find_orphans()  # before a replayed stop makes a call of our own
         await self.acting.replay_spool()
         await self.adopter.take_policy(self.world.law, announced=False)
+        await self.adopter.judge_evidence()
         await self.recoverer.recover()
 
     async def close_due(self) -> int:
@@ -201,7 +207,9 @@ class Workflow:
 
     async def recover(self) -> int:
         """Replay stops that the store could not take, and take up calls nobody waits for."""
-        return await self.acting.replay_spool() + await self.recoverer.recover()
+        replayed = await self.acting.replay_spool()
+        judged = await self.adopter.judge_evidence()
+        return replayed + judged + await self.recoverer.recover()
 
     async def recheck(self) -> int:
         """Judge again what was last judged under another policy; return how many."""
