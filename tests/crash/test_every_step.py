@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.crash.driver import SCENARIOS
+from tests.crash.life import SCENARIOS
 
 TERMINAL = {"completed", "rejected", "rolled_back"}
 #: What must have reached the world where a proposal of the scenario has this end.

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.crash.driver import EFFECT, TOOLS
+from tests.crash.life import EFFECT, TOOLS
 from tests.processes import Process
 
 CRASHES = int(os.environ.get("SIGNOFF_CRASHES", "12"))
