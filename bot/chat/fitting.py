@@ -54,14 +54,15 @@ def fit(content: CardContent, limits: Limits) -> Fitted:
         if sum(piece.size() for piece in facts + written) <= _room(content, limits):
             break
         facts, written = _pieces(content, limits, fields)
-    if not any(piece.cut for piece in facts + written):
+    cut = any(piece.cut for piece in facts + written)
+    if not cut and len(written) == len(content.written):
         return Fitted(content)
     fitted = replace(
         content,
         facts=tuple(piece.shown() for piece in facts),
         written=tuple(piece.shown() for piece in written),
     )
-    return Fitted(fitted, _attachment(content))
+    return Fitted(fitted, _attachment(content) if cut else None)
 
 
 class _Piece:

@@ -1,0 +1,106 @@
+"""Slash commands and the board: the same words for people, within three seconds."""
+
+from __future__ import annotations
+
+import json
+
+from tests.builders import MAIL, PROD, a_document
+from tests.fakes.discord_server.state import OTHER_CHANNEL
+from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
+
+
+async def test_every_command_is_offered_in_the_server(stage: DiscordStage) -> None:
+    from bot.chat.help import COMMANDS
+
+    offered = {command["name"] for command in stage.server.rest.commands["700"]}
+    assert offered == set(COMMANDS)
+
+
+async def test_pending_and_show_are_answered_to_whoever_asked(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes()
+    asked = stage.server.runs(ANA, "pending")
+    await until(lambda: "1 pending" in asked.text, "answered")
+    assert asked.acknowledged_after_s is not None
+    assert asked.acknowledged_after_s < 3
+    assert asked.callback is not None
+    assert asked.callback["data"]["flags"] == 64
+    shown = stage.server.runs(ANA, "show", id=proposal_id)
+    await until(lambda: "Invoice 2847" in shown.text, "shown")
+
+
+async def test_ids_are_completed_from_what_is_open(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes(proposal_id="weekly-report")
+    typed = stage.server.types(ANA, "approve", "id", "wee")
+    answer = await until(lambda: typed.callback, "choices")
+    assert [choice["value"] for choice in answer["data"]["choices"]] == [proposal_id]
+
+
+async def test_approve_and_reject_are_the_same_law(stage: DiscordStage) -> None:
+    first = await stage.proposes(PROD)
+    stage.server.runs(ANA, "approve", id=first, reason="fine")
+    await stage.reaches(first, "completed")
+    second = await stage.proposes()
+    stage.server.runs(BEN, "reject", id=second, reason="wrong customer")
+    assert (await stage.reaches(second, "rejected")).explanation == "wrong customer"
+
+
+async def test_a_person_proposes_by_option_file_or_form(stage: DiscordStage) -> None:
+    def document(number: int) -> str:
+        changes = {"proposal_id": f"s{number}", "actor": "ana"}
+        subject = {**MAIL["parameters"], "subject": f"Invoice {number}"}
+        return json.dumps(a_document(MAIL, parameters=subject, **changes))
+
+    stage.server.runs(ANA, "propose", json=document(1))
+    await stage.card("s1")
+    stage.server.runs(ANA, "propose", files={"mail.json": document(2).encode()})
+    await stage.card("s2")
+    asked = stage.server.runs(ANA, "propose")
+    form = await until(lambda: asked.callback, "a form")
+    assert form["type"] == 9
+    sent = stage.server.submits(ANA, form["data"]["custom_id"], text=document(3))
+    await stage.card("s3")
+    await until(lambda: '"proposal_id": "s3"' in sent.text, "answered")
+
+
+async def test_a_command_elsewhere_is_refused_and_audited(stage: DiscordStage) -> None:
+    asked = stage.server.runs(ANA, "freeze", channel=OTHER_CHANNEL, words="now")
+    await stage.ignored("wrong_place")
+    await until(lambda: "<#701>" in asked.text, "told where")
+    stage.server.says(ANA, "!freeze now", channel=OTHER_CHANNEL)
+    await stage.ignored("wrong_place", 2)
+    stage.server.says(ANA, "!important: lunch", channel=OTHER_CHANNEL)
+    await stage.quiet()
+    assert len(await stage.audit("ignored")) == 2
+
+
+async def test_a_direct_message_is_refused_and_audited(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes(PROD)
+    stage.server.state.add_channel("51001", None, "", recipients=[])
+    stage.server.says(ANA, f"!approve {proposal_id}", channel="51001")
+    await stage.ignored("wrong_place")
+    assert (await stage.proposal(proposal_id)).state.value == "sentinel_approved"
+
+
+async def test_commands_are_read_in_threads_of_the_channel(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes(PROD)
+    thread = stage.server.opens_thread(await stage.card(proposal_id))
+    stage.server.says(ANA, f"!approve {proposal_id}", channel=thread)
+    await stage.reaches(proposal_id, "completed")
+
+
+async def test_the_board_is_one_pinned_message_kept_current(stage: DiscordStage) -> None:
+    def boards() -> list[str]:
+        found = stage.server.state.messages["701"].values()
+        return [json.dumps(m.data["embeds"]) for m in found if m.data["pinned"]]
+
+    await until(lambda: len(boards()) == 1, "a board")
+    proposal_id = await stage.proposes()
+    await until(lambda: f"**{proposal_id}**" in boards()[0], "it waits")
+    stage.server.reacts(ANA, await stage.card(proposal_id), TICK)
+    await stage.reaches(proposal_id, "executing")
+    await until(lambda: "executing: execute done" in boards()[0], "inside its window")
+    await stage.restarts()
+    stage.server.reacts(ANA, await stage.card(proposal_id), CROSS)
+    await stage.reaches(proposal_id, "rolled_back")
+    await until(lambda: f"**{proposal_id}**" not in boards()[0], "it has ended")
+    assert len(boards()) == 1
