@@ -6,11 +6,12 @@ import logging
 import secrets
 import sys
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.terminal.commands import TerminalCommands
+from bot.chat.terminal.fences import Input, whole
 from bot.chat.terminal.lines import Lines
 from bot.chat.terminal.render import Screen
 from lifecycle.ports import StoreUnavailable
@@ -21,13 +22,6 @@ _WELCOME: Final = (
     "Signoff at the terminal. Whoever types here is trusted: `ben: approve p1` speaks for ben. "
     "All commands: help"
 )
-
-
-class Input(Protocol):
-    """Where lines come from."""
-
-    async def next(self) -> bytes | None:
-        """Return the next line without its end, None when there are no more."""
 
 
 class TerminalClient:
@@ -53,7 +47,7 @@ class TerminalClient:
                 self._screen.line(_WELCOME)
             await self.settled()
             while (line := await lines.next()) is not None:
-                await self.answer(line)
+                await self.answer(await whole(line, lines))
         except OSError as error:
             log.warning("the terminal is gone: %s", type(error).__name__)
 

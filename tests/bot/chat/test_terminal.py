@@ -314,3 +314,26 @@ async def test_a_keyboard_gets_drawn_tables_with_whole_ids() -> None:
     screen.reply(reply)
 
     assert "p" * 64 in paper.getvalue()
+
+
+async def test_a_fenced_document_of_several_lines_is_one_command() -> None:
+    terminal = a_terminal()
+    fenced = json.dumps(SEARCH | {"ts_ms": NOW_MS}, indent=1).encode().split(b"\n")
+
+    await terminal.client.run(
+        TypedLines(b"leila: propose ```json", *fenced, b"```", b"leila: propose ```{}```")
+    )
+
+    assert [each["proposal_id"] for each in documents(terminal.fresh())] == ["s1", None]
+
+
+async def test_nothing_inside_a_fence_is_a_command_even_if_it_is_never_closed() -> None:
+    terminal = a_terminal()
+    await terminal.proposes(PROD, proposal_id="p1")
+    terminal.fresh()
+
+    await terminal.client.run(TypedLines(b"leila: propose ```", b"{", b"approve p1"))
+
+    lines = terminal.fresh()
+    assert [each["reason"] for each in documents(lines)] == ["malformed_json"]
+    assert "reviewed" not in await terminal.world.trail("p1")
