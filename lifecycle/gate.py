@@ -86,7 +86,8 @@ def accept(obj: Mapping[str, Any], policy: Policy, public_url: str) -> Accepted:
     _refuse(_as_sent(faults, kind))
     if document is None or tool is None:
         raise AssertionError("no fault, and yet nothing that could be accepted")
-    tool = replace(tool, tier=configured_tier(tool))
+    if tool.tier is not configured_tier(tool):
+        tool = replace(tool, tier=configured_tier(tool))
     return _accepted(document, canonical, tool, kind, public_url)
 
 

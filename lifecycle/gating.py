@@ -183,6 +183,6 @@ def _judged_and_begun(
     if fresh.state is State.PENDING and verdict.policy_digest != moment.policy.digest:
         return Opening(fresh, again=True)
     judged = judge(tx, moment, fresh, verdict)
-    opening = begin(tx, moment, judged, verdict, replace(facts, executing=True))
+    opening = begin(tx, moment, judged, verdict, facts)
     # What begin could not do now the opening job does: the verdict is written and must stay.
-    return replace(opening, again=False)
+    return replace(opening, again=False) if opening.again else opening

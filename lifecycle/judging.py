@@ -28,7 +28,7 @@ def judge(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict)
     stands = restood(moment.policy, proposal)
     if stands is None:
         return _tool_gone(tx, moment, proposal)
-    raised = replace(raised_by(stands, verdict), verdict=verdict)
+    raised = raised_by(stands, verdict).but(verdict=verdict)
     return advance(
         tx,
         moment,
@@ -114,7 +114,7 @@ def raised_by(proposal: Proposal, verdict: Verdict) -> Proposal:
     if not verdict.needs_reason:
         return proposal
     tier = Tier.CONFIRM if proposal.tier is not Tier.BLOCK else Tier.BLOCK
-    return replace(proposal, tier=tier, quorum=max(1, proposal.quorum), quorum_needs_people=True)
+    return proposal.but(tier=tier, quorum=max(1, proposal.quorum), quorum_needs_people=True)
 
 
 def opening_changes(tx: Transaction, policy: Policy, proposal: Proposal) -> dict[str, Any]:

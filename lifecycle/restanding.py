@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from lifecycle.books import Transaction
@@ -26,8 +25,7 @@ def restood(policy: Policy, proposal: Proposal) -> Proposal | None:
     tier = effective_tier(tool, document)
     quorum, needs_people = quorum_of(tool, document)
     window_s = window_asked(tool, tier, document.rollback_semantics)
-    return replace(
-        proposal,
+    return proposal.but(
         tier=tier,
         tool_tier=tool.tier,
         quorum=quorum,
