@@ -6,6 +6,7 @@ from typing import Any
 
 from bot.views import as_seen, resolve
 from lifecycle.authority import Condition, explain
+from lifecycle.ending import verdict_json
 from lifecycle.gate import Accepted
 from lifecycle.masking import mask_secrets
 from lifecycle.policy import Agent, Person, Policy
@@ -26,7 +27,7 @@ def explained(tx: Transaction, given: str, policy: Policy, now_ms: int) -> dict[
         "reason": proposal.reason,
         "explanation": mask_secrets(proposal.explanation),
         "waiting_for": proposal.waiting_for,
-        "verdict": mask_secrets(proposal.verdict.as_json()) if proposal.verdict else None,
+        "verdict": mask_secrets(verdict_json(proposal.verdict)),
         "authority": authority_json(proposal, policy),
         **_of_a_plan(proposal),
     }

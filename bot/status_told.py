@@ -60,9 +60,20 @@ def status_json(tx: Transaction, now_ms: int, config: Config, pid: int | None) -
         ],
         "audit": {"entries": seq, "head": head},
         "surfaces": list(choose(config, os.environ, attached=True).names),
-        "health": kept_health(tx) if pid is not None else None,
+        "health": _health_json(tx) if pid is not None else None,
         "database": config.database,
     }
+
+
+def _health_json(tx: Transaction) -> dict[str, Any] | None:
+    kept = kept_health(tx)
+    if kept is None:
+        return None
+    troubles = {
+        name: {"since": rfc3339(int(each["since_ms"])), "why": each["why"]}
+        for name, each in kept["troubles"].items()
+    }
+    return {"at": rfc3339(int(kept["at_ms"])), "lines": kept["lines"], "troubles": troubles}
 
 
 def _freeze_json(stop: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from lifecycle.ending import execution_json
+from lifecycle.ending import execution_json, verdict_json
 from lifecycle.errors import AmbiguousId, ProposalNotFound
 from lifecycle.masking import mask_secrets, mask_text
 from lifecycle.moment import clock_words, rfc3339
@@ -131,7 +131,7 @@ def proposal_json(
         "policy_digest": seen.policy_digest,
         "r3_s256": seen.r3_s256,
         "r3_uri": f"{public_url}/r3/{seen.r3_s256}",
-        "verdict": mask_secrets(seen.verdict.as_json()) if seen.verdict else None,
+        "verdict": mask_secrets(verdict_json(seen.verdict)),
         **({"witness": seen.extra["witness"]} if "witness" in seen.extra else {}),
     }
 

@@ -12,6 +12,7 @@ from lifecycle.proposal import Execution, Proposal
 from lifecycle.records import Message
 from lifecycle.state import State
 from lifecycle.tier import Tier
+from lifecycle.verdict import Verdict
 
 #: How long the word to the proposer waits for the reason behind a bare ❌ (design section 6).
 REASON_WAIT_MS: Final = 300_000
@@ -81,6 +82,14 @@ def execution_json(execution: Execution | None) -> dict[str, Any] | None:
         "window_opens_at": rfc3339(opens) if opens is not None else None,
         "window_closes_at": rfc3339(closes) if closes is not None else None,
     }
+
+
+def verdict_json(verdict: Verdict | None) -> dict[str, Any] | None:
+    """Return a verdict as it is shown: its time as people read it, not as it is stored."""
+    if verdict is None:
+        return None
+    shown = verdict.as_json()
+    return {"at": rfc3339(shown.pop("at_ms")), **shown}
 
 
 def _outcome(proposal: Proposal) -> AuthorityOutcome:

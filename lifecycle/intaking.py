@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from lifecycle.admission import admit, dry_run, proposer_of, refuse
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
-from lifecycle.ending import answer_of, end_key
+from lifecycle.ending import answer_of, end_key, verdict_json
 from lifecycle.enrolling import unsaved
 from lifecycle.enveloping import accept_any
 from lifecycle.errors import Fault, Refused
@@ -109,7 +109,7 @@ class Intake:
             proposal_id=None,
             state=None,
             tier=raised.tier.value,
-            result={"verdict": verdict.as_json() if verdict else None, "quorum": raised.quorum},
+            result={"verdict": verdict_json(verdict), "quorum": raised.quorum},
             outcome=AuthorityOutcome.ALLOW,
             reason=verdict.reason if verdict else None,
             digest=accepted.digest,

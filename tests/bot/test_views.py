@@ -113,6 +113,8 @@ async def test_explain_names_every_rule_and_every_condition_of_authority() -> No
     found = await world.store.read(lambda tx: explained(tx, "deploy-1", policy, NOW_MS))
 
     assert len(found["verdict"]["results"]) == 9
+    assert found["verdict"]["at"] == rfc3339(NOW_MS)
+    assert "at_ms" not in found["verdict"]
     names = [condition["name"] for condition in found["authority"]["conditions"]]
     assert names == ["roles", "min_justification", "max_rows"]
     assert found["authority"]["denied"] is False
