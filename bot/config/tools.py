@@ -10,7 +10,7 @@ from bot.config.identities import section_of
 from bot.config.kinds import Capabilities, capabilities
 from bot.config.problems import Problems, nearest, quoted
 from bot.config.structure import keys_of, read_as
-from bot.config.tool_models import ENTRY_OF_KIND, CommandEntry, ToolEntry
+from bot.config.tool_models import ENTRY_OF_KIND, CommandEntry, QuorumEntry, ToolEntry
 from bot.config.values import identifier
 from lifecycle.paths import Parts
 from lifecycle.policy import ActionType, ApprovalClass, Rate, Safety, ToolKind, ToolPolicy
@@ -104,6 +104,12 @@ def _check_tier(name: str, entry: ToolEntry, can: Capabilities, problems: Proble
         )
 
 
+def _threshold_words(quorum: QuorumEntry) -> str:
+    if quorum.required is None:
+        return "class threshold needs required: N, the number of people"
+    return "required belongs to class threshold alone"
+
+
 def _remedy(entry: ToolEntry) -> str:
     match entry.kind:
         case ToolKind.AGENT:
@@ -120,9 +126,7 @@ def _check_details(name: str, entry: ToolEntry, problems: Problems) -> None:
     parts = ("tools", name)
     quorum = entry.quorum
     if quorum and (quorum.class_ is ApprovalClass.THRESHOLD) != (quorum.required is not None):
-        problems.add(
-            (*parts, "quorum"), f"the quorum of {name}: required belongs to class threshold alone"
-        )
+        problems.add((*parts, "quorum"), f"the quorum of {name}: {_threshold_words(quorum)}")
     if isinstance(entry, CommandEntry) and entry.commit and not entry.roll_back:
         problems.add(
             (*parts, "commit"), f"{name} stages (commit) but cannot discard: add roll_back"

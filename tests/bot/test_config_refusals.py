@@ -102,7 +102,7 @@ REFUSALS = {
         "quorum: {class: single}",
         "quorum: {class: threshold}",
         "tools.production-deploy.quorum",
-        "required belongs to class threshold",
+        "class threshold needs required: N",
     ),
     "unknown quorum class": (
         "quorum: {class: single}",
