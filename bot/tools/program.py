@@ -33,9 +33,14 @@ async def run(
     """Run a program, hand it `told` on standard input, keep the first `keep` bytes it prints.
 
     When this returns, or is cancelled, every process of its group is dead. Raises OSError or
-    ValueError where the program could not be started. No shell is involved.
+    ValueError where the program could not be started, and for nothing else: what started may have
+    acted. No shell is involved.
     """
-    return await _Program(argv, told, folder, environment).listened_to(keep)
+    started = _Program(argv, told, folder, environment)
+    try:
+        return await started.listened_to(keep)
+    except (OSError, ValueError) as error:
+        raise RuntimeError("the program was started and could not be listened to") from error
 
 
 class _Program:
@@ -64,7 +69,7 @@ class _Program:
         watcher.start()
 
     async def listened_to(self, keep: int) -> Ended:
-        """Read what it prints until it has ended: nobody ends in peace who writes into a closed pipe."""
+        """Read what it prints to its end: nobody ends in peace who writes into a closed pipe."""
         output = asyncio.create_task(self._read(self._process.stdout, keep, first=True))
         errors = asyncio.create_task(self._read(self._process.stderr, _TAIL, first=False))
         try:

@@ -262,3 +262,14 @@ def test_a_receipt_is_json_and_nothing_that_python_adds():
 
     assert _receipt(b'{"a": ' + b"[" * 100_000, "t") == {}
     assert _receipt(json.dumps({"a": 1}).encode(), "t") == {"a": 1}
+
+
+async def test_a_program_that_began_and_cannot_be_listened_to_may_have_acted(tmp_path, monkeypatch):
+    loop = asyncio.get_running_loop()
+
+    async def refuses(*args):
+        raise OSError("too many open files")
+
+    monkeypatch.setattr(loop, "connect_read_pipe", refuses)
+
+    assert (await outcome_of("true", tmp_path)).outcome is Outcome.UNKNOWN
