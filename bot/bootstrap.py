@@ -9,7 +9,7 @@ import secrets
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -41,9 +41,14 @@ class App:
     toolbox: ConfiguredToolbox
     store: ProposalStore
     started_with: Config
+    reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def reload(self) -> str:
         """Read the config again, keeping the old where it is invalid; say what became of it."""
+        async with self.reloading:
+            return await self._reloaded()
+
+    async def _reloaded(self) -> str:
         try:
             fresh = await asyncio.to_thread(load_config, self.config.path)
             await self._adopt(fresh)
@@ -55,14 +60,10 @@ class App:
         return f"The config is in force: {fresh.policy.digest}.{later}"
 
     async def _adopt(self, fresh: Config) -> None:
-        """Swap tools and law; where the law cannot be taken the old tools come back."""
+        """Swap tools and law at once: a tool of the new config serves no approval of the old."""
         sentinel = sentinel_of(fresh)
-        self.toolbox.adopt(fresh.policy.tools)
-        try:
-            await self.workflow.adopt(fresh.policy, sentinel)
-        except BaseException:
-            self.toolbox.adopt(self.config.policy.tools)
-            raise
+        swap = self.toolbox.prepared(fresh.policy.tools)
+        await self.workflow.adopt(fresh.policy, sentinel, swap)
         self.config = fresh
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,7 +13,7 @@ from lifecycle.finishing import Concluded
 from lifecycle.gating import Gatekeeper
 from lifecycle.moment import Moment
 from lifecycle.opening import fits_its_digest
-from lifecycle.ports import Transaction
+from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.rechecking import recheck, recheck_window, rules_to_run
 from lifecycle.standing import POLICY_FLAG, Standing, standing_of
@@ -30,11 +31,13 @@ class Adopter:
     world: World
     gatekeeper: Gatekeeper
 
-    async def adopt(self, law: Law) -> None:
+    async def adopt(self, law: Law, swap: Callable[[], None] = lambda: None) -> None:
         """Put a new law in force: audited, announced, then what is open is judged again."""
         await self.take_policy(law, announced=True)
         self.world.law = law
-        await self.recheck()
+        swap()
+        with suppress(StoreUnavailable):  # it is in force; the job goes on with the checks
+            await self.recheck()
 
     async def take_policy(self, law: Law, *, announced: bool) -> None:
         """Note the policy in the store, once, with what a later one is compared with."""

@@ -93,6 +93,11 @@ class Carrier:
             return _not_called(called, "The stored document cannot be read.")
         return await call_tool(tool, call)
 
+    def _policy_of(self, permit: permits.Permit, called: Execution) -> str:
+        """Hold a start against the policy in force; what has begun goes on under its own."""
+        starts = called.verb is Verb.EXECUTE
+        return self.world.law.policy.digest if starts else permit.policy_digest
+
     def _permit_objection(self, proposal: Proposal, called: Execution, token: str) -> str | None:
         try:
             permit = permits.read(token, self.world.ring)
@@ -103,7 +108,7 @@ class Carrier:
                 actor=proposal.actor.id,
                 verb=called.verb.value,
                 attempt=called.attempt,
-                policy_digest=permit.policy_digest,
+                policy_digest=self._policy_of(permit, called),
                 now_ms=self.world.clock.now_ms(),
             )
         except PermitRefused as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -177,9 +177,14 @@ class Workflow:
             sender, lambda tx, moment: freezing.thaw(tx, moment, sender)
         )
 
-    async def adopt(self, policy: Policy, sentinel: Sentinel) -> None:
-        """Put a new policy in force, announce it, and judge what is open again."""
-        await self.adopter.adopt(Law(policy, sentinel))
+    async def adopt(
+        self, policy: Policy, sentinel: Sentinel, swap: Callable[[], None] = lambda: None
+    ) -> None:
+        """Put a new policy in force, announce it, and judge what is open again.
+
+        `swap` puts its tools in service, in the very moment in which the policy is in force.
+        """
+        await self.adopter.adopt(Law(policy, sentinel), swap)
 
     # -- keeping house --------------------------------------------------------------------
 

@@ -46,8 +46,19 @@ class ConfiguredToolbox:
 
     def adopt(self, tools: Mapping[str, ToolPolicy]) -> None:
         """Serve the tools of another policy from now on; raises ValueError and keeps the old."""
+        self.prepared(tools)()
+
+    def prepared(self, tools: Mapping[str, ToolPolicy]) -> Callable[[], None]:
+        """Make the tools of another policy and return what puts them in service at once.
+
+        Raises ValueError where one cannot be made.
+        """
         made = {name: self._made(policy) for name, policy in tools.items()}
-        self._policies, self._tools = dict(tools), made
+
+        def swap() -> None:
+            self._policies, self._tools = dict(tools), made
+
+        return swap
 
     def tool(self, name: str) -> Tool:
         """Return the tool; KeyError where the config does not know it."""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lifecycle.policy import Policy
+from lifecycle.ports import StoreUnavailable
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from lifecycle.tier import Tier
@@ -168,3 +169,51 @@ def approving(world: World, name: str) -> dict[str, Any]:
     people = dict(world.workflow.policy.people)
     people[name] = replace(people[name], groups=people[name].groups | {"approvers"})
     return people
+
+
+async def test_new_tools_come_into_service_with_their_policy(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy, sentinel = changed(world, "b", limits=world.workflow.policy.limits)
+    in_force: list[str] = []
+
+    await world.workflow.adopt(
+        policy, sentinel, lambda: in_force.append(world.workflow.policy.digest)
+    )
+
+    assert in_force == [policy.digest]
+
+
+async def test_what_cannot_be_noted_brings_neither_policy_nor_tools(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = world.workflow.policy.digest
+    policy, sentinel = changed(world, "b", limits=world.workflow.policy.limits)
+    swapped: list[bool] = []
+
+    async def fails(unit: Any) -> Any:
+        raise StoreUnavailable("disk full")
+
+    monkeypatch.setattr(world.store, "write", fails)
+    with pytest.raises(StoreUnavailable):
+        await world.workflow.adopt(policy, sentinel, lambda: swapped.append(True))
+
+    assert (world.workflow.policy.digest, swapped) == (before, [])
+
+
+async def test_a_call_whose_policy_was_replaced_before_it_was_made_is_not_made(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    law = type(world.workflow.world.law)(*changed(world, "b", **forbidding(world, "checkout")))
+    real = type(world.workflow.carrier)._call
+
+    async def call(self: Any, *args: Any) -> Any:
+        world.workflow.world.law = law
+        return await real(self, *args)
+
+    monkeypatch.setattr(type(world.workflow.carrier), "_call", call)
+    await world.approves("ana", proposal_id)
+
+    assert world.tool(DEPLOY).calls == []
+    assert (await world.proposal(proposal_id)).reason == "tool_failed"
