@@ -43,7 +43,7 @@ def commit_failed(tx: Transaction, moment: Moment, proposal: Proposal, why: str)
         moment,
         proposal,
         Attention.COMMIT_FAILED,
-        f"{why} Nothing was carried out yet: retry {proposal.proposal_id}, or "
+        f"{_sentence(why)} Nothing was carried out yet: retry {proposal.proposal_id}, or "
         f"roll-back {proposal.proposal_id} <reason>.",
         tool_of(proposal),
         execution=replace(execution, outcome=Outcome.FAILED, explanation=why),
@@ -66,9 +66,14 @@ def rollback_incomplete(
         moment,
         proposal,
         Attention.ROLLBACK_INCOMPLETE,
-        f"{why} To try what still stands again: retry {proposal.proposal_id}",
+        f"{_sentence(why)} To try what still stands again: retry {proposal.proposal_id}",
         tool_of(proposal),
         execution=replace(
             execution, outcome=Outcome.FAILED, still_stands=still_stands, explanation=why
         ),
     )
+
+
+def _sentence(words: str) -> str:
+    """Return the words with an end; what a tool said may have none."""
+    return words if words.endswith((".", "!", "?")) else f"{words}."

@@ -52,6 +52,8 @@ _IGNORES_CASE: Final = 2
 #: Between texts that are looked at together: no credential and no assignment reaches across it.
 #: The quotes close one that a text left open.
 _APART: Final = '\n";"\n'
+#: An AWS key, an API key, an age key; all other kinds begin with a consonant.
+_ARTICLES: Final = {"A": "an", "a": "an"}
 
 
 @cache
@@ -106,7 +108,7 @@ class SecretsAbsent:
         opened = decoded(shown) if "%" in shown or "&" in shown or "\\" in shown else shown
         for each in dict.fromkeys((text, shown, opened)):
             if found := find_secrets(each):
-                return f"a {found[0].kind}"
+                return f"{_ARTICLES.get(found[0].kind[0], 'a')} {found[0].kind}"
             if self._shapes.search(each):
                 return "a credential"
         return None

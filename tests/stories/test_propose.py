@@ -105,6 +105,7 @@ async def test_a_commit_that_failed_calls_a_person_and_can_be_tried_again(world:
     await world.passes(minutes=15)
     failed = await world.proposal(answer.proposal_id or "")
     assert (failed.state, failed.attention) == (State.EXECUTING, Attention.COMMIT_FAILED)
+    assert "the server refused. Nothing was carried out yet" in failed.attention_why
     await world.passes(minutes=15)
     assert tool.verbs() == ["execute", "commit"]
 
