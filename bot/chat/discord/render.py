@@ -38,7 +38,9 @@ COLOURS: Final = {
 #: Characters that begin markup anywhere, and those that do so only where a line begins. An
 #: underscore within a word is none: ids stay as they are written.
 _MARKUP: Final = re.compile(
-    r"[\\*~`|<\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^(?=[ \t]*(?:[#>-]|\d+\.[ \t]))",
+    r"[\\*~`<\[\]]|(?<=\])\(|\|(?=\|)|(?<=\|)\|"
+    r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
+    r"|^(?=[ \t]*(?:[#>-]|\d+\.[ \t]))",
     re.MULTILINE,
 )
 _FENCE: Final = re.compile("`")

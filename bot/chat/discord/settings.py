@@ -80,5 +80,6 @@ def invitation(application_id: int | None) -> str:
 
 def point_library_at(settings: DiscordSettings) -> None:
     """Set where discord.py connects to; it is the same for the whole process."""
+    discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody speaks here
     discord.http.Route.BASE = settings.api_base.rstrip("/")
     discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(settings.gateway)
