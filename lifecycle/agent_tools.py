@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from lifecycle import permit as permits
+from lifecycle.acts import plain_words
 from lifecycle.answers import Reply, Sender
 from lifecycle.calling import CallResult, result_of
 from lifecycle.concluding import conclude
@@ -243,7 +244,7 @@ async def _noted(gatekeeper: Gatekeeper, sender: Sender, code: str, what: str) -
                 sender.identity,
                 sender=sender,
                 reason=code,
-                details={"account": sender.account, "length": len(what)},
+                details={"account": plain_words(sender.account), "length": len(what)},
             )
         )
     except StoreUnavailable:
