@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from lifecycle.acts import Act, Reviewed
+from lifecycle.acts import Act, Reviewed, plain_words
 from lifecycle.answers import Reply, Sender
 from lifecycle.books import Transaction
 from lifecycle.errors import GovernanceError, ReviewRefused
@@ -161,7 +161,7 @@ class Acting:
             "surface": act.sender.surface,
             "kind": identity.kind.value if identity else None,
             "id": identity.id if identity else None,
-            "account": act.sender.account,
+            "account": plain_words(act.sender.account),
             "event_id": act.sender.event_id,
             "reason": act.reason,
             "at_ms": self.world.clock.now_ms(),
