@@ -7,8 +7,10 @@ but a person.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import random
+import time
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
@@ -77,6 +79,7 @@ class SignoffClient(discord.Client):
         self.tree = app_commands.CommandTree(self)
         self._hearing = hearing
         self._listener = listener
+        self._numbers = itertools.count(time.monotonic_ns())
 
     async def setup_hook(self) -> None:
         """Get ready between login and connection."""
@@ -107,7 +110,8 @@ class SignoffClient(discord.Client):
 
     def _taken(self, event: str, about: Any) -> None:
         try:
-            number = f"{self.ws.session_id}:{self.ws.sequence}"
+            session = getattr(self.ws, "session_id", None) or ""
+            number = f"{session}:{getattr(self.ws, 'sequence', None) or next(self._numbers)}"
             self._listener.taken(event, about, number)
         except Exception as error:
             log.error("an event could not be taken: %s %s", event, type(error).__name__)

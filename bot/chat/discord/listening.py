@@ -120,7 +120,7 @@ class Listening:
     def _reacted(self, about: discord.RawReactionActionEvent, number: str, me: int | None) -> None:
         payload = reaction_payload(about, self._settings, me)
         if payload is not None:
-            self._keep(number, f"r:{about.message_id}:{about.user_id}", payload)
+            self._keep(number, f"r:{about.message_id}", payload)
 
     def _message(self, about: discord.Message, me: int | None) -> None:
         payload = message_payload(about, self._settings, me)

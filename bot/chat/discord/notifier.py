@@ -20,7 +20,7 @@ from bot.chat.discord.rest import Outgoing, Rest
 from bot.chat.discord.seeds import Seeds
 from bot.chat.discord.settings import SURFACE, DiscordSettings, point_library_at
 from bot.chat.discord.views import buttons
-from bot.chat.hearing import Hearing
+from bot.chat.hearing import Hearing, Trouble
 from bot.chat.senders import accounts_of
 from bot.chat.surface import CardGone, Posted, SurfaceFailed
 from lifecycle.ports import Clock, StoreUnavailable
@@ -254,6 +254,10 @@ class DiscordSurface:
             why = next(iter(self.seeds.missing.values()))
             lines.append(f"discord: seeds are missing under {len(self.seeds.missing)} cards: {why}")
         return tuple(lines)
+
+    def trouble(self) -> Trouble | None:
+        """Return what people on other surfaces should know, None where all is well."""
+        return self.hearing.trouble()
 
     # -- inside ---------------------------------------------------------------------------
 
