@@ -133,6 +133,8 @@ def _proposal_of(row: Mapping[str, Any]) -> Proposal:
         "tier": Tier(row["tier"]),
         "tool_tier": Tier(row["tool_tier"]),
         "actor": Identity(ActorKind(row["actor_kind"]), row["actor"]),
+        "document": _bytes(row["document"]),
+        "r3_document": _bytes(row["r3_document"]),
         "verdict": _verdict_of(row["verdict"]) if row["verdict"] is not None else None,
         "decided_by": _identity(row["decided_by_kind"], row["decided_by"]),
         "opener": _identity(row["opener_kind"], row["opener"]),
@@ -143,6 +145,11 @@ def _proposal_of(row: Mapping[str, Any]) -> Proposal:
         "execution": _execution_of(row, values.get("execution", {})),
     }
     return Proposal.of(values)
+
+
+def _bytes(column: bytes | str) -> bytes:
+    """Return stored bytes; SQL functions leave text, and the law judges what it is worth."""
+    return column.encode() if isinstance(column, str) else column
 
 
 def _pair(identity: Identity | None) -> tuple[str | None, str | None]:

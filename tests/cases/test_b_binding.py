@@ -139,6 +139,20 @@ async def test_B08_a_row_changed_after_an_approval_never_runs_and_people_are_tol
     assert any("Somebody changed the database" in m.body.get("text", "") for m in told)
 
 
+@pytest.mark.parametrize("column", ["document", "r3_document"])
+async def test_B08_bytes_that_an_sql_function_turned_into_text_never_run(
+    filed: World, tmp_path: Path, column: str
+) -> None:
+    await filed.submits(PROD, proposal_id="p1")
+    stored: bytes = getattr(await filed.proposal("p1"), column)
+    changed(tmp_path, **{column: stored.decode().replace("v42", "v66")})
+
+    await filed.approves("ana", "p1")
+
+    assert (await filed.proposal("p1")).reason == "digest_mismatch"
+    assert filed.tool(DEPLOY).calls == []
+
+
 async def test_B08_a_changed_copy_in_memory_has_no_effect(filed: World) -> None:
     await filed.submits(PROD, proposal_id="p1", approval_class="dual")
     await filed.approves("ana", "p1")
