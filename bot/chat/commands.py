@@ -198,10 +198,13 @@ class Commands:
         )
 
     async def _on_whole_id(self, given: str, sender: Sender) -> CommandReply | None:
-        """Refuse a part of an id, audited; an unknown one is for the law to refuse."""
+        """Refuse a part of an id, audited; an unknown one is for the law to refuse.
+
+        Where the store cannot even be read the act goes on: a stop is kept all the same.
+        """
         try:
             await self._store.read(lambda tx: views.exactly(tx, given))
-        except ProposalNotFound:
+        except (ProposalNotFound, StoreUnavailable):
             return None
         except AmbiguousId as error:
             await self.workflow.note_ignored(given, sender, error.code)

@@ -10,6 +10,7 @@ from typing import Final
 
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
+from bot.chat.replies import CommandReply
 from bot.chat.terminal.commands import TerminalCommands
 from bot.chat.terminal.fences import Input, whole
 from bot.chat.terminal.lines import Lines
@@ -54,10 +55,20 @@ class TerminalClient:
     async def answer(self, line: bytes) -> None:
         """Answer one line, then finish what it set in motion."""
         async with self._delivery.held():
-            reply = await self._commands.run(line)
+            reply = await self._run(line)
             if reply is not None:
                 self._screen.reply(reply)
         await self.settled()
+
+    async def _run(self, line: bytes) -> CommandReply | None:
+        """Run one line; a mistake of ours costs its answer, never the terminal."""
+        try:
+            return await self._commands.run(line)
+        except OSError:
+            raise
+        except Exception as error:
+            log.exception("a line could not be worked off: %s", type(error).__name__)
+            return CommandReply.words("Something went wrong here; tell an operator to see the log.")
 
     async def settled(self) -> None:
         """Show what is due and let what waited for its card begin, until nothing can move now."""

@@ -16,6 +16,7 @@ from bot.chat.terminal.lines import LONGEST_LINE, Lines
 from bot.chat.terminal.notifier import TerminalSurface
 from bot.chat.terminal.render import Screen
 from bot.chat.terminal.speakers import spoken
+from lifecycle.ports import StoreUnavailable
 from lifecycle.tier import Tier
 from tests.builders import MAIL, NOW_MS, PROD, a_document, a_policy
 from tests.terminal import Lines as TypedLines
@@ -337,3 +338,36 @@ async def test_nothing_inside_a_fence_is_a_command_even_if_it_is_never_closed() 
     lines = terminal.fresh()
     assert [each["reason"] for each in documents(lines)] == ["malformed_json"]
     assert "reviewed" not in await terminal.world.trail("p1")
+
+
+async def test_a_mistake_of_ours_costs_an_answer_and_not_the_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal = a_terminal()
+
+    async def breaks(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(terminal.world.workflow, "freeze", breaks)
+    await terminal.client.run(TypedLines(b"freeze now", b"pending"))
+
+    assert "Something went wrong" in terminal.printed[0]
+    assert terminal.printed[-1] == "0 pending"
+
+
+async def test_a_stop_is_kept_although_the_store_cannot_even_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal = a_terminal()
+    proposed = await terminal.proposes()
+
+    async def fails(*_: object) -> None:
+        raise StoreUnavailable("the disk is gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(terminal.world.store, "read", fails)
+        broken.setattr(terminal.world.store, "write", fails)
+        (said, *_) = await terminal.types(f"ana: reject {proposed['proposal_id']} stop")
+
+    assert "Kept" in said
+    assert [stop["reason"] for stop in terminal.world.spool.stops] == ["stop"]
