@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -52,20 +53,25 @@ class Keeper:
                 return closed
 
     async def _close_batch(self, batch: Sequence[Proposal]) -> int:
-        readable: list[Proposal] = []
-        unread: list[Proposal] = []
         for proposal in batch:
             if proposal.checked_policy_digest != self.world.law.policy.digest:
                 await self.adopter.recheck_one(proposal)
-            has_card = TIER_POLICIES[proposal.tier].card is CardKind.LIVE
-            seen = not has_card or await self.world.notifier.read_cards(proposal.proposal_id)
-            (readable if seen else unread).append(proposal)
-        for proposal in unread:
-            await self._not_closed(proposal.proposal_id, "its card can be read on no surface")
+        # Together: a platform that is slow to answer holds up one batch, not each one in it.
+        seen = await asyncio.gather(*map(self._seen, batch))
+        readable = [p for p, was_seen in zip(batch, seen, strict=True) if was_seen]
+        for proposal, was_seen in zip(batch, seen, strict=True):
+            if not was_seen:
+                await self._not_closed(proposal.proposal_id, "its card can be read on no surface")
         concluded = await self._closed(readable) if readable else ()
         for one in concluded:
             self._carry(one)
         return len(concluded)
+
+    async def _seen(self, proposal: Proposal) -> bool:
+        """Read its cards for a ❌ nobody heard; True where that is done, or there is no card."""
+        if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE:
+            return True
+        return await self.world.notifier.read_cards(proposal.proposal_id)
 
     async def _closed(self, seen: Sequence[Proposal]) -> Sequence[Concluded]:
         """Close as seen a moment ago; where one has moved since, look at all of them again."""

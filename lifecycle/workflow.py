@@ -140,9 +140,7 @@ class Workflow:
     ) -> Reply:
         """Take an agent's receipt for what it did under its permit."""
         return await self.world.surely(
-            agent_tools.report(
-                self.gatekeeper, plain_words(proposal_id), sender, outcome, receipt
-            )
+            agent_tools.report(self.gatekeeper, plain_words(proposal_id), sender, outcome, receipt)
         )
 
     # -- sources and operators ------------------------------------------------------------
@@ -239,10 +237,12 @@ class Workflow:
     async def stop(self, grace_s: float = 8.0) -> None:
         """Take no new work; give calls under way `grace_s` seconds to end, then cut them off."""
         self.world.stopping = True
-        tasks = set(self.world.tasks)
-        if not tasks:
-            return
-        _, late = await asyncio.wait(tasks, timeout=grace_s)
+        loop = asyncio.get_running_loop()
+        end_s = loop.time() + grace_s
+        while (tasks := set(self.world.tasks)) and loop.time() < end_s:
+            # What ended may have set something in motion: a roll back follows its ❌.
+            await asyncio.wait(tasks, timeout=end_s - loop.time())
+        late = set(self.world.tasks)
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)

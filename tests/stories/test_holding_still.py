@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from lifecycle.ports import ToolFailed
 from lifecycle.proposal import Attention
 from lifecycle.state import State
@@ -156,3 +158,45 @@ async def test_a_roll_back_begun_by_the_replay_is_not_mistaken_for_one_cut_off(
     ended = await world.proposal(proposal_id)
     assert world.tool(SEND).verbs() == ["execute", "roll_back"]
     assert (ended.state, ended.attention) == (State.ROLLED_BACK, None)
+
+
+async def test_an_end_waits_for_what_the_last_act_set_in_motion(world: World) -> None:
+    await auto_approving(world)
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    gate = asyncio.Event()
+    world.tool(SEND).on["roll_back"] = waiting_for(gate)
+    crossing = asyncio.create_task(
+        world.workflow.reject(proposal_id, world.sender("ben"), "wrong amount")
+    )
+    await asyncio.sleep(0)
+
+    ending = asyncio.create_task(world.workflow.stop(5))
+    await crossing
+    await asyncio.sleep(0.01)
+    gate.set()
+    await ending
+
+    assert (await world.proposal(proposal_id)).state is State.ROLLED_BACK
+
+
+async def test_a_slow_platform_holds_up_a_batch_of_closings_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await auto_approving(world)
+    for name in ("pat", "sam", "kim"):
+        await world.submits(MAIL, parameters={"to": f"{name}@partner.example"})
+    reading: list[str] = []
+    together = asyncio.Event()
+
+    async def read(proposal_id: str) -> bool:
+        reading.append(proposal_id)
+        if len(reading) == 3:
+            together.set()
+        async with asyncio.timeout(5):
+            await together.wait()
+        return True
+
+    monkeypatch.setattr(world.notifier, "read_cards", read)
+    world.clock.advance(900)
+
+    assert await world.workflow.close_due() == 3

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from bot.storage.opening import open_store
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import Call, StoreUnavailable
 from lifecycle.state import State
 from tests.builders import MAIL, PROD, a_document
-from tests.fakes.tools import waiting_for
 from tests.world import World, a_world
 
 FILE = "signoff.db"
@@ -170,14 +169,19 @@ async def test_what_is_on_record_is_never_answered_as_not_taken(
 
 
 async def test_whoever_left_before_the_answer_is_told_by_the_outbox(stage: World) -> None:
-    gate = asyncio.Event()
-    stage.tool("search").on["execute"] = waiting_for(gate)
+    gate, began = asyncio.Event(), asyncio.Event()
+
+    async def searches(call: Call) -> dict[str, Any]:
+        began.set()
+        await gate.wait()
+        return {}
+
+    stage.tool("search").on["execute"] = searches
     document = a_document(SEARCH, actor="leila", ts_ms=stage.clock.now_ms())
     waits = asyncio.create_task(
         stage.workflow.submit(json.dumps(document).encode(), stage.sender("leila"))
     )
-    while not stage.tool("search").calls:
-        await asyncio.sleep(0.001)
+    await began.wait()
     waits.cancel()
     await asyncio.gather(waits, return_exceptions=True)
     gate.set()
