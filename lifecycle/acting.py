@@ -47,7 +47,7 @@ class Acting:
         spools: bool,
     ) -> Reply:
         try:
-            reviewed, look = await self._reviewed(act, unit)
+            reviewed, look = await self._reviewed(act, unit, counts=not spools)
         except GovernanceError as error:
             await self.note(act, error.code)
             return Reply.of_error(error, act.proposal_id)
@@ -57,12 +57,12 @@ class Acting:
         return await self._followed(reviewed, look)
 
     async def _reviewed(
-        self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed]
+        self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed], *, counts: bool
     ) -> tuple[Reviewed, Look]:
         """Run the unit once the membership is read of everybody whose approval it may count.
 
         Nearly always that is the sender alone; where the store knows of more, nothing is written
-        until they have been asked for as well.
+        until they have been asked for as well. A stop `counts` nobody: it waits for no others.
         """
         by_person = act.sender.kind is ActorKind.PERSON and act.sender.id is not None
         asked = {str(act.sender.id)} if by_person else set()
@@ -71,9 +71,10 @@ class Acting:
                 act = replace(act, lost=await self.world.notifier.lost_members(asked))
             moment = self.world.moment()
             try:
-                return await self.world.write(partial(self._unit, unit, moment, act, asked))
-            except _AskAlso as others:
-                asked |= others.people
+                others = asked if counts else ()
+                return await self.world.write(partial(self._unit, unit, moment, act, others))
+            except _AskAlso as also:
+                asked |= also.people
 
     def _unit(
         self,

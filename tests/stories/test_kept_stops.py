@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 
 import pytest
 
@@ -120,3 +121,20 @@ async def test_a_tool_that_failed_all_the_same_is_told_at_once(world: World) -> 
 
     told = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
     assert [m.body["reason"] for m in told if m.kind == "ended"] == ["tool_failed"]
+
+
+async def test_a_cross_does_not_wait_until_other_people_have_been_asked_for(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id = (await world.submits(MAIL, approval_class="dual")).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    asked: list[set[str]] = []
+
+    async def lost(people: Iterable[str]) -> frozenset[str]:
+        asked.append(set(people))
+        return frozenset()
+
+    monkeypatch.setattr(world.notifier, "lost_members", lost)
+    await world.rejects("ben", proposal_id)
+
+    assert asked == [{"ben"}]
