@@ -30,7 +30,8 @@ class Fault:
     """What happens to calls that match: a status, or a connection that is cut.
 
     `times` calls are hit (None: all), the first `skip` matching ones left alone, and with `every`
-    only each n-th; `says` is a text that must stand in the body. `acts` lets the server do what was asked before the answer is lost.
+    only each n-th; `says` is a text that must stand in the body. `acts` lets the server do what
+    was asked before the answer is lost.
     """
 
     method: str
