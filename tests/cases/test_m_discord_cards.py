@@ -228,7 +228,7 @@ async def test_K10_a_card_that_cannot_be_posted_is_seen_and_nothing_runs(
     discord_stage: DiscordStage,
 ) -> None:
     fault = discord_stage.server.fails(
-        "POST", "/channels/701/messages$", says="🔔", status=403, code=50013, times=None
+        "POST", "/channels/701/messages$", says="PROPOSAL", status=403, code=50013, times=None
     )
     proposal_id = discord_stage.sends(PROD)
     await until(lambda: "card_undelivered" in "".join(discord_stage.server.said()), "announced")

@@ -29,7 +29,7 @@ DUAL = {"approval_class": "dual"}
 async def test_a_post_that_fails_is_made_once(
     stage: DiscordStage, fault: dict[str, object]
 ) -> None:
-    stage.server.fails("POST", "/channels/701/messages$", **{"says": "🔔", **fault})
+    stage.server.fails("POST", "/channels/701/messages$", **{"says": "PROPOSAL", **fault})
     proposal_id = stage.sends(PROD)
 
     async def stands() -> bool:
@@ -91,7 +91,7 @@ async def test_a_decision_that_comes_before_the_post_has_answered_counts(
 async def test_a_card_that_was_posted_before_a_crash_is_found_and_not_doubled(
     stage: DiscordStage,
 ) -> None:
-    stage.server.fails("POST", "/channels/701/messages$", acts=True, says="🔔", times=3)
+    stage.server.fails("POST", "/channels/701/messages$", acts=True, says="PROPOSAL", times=3)
     proposal_id = stage.sends(PROD)
     await until(lambda: stage.server.cards(), "posted, its answer lost")
     await stage.ends()
@@ -121,7 +121,7 @@ async def test_a_channel_that_is_gone_is_shown_and_nothing_executes(stage: Disco
 async def test_a_card_that_is_refused_as_too_long_is_posted_short_with_all_of_it_attached(
     stage: DiscordStage,
 ) -> None:
-    stage.server.fails("POST", "/channels/701/messages$", status=400, code=50035, says="🔔")
+    stage.server.fails("POST", "/channels/701/messages$", status=400, code=50035, says="PROPOSAL")
     proposal_id = stage.sends(PROD)
     card = await stage.card(proposal_id)
     (attached,) = card.data["attachments"]
