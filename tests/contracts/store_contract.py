@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -218,11 +218,12 @@ class StoreContract:
         [waiting("p1", version=2), waiting("p1", state=State.EXECUTING), waiting("p2")],
         ids=["another version", "another state", "another proposal"],
     )
+    @pytest.mark.parametrize("changes", [{}, {"document": b"{}"}], ids=["moved", "masked"])
     async def test_only_what_was_seen_can_be_saved(
-        self, store: ProposalStore, seen: Proposal
+        self, store: ProposalStore, seen: Proposal, changes: Mapping[str, Any]
     ) -> None:
         await self.filled(store, waiting("p1"))
-        moved = replace(seen, version=3, state=State.REJECTED)
+        moved = replace(seen, version=3, state=State.REJECTED, **changes)
 
         assert not await store.write(lambda tx: tx.proposals.save(moved, seen))
 

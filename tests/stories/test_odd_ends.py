@@ -146,3 +146,17 @@ async def test_an_expired_twin_is_no_twin_however_many_are_late(stage: World) ->
     assert again.deduplicated is False
     assert again.proposal_id != twin
     assert (await stage.proposal(twin or "")).reason == "expired"
+
+
+async def test_an_opening_that_is_tried_before_the_sweep_finds_it_expired(stage: World) -> None:
+    proposal_id = (await stage.submits(PROD)).proposal_id or ""
+    await stage.workflow.freeze("wait", stage.sender("ana"))
+    await stage.approves("ana", proposal_id)
+    await stage.workflow.thaw(stage.sender("ana"))
+    stage.clock.set((await stage.proposal(proposal_id)).deadline_ms)
+
+    await stage.workflow.open_ready()
+    await stage.workflow.idle()
+
+    assert stage.tool(DEPLOY).calls == []
+    assert (await stage.proposal(proposal_id)).reason == "expired"
