@@ -160,3 +160,18 @@ async def test_an_opening_that_is_tried_before_the_sweep_finds_it_expired(stage:
 
     assert stage.tool(DEPLOY).calls == []
     assert (await stage.proposal(proposal_id)).reason == "expired"
+
+
+@pytest.mark.parametrize("emoji", ["✅", "❌"])
+async def test_a_decision_after_the_deadline_finds_it_expired_though_nobody_swept(
+    stage: World, emoji: str
+) -> None:
+    proposal_id = (await stage.submits(PROD, approval_class="dual")).proposal_id or ""
+    stage.clock.set((await stage.proposal(proposal_id)).deadline_ms)
+
+    reply = await stage.reacts("ana", proposal_id, emoji)
+
+    ended = await stage.proposal(proposal_id)
+    reviews = await stage.store.read(lambda tx: tx.reviews.of(proposal_id))
+    assert (reply.code, ended.reason, list(reviews)) == ("already_decided", "expired", [])
+    assert (await stage.audit("ignored"))[-1]["reason"] == "already_decided"
