@@ -20,7 +20,7 @@ from lifecycle.policy import Level, ToolKind, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Execution, Outcome, Proposal, Verb
 from lifecycle.records import Message
-from lifecycle.restanding import revoke_permit, standing_changes
+from lifecycle.restanding import revoke_permit, standing_changes, stands_as_judged
 from lifecycle.sentinel import Facts
 from lifecycle.standing import in_force
 from lifecycle.state import State, Trigger
@@ -51,8 +51,9 @@ def begin(
         return Opening(ended or proposal)
     if not _still_true(tx, moment, proposal, verdict, facts):
         return Opening(proposal, again=True)
-    if proposal.checked_policy_digest != moment.policy.digest:
-        return Opening(proposal)  # tier and quorum are set anew first; then it is tried again
+    otherwise = _judged_otherwise(tx, moment, proposal)
+    if otherwise is not None:
+        return Opening(otherwise)
     waiting = _outer_obstacle(tx, moment, proposal) or waits_for_rule(verdict)
     if waiting is not None:
         return Opening(_wait(tx, moment, proposal, waiting))
@@ -63,6 +64,19 @@ def begin(
     if tool.kind is ToolKind.AGENT:
         return Opening(_hand_over(tx, moment, proposal, tool))
     return start_execution(tx, moment, proposal, tool)
+
+
+def _judged_otherwise(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal | None:
+    """Return the proposal where tier and quorum are not those of the policy in force.
+
+    After a new policy they are set anew first, then it is tried again; where the row itself asks
+    for less than it must, somebody changed it.
+    """
+    if proposal.checked_policy_digest != moment.policy.digest:
+        return proposal
+    if not stands_as_judged(moment.policy, proposal):
+        return digest_mismatch(tx, moment, proposal)
+    return None
 
 
 def _still_true(

@@ -9,7 +9,7 @@ from lifecycle.moment import Moment
 from lifecycle.policy import Policy
 from lifecycle.proposal import Proposal, Verb
 from lifecycle.quorum import configured_tier, effective_tier, quorum_of
-from lifecycle.tier import Tier
+from lifecycle.tier import TIER_POLICIES, Tier
 from lifecycle.windows import window_asked
 
 
@@ -31,6 +31,23 @@ def restood(policy: Policy, proposal: Proposal) -> Proposal | None:
         quorum=quorum,
         quorum_needs_people=needs_people,
         window_s=max(proposal.window_s, window_s) if tool.reversible else 0,
+    )
+
+
+def stands_as_judged(policy: Policy, proposal: Proposal) -> bool:
+    """Say whether the row asks for at least what this policy makes of its bytes.
+
+    A tier or a quorum below that was never written by the law.
+    """
+    fresh = restood(policy, proposal)
+    if fresh is None:
+        return False
+    strictness = list(TIER_POLICIES)
+    return (
+        strictness.index(proposal.tier) >= strictness.index(fresh.tier)
+        and proposal.quorum >= fresh.quorum
+        and proposal.quorum_needs_people >= fresh.quorum_needs_people
+        and proposal.window_s >= fresh.window_s
     )
 
 

@@ -57,9 +57,15 @@ class CommandReply:
     @classmethod
     def words(cls, *lines: str, code: str | None = None) -> CommandReply:
         """Return an answer of plain lines."""
-        return cls(tuple(lines), code=code)
+        return cls(_coded(lines, code), code=code)
 
     @classmethod
     def of(cls, reply: Reply) -> CommandReply:
         """Return the answer for what the law replied."""
-        return cls((reply.words,), code=reply.code, proposal_id=reply.proposal_id)
+        lines = _coded((reply.words,), reply.code)
+        return cls(lines, code=reply.code, proposal_id=reply.proposal_id)
+
+
+def _coded(lines: tuple[str, ...], code: str | None) -> tuple[str, ...]:
+    """A refusal is a sentence for a person and a stable code, in one line."""
+    return lines if code is None else (*lines[:-1], f"{lines[-1]} ({code})")

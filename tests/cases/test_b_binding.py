@@ -266,3 +266,17 @@ async def test_B10_a_default_that_appears_after_the_approval_asks_again(world: W
     assert world.tool("send-email").calls == []
     await world.approves("ana", "p1")
     assert world.tool("send-email").verbs() == ["execute"]
+
+
+@pytest.mark.parametrize("change", ["tier = 'AUTO'", "rest = json_set(rest, '$.quorum', 0)"])
+async def test_B08_a_row_that_asks_for_less_than_the_policy_ends(
+    filed: World, tmp_path: Path, change: str
+) -> None:
+    proposal_id = (await filed.submits(PROD, approval_class="dual")).proposal_id or ""
+    with sqlite3.connect(tmp_path / "signoff.db") as database:
+        database.execute(f"UPDATE proposals SET {change}")
+
+    await filed.approves("ana", proposal_id)
+
+    assert filed.tool("production-deploy").calls == []
+    assert (await filed.proposal(proposal_id)).reason in (None, "digest_mismatch")

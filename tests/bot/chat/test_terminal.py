@@ -70,7 +70,8 @@ async def test_a_strangers_command_is_refused_in_words_and_audited() -> None:
     terminal = a_terminal()
     lines = await terminal.types("leyla: approve p1")
 
-    assert lines == ["Nobody called 'leyla' speaks at this terminal. Did you mean leila?"]
+    words = "Nobody called 'leyla' speaks at this terminal. Did you mean leila? (unknown_agent)"
+    assert lines == [words]
     ignored = await terminal.world.audit("ignored")
     assert [entry["reason"] for entry in ignored] == ["unknown_agent"]
 
@@ -168,7 +169,7 @@ async def test_looking_needs_four_characters_and_deciding_the_whole_id() -> None
     assert (await terminal.types("show depl"))[0].startswith("🔔")
     assert "4 characters are enough" in (await terminal.types("show dep"))[0]
     assert await terminal.types("ben: approve deploy") == [
-        "Here the whole id is needed. Did you mean deploy-1?"
+        "Here the whole id is needed. Did you mean deploy-1? (ambiguous_id)"
     ]
     await terminal.proposes(PROD, proposal_id="deploy-2", parameters={"version": "v43"})
     assert "deploy-1, deploy-2" in (await terminal.types("show depl"))[0]
