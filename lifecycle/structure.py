@@ -67,6 +67,7 @@ _REQUIRED: Final = {
 }
 _NAMES: Final = {str: "a string", bool: "true or false", dict: "an object", list: "a list"}
 _ABSENT: Final = object()
+_MOST_NAMED: Final = 64
 #: Only a KernelRequest has an intent; it is kept to be shown.
 _NOT_IN_A_PROPOSAL: Final = frozenset({"intent"})
 
@@ -78,11 +79,14 @@ def document_of(
 
     `fields` are the same document, parsed: only the kinds of its values are ever named.
     """
+    strange = [key for key in fields if key not in ProposalDocument.model_fields]
+    if len(strange) > _MOST_NAMED:  # thousands of them would only cost time to tell
+        return None, [unknown_field((key,)) for key in strange[:_MOST_NAMED]]
     try:
         return ProposalDocument.model_validate_json(canonical), []
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
-    return None, [_of_type_error(each["type"], each["loc"], fields) for each in found[:64]]
+    return None, [_of_type_error(each["type"], each["loc"], fields) for each in found[:_MOST_NAMED]]
 
 
 def _of_type_error(kind: str, loc: tuple[str | int, ...], fields: Mapping[str, Any]) -> Fault:

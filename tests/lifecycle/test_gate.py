@@ -553,3 +553,13 @@ def test_the_gate_is_deterministic_and_never_loosens(
     assert first.tier in (Tier.PROPOSE, Tier.CONFIRM)
     assert first.quorum >= 1
     assert first.window_s >= 900
+
+
+def test_thousands_of_unknown_fields_are_refused_with_the_first_of_them() -> None:
+    document = a_document(MAIL) | {f"note{number}": "x" for number in range(5_000)}
+
+    with pytest.raises(Refused) as refused:
+        accept(document, a_policy(), "http://127.0.0.1")
+
+    assert {fault.code for fault in refused.value.faults} == {"unknown_field"}
+    assert len(refused.value.faults) <= 64
