@@ -15,7 +15,7 @@ from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from sentinel_rules import load_rules
-from tests.builders import MAIL, PROD
+from tests.builders import MAIL, PROD, REFUND
 from tests.fakes.tools import waiting_for
 from tests.world import World
 
@@ -217,3 +217,18 @@ async def test_a_call_whose_policy_was_replaced_before_it_was_made_is_not_made(
 
     assert world.tool(DEPLOY).calls == []
     assert (await world.proposal(proposal_id)).reason == "tool_failed"
+
+
+async def test_a_permit_of_the_policy_before_is_good_for_nothing(world: World) -> None:
+    proposal_id = (await world.submits(REFUND)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    messages = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+    (permit,) = [m.body["permit"] for m in messages if m.kind == "permit"]
+    law = type(world.workflow.world.law)(*changed(world, "b", limits=world.workflow.policy.limits))
+    await world.workflow.adopter.take_policy(law, announced=True)
+    world.workflow.world.law = law  # in force, and nothing is checked again yet
+
+    reply = await world.workflow.redeem(permit, REFUND["parameters"], world.sender("leila"))
+
+    assert reply.code == "permit_mismatch"
+    assert (await world.proposal(proposal_id)).execution is None

@@ -6,17 +6,21 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.storage.opening import open_store
+from lifecycle.calling import CallResult
+from lifecycle.concluding import conclude
 from lifecycle.ports import StoreUnavailable
-from lifecycle.proposal import Attention
+from lifecycle.proposal import Attention, Outcome
+from lifecycle.records import EvidencePacket
 from lifecycle.state import State
 from tests.builders import MAIL, PROD
-from tests.fakes.tools import waiting_for
+from tests.fakes.tools import raising, waiting_for
 from tests.roomy import a_roomy_policy
 from tests.world import World, a_world
 
@@ -175,3 +179,72 @@ async def test_a_decision_after_the_deadline_finds_it_expired_though_nobody_swep
     reviews = await stage.store.read(lambda tx: tx.reviews.of(proposal_id))
     assert (reply.code, ended.reason, list(reviews)) == ("already_decided", "expired", [])
     assert (await stage.audit("ignored"))[-1]["reason"] == "already_decided"
+
+
+async def approved_while_frozen(stage: World) -> str:
+    await observes(stage, ok=True)
+    proposal_id = (await stage.submits(PROD, preconditions=[CONDITION])).proposal_id or ""
+    await stage.workflow.freeze("wait", stage.sender("ana"))
+    await stage.approves("ana", proposal_id)
+    stage.clock.advance(1)
+    return proposal_id
+
+
+async def test_what_sentinel_finds_right_before_the_execution_ends_it(stage: World) -> None:
+    proposal_id = await approved_while_frozen(stage)
+    await observes(stage, ok=False)
+    await stage.workflow.thaw(stage.sender("ana"))
+    await stage.keeps_house()
+
+    assert stage.tool(DEPLOY).calls == []
+    assert (await stage.proposal(proposal_id)).reason == "preconditions_hold"
+
+
+async def test_evidence_that_turns_between_the_last_check_and_the_beginning_is_judged(
+    stage: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id = await approved_while_frozen(stage)
+    await stage.workflow.thaw(stage.sender("ana"))
+    real, turned = type(stage.workflow.gatekeeper)._verdict, []
+
+    async def verdict(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = await real(self, *args, **kwargs)
+        if not turned:
+            turned.append(True)
+            packet = EvidencePacket("e1", "crm-sensor", stage.clock.now_ms(), 0, {"ok": False})
+            await stage.store.write(lambda tx: tx.evidence.put(packet))
+        return found
+
+    monkeypatch.setattr(type(stage.workflow.gatekeeper), "_verdict", verdict)
+    await stage.workflow.gatekeeper.open(proposal_id)
+    await stage.workflow.idle()
+
+    assert stage.tool(DEPLOY).calls == []
+    assert (await stage.proposal(proposal_id)).reason == "preconditions_hold"
+
+
+async def test_an_answer_to_a_call_that_is_not_awaited_any_more_changes_nothing(
+    stage: World,
+) -> None:
+    stage.tool(DEPLOY).on["execute"] = raising(RuntimeError("cut off"))
+    proposal_id = (await stage.submits(PROD)).proposal_id or ""
+    await stage.approves("ana", proposal_id)
+    unknown = await stage.proposal(proposal_id)
+    assert unknown.execution is not None
+    gate = asyncio.Event()
+    stage.tool(DEPLOY).on["execute"] = waiting_for(gate)
+    late = CallResult(Outcome.DONE, {})
+    moment = stage.workflow.world.moment()
+
+    async def answers_late() -> Any:
+        seen = await stage.proposal(proposal_id)
+        called = replace(unknown.execution, outcome=Outcome.RUNNING)  # type: ignore[type-var]
+        await stage.store.write(lambda tx: conclude(tx, moment, seen, called, late))
+        return await stage.proposal(proposal_id)
+
+    assert (await answers_late()).attention is Attention.OUTCOME_UNKNOWN
+    await stage.workflow.retry(proposal_id, stage.sender("ana"))
+    assert (await answers_late()).state is State.EXECUTING
+    gate.set()
+    await stage.workflow.idle()
+    assert (await stage.proposal(proposal_id)).state is State.COMPLETED
