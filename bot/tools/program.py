@@ -83,6 +83,13 @@ class _Program:
                 output.cancel()
                 errors.cancel()
                 await asyncio.gather(output, errors, return_exceptions=True)
+                self._let_go()
+
+    def _let_go(self) -> None:
+        """Close both pipes: a reader that was cancelled before it began has not."""
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
 
     async def _end(self) -> None:
         """End the whole group: politely while the program runs, for good in any case."""
