@@ -15,7 +15,6 @@ import psutil
 import pytest
 
 from bot.tools.command import CommandTool
-from bot.tools.program import run
 from lifecycle.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.contracts.tool_contract import Kind, ToolContract, call, done
@@ -274,15 +273,3 @@ async def test_a_program_that_began_and_cannot_be_listened_to_may_have_acted(tmp
     monkeypatch.setattr(loop, "connect_read_pipe", refuses)
 
     assert (await outcome_of("true", tmp_path)).outcome is Outcome.UNKNOWN
-
-
-async def test_a_call_that_is_cancelled_at_once_leaves_no_pipe_open(tmp_path: Path) -> None:
-    process = psutil.Process()
-    before = process.num_fds()
-    for _ in range(5):
-        call = asyncio.create_task(run(["sleep", "60"], b"{}", tmp_path, os.environ, 1_000))
-        await asyncio.sleep(0)
-        call.cancel()
-        await asyncio.gather(call, return_exceptions=True)
-
-    assert process.num_fds() <= before
