@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from lifecycle.answers import CardPlace
-from tests.builders import PROD
+from lifecycle.closing import may_close
+from lifecycle.freezing import frozen
+from lifecycle.proposal import Attention, KeptStop, Outcome, Verb
+from lifecycle.state import State
+from tests.builders import MAIL, PROD, REFUND
+from tests.fakes.tools import raising
 from tests.world import World
 
 DEPLOY = "production-deploy"
+SEARCH = MAIL | {"tool": "search", "action_type": "read", "parameters": {"q": "terms"}}
+TRANSFER = REFUND | {"tool": "financial-transfer"}
 
 
 async def test_a_decision_on_an_old_card_is_none(world: World) -> None:
@@ -51,3 +61,105 @@ async def test_what_is_not_shown_whole_is_not_approved_and_can_be_stopped(world:
 
     assert approved.code == "not_fully_shown"
     assert rejected.done
+
+
+async def test_only_its_proposer_withdraws(world: World) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+
+    codes = [
+        (await world.workflow.withdraw(proposal_id, world.sender(name))).code
+        for name in ("nour", "ana", "olga", "nobody")
+    ]
+
+    assert codes == ["not_the_proposer"] * 4
+    assert (await world.workflow.withdraw(proposal_id, world.sender("leila"))).done
+    assert (await world.proposal(proposal_id)).reason == "withdrawn"
+
+
+async def test_only_reviewers_settle_and_retry(world: World) -> None:
+    world.tool(DEPLOY).on["execute"] = raising(RuntimeError("cut off"))
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+
+    codes = set()
+    for name in ("leila", "nour", "cal", "olga", "nobody"):
+        for happened in (True, False):
+            reply = await world.workflow.settle(proposal_id, world.sender(name), happened)
+            codes.add(reply.code)
+        codes.add((await world.workflow.retry(proposal_id, world.sender(name))).code)
+
+    assert codes == {"not_a_reviewer"}
+    assert world.tool(DEPLOY).verbs() == ["execute"]
+    assert (await world.proposal(proposal_id)).attention is Attention.OUTCOME_UNKNOWN
+
+
+async def test_only_operators_thaw(world: World) -> None:
+    await world.workflow.freeze("wait", world.sender("ana"))
+
+    codes = [(await world.workflow.thaw(world.sender(name))).code for name in ("ben", "leila")]
+
+    assert codes == ["not_an_operator"] * 2
+    assert await world.store.read(frozen) is not None
+
+
+async def test_an_end_that_an_answer_told_is_not_told_again(world: World) -> None:
+    answer = await world.submits(SEARCH)
+    waiting = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+
+    assert answer.state == "completed"
+    assert [m.key for m in waiting if m.kind == "ended"] == []
+
+
+async def test_a_blocked_tool_is_answered_before_sentinel_is_asked(world: World) -> None:
+    answer = await world.submits(TRANSFER)
+
+    blocked = await world.proposal(answer.proposal_id or "")
+    assert (blocked.state, blocked.reason, blocked.verdict) == (
+        State.REJECTED,
+        "tool_blocked",
+        None,
+    )
+
+
+async def test_whoever_has_too_many_open_waits(world: World) -> None:
+    agents = dict(world.workflow.policy.agents)
+    agents["leila"] = replace(agents["leila"], open_limit=1)
+    await world.adopts(agents=agents)
+    await world.submits(PROD)
+
+    second = await world.submits(MAIL)
+
+    assert (second.reason, second.state) == ("too_many_open", None)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"verb": Verb.COMMIT},
+        {"verb": Verb.ROLL_BACK},
+        {"outcome": Outcome.RUNNING},
+        {"outcome": Outcome.UNKNOWN},
+        {"outcome": Outcome.FAILED},
+        {"attention": Attention.OUTCOME_UNKNOWN},
+        {"attention": Attention.COMMIT_FAILED},
+        {"attention": Attention.ROLLBACK_INCOMPLETE},
+        {"attention": Attention.ENVELOPE_EXCEEDED},
+        {"kept_stop": KeptStop("ana", "no", 0, "terminal")},
+    ],
+    ids=lambda changes: "-".join(map(str, changes.values()))[:40],
+)
+async def test_the_law_closes_no_window_that_something_holds_open(
+    world: World, changes: dict[str, Any]
+) -> None:
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    world.clock.advance(900)
+    opened = await world.proposal(proposal_id)
+    moment = world.workflow.world.moment()
+    assert opened.execution is not None
+    row = {k: v for k, v in changes.items() if k in ("attention", "kept_stop")}
+    execution = replace(opened.execution, **{k: v for k, v in changes.items() if k not in row})
+    held = opened.but(execution=execution, **row)
+
+    assert await world.store.read(lambda tx: may_close(tx, moment, opened))
+    assert not await world.store.read(lambda tx: may_close(tx, moment, held))
