@@ -248,3 +248,21 @@ async def test_an_answer_to_a_call_that_is_not_awaited_any_more_changes_nothing(
     gate.set()
     await stage.workflow.idle()
     assert (await stage.proposal(proposal_id)).state is State.COMPLETED
+
+
+async def test_what_is_approved_too_early_waits_for_its_time(stage: World) -> None:
+    now_ms = stage.clock.now_ms()
+    window = {
+        "valid_from_ms": now_ms + 60_000,
+        "valid_until_ms": now_ms + 600_000,
+        "max_duration_ms": 10_000,
+    }
+    proposal_id = (await stage.submits(PROD, time_window=window)).proposal_id or ""
+    await stage.approves("ana", proposal_id)
+    await stage.passes(seconds=59)
+    await stage.passes(seconds=0.999)
+    assert stage.tool(DEPLOY).calls == []
+
+    await stage.passes(seconds=0.001)
+
+    assert stage.tool(DEPLOY).verbs() == ["execute"]
