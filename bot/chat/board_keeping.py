@@ -12,7 +12,7 @@ from bot.chat.surface import SurfaceFailed
 from lifecycle.ports import StoreUnavailable
 from lifecycle.world import World
 
-_LOOK_S: Final = 5.0
+_LOOK_S: Final = 2.0
 _LONGEST_PAUSE_S: Final = 60.0
 
 #: Shows a board in the message it stood in (None: nowhere yet) and returns where it stands now.

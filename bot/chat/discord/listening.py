@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import discord
 
+from bot.chat.board_keeping import BoardKeeper
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
-from bot.chat.discord.board import BoardKeeper
+from bot.chat.discord.board import DiscordBoard
 from bot.chat.discord.client import SignoffClient
 from bot.chat.discord.commands import TextCommands, command_text, is_command_word, message_payload
 from bot.chat.discord.interactions import Interactions
 from bot.chat.discord.reactions import Hint, Reactions, reaction_payload
-from bot.chat.discord.reading import Reading
 from bot.chat.discord.reasons import reason_given
 from bot.chat.discord.render import literal
 from bot.chat.discord.rest import Outgoing
@@ -26,6 +26,7 @@ from bot.chat.discord.slash import add_commands
 from bot.chat.inbox import Inbox
 from bot.chat.incoming import Incoming
 from bot.chat.notes import Notes
+from bot.chat.reading import Reading
 from bot.chat.signals import Signal, of_character
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import typed
@@ -55,10 +56,12 @@ class Listening:
         self.reactions = Reactions(workflow, self._incoming, surface.rest, surface.seeds)
         self._commands = TextCommands(commands, workflow, surface.rest, self._notes)
         self._interactions = Interactions(commands, self._incoming, surface.settings)
-        self.board = BoardKeeper(workflow.world, surface.rest)
+        self.board = BoardKeeper(workflow.world, SURFACE, DiscordBoard(surface.rest).place)
         self._threads: dict[str, bool] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.reading = Reading(workflow, surface.hearing, self.reactions, lambda: self.quiet)
+        self.reading = Reading(
+            workflow, SURFACE, surface.hearing, self.reactions.read, lambda: self.quiet
+        )
         self._pace = asyncio.Lock()
         self._deaf = False
 
