@@ -121,6 +121,7 @@ def _proposal_fields(fields: dict[str, Any], kind: Kind, policy: Policy) -> dict
         case Kind.KERNEL_REQUEST:
             return of_kernel_request(fields, policy)
         case Kind.ENVELOPE:
+            _canonical(fields)  # a witness is made of it, whatever is wrong with it
             return of_envelope(fields, policy)
         case _:
             assert_never(kind)

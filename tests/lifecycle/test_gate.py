@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lifecycle.canonical import canonical_bytes, digest_of, s256
@@ -529,6 +529,7 @@ def outcome_of(document: dict[str, Any]) -> Accepted | tuple[Fault, ...]:
         return refused.faults
 
 
+@example({"proposal": {}, "note": float(2**53)})
 @given(st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=6), JSON, max_size=6))
 @settings(max_examples=150, deadline=None)
 def test_any_object_is_accepted_or_refused_and_nothing_else(changes: dict[str, Any]) -> None:
