@@ -12,14 +12,23 @@ from lifecycle.answers import Reply, Sender
 from lifecycle.books import Transaction
 from lifecycle.errors import GovernanceError, ReviewRefused
 from lifecycle.explaining import note_ignored
-from lifecycle.gating import Gatekeeper, Look
+from lifecycle.gating import Gatekeeper, Look, NotAtOnce
 from lifecycle.moment import Moment
-from lifecycle.opening import fits_its_digest
+from lifecycle.opening import Opening, fits_its_digest
 from lifecycle.ports import StoreUnavailable
-from lifecycle.proposal import ActorKind, Verb
+from lifecycle.proposal import ActorKind, Proposal, Verb
 from lifecycle.state import State
 from lifecycle.stopping import stop
 from lifecycle.world import World, log
+
+
+@dataclass(frozen=True, slots=True)
+class LedTo:
+    """What the unit of an act led to: the `opening` where it began at once, else a first look."""
+
+    reviewed: Reviewed
+    look: Look | None = None
+    opening: Opening | None = None
 
 
 @dataclass(slots=True)
@@ -47,18 +56,18 @@ class Acting:
         spools: bool,
     ) -> Reply:
         try:
-            reviewed, look = await self._reviewed(act, unit, counts=not spools)
+            led_to = await self._reviewed(act, unit, counts=not spools)
         except GovernanceError as error:
             await self.note(act, error.code)
             return Reply.of_error(error, act.proposal_id)
         except StoreUnavailable:
             by_person = act.sender.kind is ActorKind.PERSON
             return self.spool(act) if spools and by_person else unavailable(act.proposal_id)
-        return await self._followed(reviewed, look)
+        return await self._followed(led_to)
 
     async def _reviewed(
         self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed], *, counts: bool
-    ) -> tuple[Reviewed, Look]:
+    ) -> LedTo:
         """Run the unit once the membership is read of everybody whose approval it may count.
 
         Nearly always that is the sender alone; where the store knows of more, nothing is written
@@ -66,15 +75,20 @@ class Acting:
         """
         by_person = act.sender.kind is ActorKind.PERSON and act.sender.id is not None
         asked = {str(act.sender.id)} if by_person else set()
+        at_once = True
         while True:
             if by_person:
                 act = replace(act, lost=await self.world.notifier.lost_members(asked))
             moment = self.world.moment()
             try:
                 others = asked if counts else ()
-                return await self.world.write(partial(self._unit, unit, moment, act, others))
+                run = partial(self._unit, unit, moment, act, others, at_once)
+                return await self.world.write(run)
             except _AskAlso as also:
                 asked |= also.people
+            except NotAtOnce as failed:
+                log.error("a beginning could not be written at once: %r", failed.__cause__)
+                at_once = False
 
     def _unit(
         self,
@@ -82,21 +96,25 @@ class Acting:
         moment: Moment,
         act: Act,
         asked: Collection[str],
+        at_once: bool,
         tx: Transaction,
-    ) -> tuple[Reviewed, Look]:
-        """Run the unit, and look at once at what it may have opened."""
+    ) -> LedTo:
+        """Run the unit, and begin what it opened, or look at once at it."""
         if asked:
             _everybody_asked(tx, act.proposal_id, asked)
         reviewed = unit(tx, moment, act)
-        return reviewed, self.gatekeeper.look(tx, reviewed.proposal)
+        look = self.gatekeeper.look(tx, reviewed.proposal)
+        opening = self.gatekeeper.open_at_once(tx, look) if at_once else None
+        return LedTo(reviewed, look, opening)
 
-    async def _followed(self, reviewed: Reviewed, look: Look | None = None) -> Reply:
+    async def _followed(self, led_to: LedTo) -> Reply:
+        reviewed = led_to.reviewed
         self.gatekeeper.carrier.carry_claim(reviewed.claim)
         proposal, reply = reviewed.proposal, reviewed.reply
         if proposal.state is not State.SENTINEL_APPROVED or proposal.opener is None:
             return reply
         try:
-            opened = await self.gatekeeper.open(proposal.proposal_id, look)
+            opened = await self._opened(proposal.proposal_id, led_to)
         except StoreUnavailable:
             words = f"{reply.words} It begins as soon as the store can be written again."
             return replace(reply, words=words)
@@ -106,6 +124,11 @@ class Acting:
         ended = f" {opened.explanation}" if opened.terminal else ""
         words = f"{reply.words}{waiting}{ended}"
         return Reply(words, reply.code, opened.proposal_id, opened.state.value)
+
+    async def _opened(self, proposal_id: str, led_to: LedTo) -> Proposal | None:
+        if led_to.opening is not None:
+            return await self.gatekeeper.follow(led_to.opening, wait=False)
+        return await self.gatekeeper.open(proposal_id, led_to.look)
 
     async def _replay(self, act: Act) -> bool:
         """Bring a spooled stop through the door; True once it is settled either way."""
@@ -117,7 +140,7 @@ class Acting:
             return True
         except StoreUnavailable:
             return False
-        await self._followed(reviewed)
+        await self._followed(LedTo(reviewed))
         return True
 
     async def note(self, act: Act, code: str) -> None:

@@ -26,6 +26,10 @@ _FRESH_CHECKS = 5
 Look = tuple[Proposal | None, Facts | None]
 
 
+class NotAtOnce(Exception):
+    """What should have followed in the same unit failed: the unit is run again without it."""
+
+
 @dataclass(slots=True)
 class Gatekeeper:
     """Brings proposals from pending to executing; `gating` are those being judged right now."""
@@ -46,8 +50,55 @@ class Gatekeeper:
             opening = await self._judged(proposal, facts, answering=answering)
         finally:
             self.gating.discard(proposal.proposal_id)
-        return await self._follow(
-            opening, wait=opening.proposal.tier in (Tier.AUTO, Tier.AUTO_PLUS)
+        return await self.follow_judged(opening)
+
+    async def follow_judged(self, opening: Opening) -> Proposal:
+        """Make the call that a verdict led to; for AUTO and AUTO+ wait for its end."""
+        wait = opening.proposal.tier in (Tier.AUTO, Tier.AUTO_PLUS)
+        return await self.follow(opening, wait=wait)
+
+    def judge_at_once(
+        self, tx: Transaction, moment: Moment, proposal: Proposal, facts: Facts
+    ) -> Opening | None:
+        """Judge and begin in the unit that admits, None where the rules need a thread (ADR 0010).
+
+        Raises NotAtOnce where that fails: what was admitted must not be undone with it.
+        """
+        verdict = self._verdict_at_once(moment, proposal, facts)
+        if verdict is None:
+            return None
+        try:
+            return _judged_and_begun(moment, proposal.proposal_id, verdict, facts, tx)
+        except Exception as error:
+            raise NotAtOnce from error
+
+    def open_at_once(self, tx: Transaction, look: Look) -> Opening | None:
+        """Begin in the unit that approves, None where that is for `open` to do.
+
+        Raises NotAtOnce where that fails: the approval must not be undone with it.
+        """
+        proposal, facts = look
+        if proposal is None or facts is None:
+            return None
+        moment = self.world.moment()
+        verdict = self._verdict_at_once(moment, proposal, facts)
+        if verdict is None:
+            return None
+        try:
+            opening = begin(tx, moment, proposal, verdict, facts)
+        except Exception as error:
+            raise NotAtOnce from error
+        return None if opening.again else opening
+
+    def _verdict_at_once(self, moment: Moment, proposal: Proposal, facts: Facts) -> Verdict | None:
+        law = self.world.law
+        if law.policy is not moment.policy:
+            return None
+        return law.sentinel.check_at_once(
+            proposal.read(),
+            facts,
+            policy_digest=law.policy.digest,
+            size_bytes=len(proposal.document),
         )
 
     async def open(self, proposal_id: str, look: Look | None = None) -> Proposal | None:
@@ -70,7 +121,7 @@ class Gatekeeper:
             moment = self.world.moment()
             opening = await self.world.write(partial(_begun, moment, proposal_id, verdict, facts))
             if not opening.again:
-                return await self._follow(opening, wait=False)
+                return await self.follow(opening, wait=False)
         return proposal
 
     def _looked_up(self, proposal_id: str, tx: Transaction) -> Look:
@@ -144,7 +195,8 @@ class Gatekeeper:
             return await self.check(proposal, executing=True)
         return facts, await self._verdict(proposal, facts)
 
-    async def _follow(self, opening: Opening, *, wait: bool) -> Proposal:
+    async def follow(self, opening: Opening, *, wait: bool) -> Proposal:
+        """Make the call that an opening leads to, and wait for its end where asked to."""
         if opening.token is None:
             return opening.proposal
         task = self.carrier.carry(opening.proposal, opening.token, answering=wait)

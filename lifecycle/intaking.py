@@ -6,28 +6,38 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from lifecycle.admission import admit, dry_run, proposer_of, refuse
+from lifecycle.admission import Admission, admit, dry_run, proposer_of, refuse
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
 from lifecycle.ending import answer_of, end_key, verdict_json
 from lifecycle.enrolling import unsaved
 from lifecycle.enveloping import accept_any
 from lifecycle.errors import Fault, Refused
 from lifecycle.gate import Accepted
-from lifecycle.gating import Gatekeeper
+from lifecycle.gating import Gatekeeper, NotAtOnce
 from lifecycle.judging import raised_by
 from lifecycle.llm.ingest import Question
 from lifecycle.moment import Moment
+from lifecycle.opening import Opening
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.questions import ask
 from lifecycle.reading import read_object
 from lifecycle.sentinel import Facts
 from lifecycle.state import State
-from lifecycle.world import World
+from lifecycle.world import World, log
 
 #: Documents larger than this are read off the event loop.
 _SMALL_BYTES = 16_384
 _A_QUESTION = "It would be put to people as a question; a refinement plan is never executed."
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What the first unit made of a document: `opening` where it was judged at once."""
+
+    admission: Admission
+    facts: Facts | None = None
+    opening: Opening | None = None
 
 
 @dataclass(slots=True)
@@ -61,17 +71,21 @@ class Intake:
         except StoreUnavailable:
             return refusal(_no_audit())
         try:
-            answer, proposal, facts = await self.world.write(
-                lambda tx: self._admitted(tx, moment, accepted, sender)
-            )
+            admitted = await self._admitted(moment, accepted, sender)
         except StoreUnavailable:
             return refusal(_no_audit())
-        return answer if proposal is None else await self._judged(proposal, facts)
+        proposal = admitted.admission.proposal
+        if proposal is None:
+            return admitted.admission.answer
+        return await self._judged(proposal, admitted)
 
-    async def _judged(self, proposal: Proposal, facts: Facts | None) -> Answer:
+    async def _judged(self, proposal: Proposal, admitted: Admitted) -> Answer:
         """Answer with what became of a proposal that is on record, whatever the store does now."""
+        opening = admitted.opening
         try:
-            return answer_of(await self.gatekeeper.gate(proposal, facts, answering=True))
+            if opening is not None:
+                return answer_of(await self.gatekeeper.follow_judged(opening))
+            return answer_of(await self.gatekeeper.gate(proposal, admitted.facts, answering=True))
         except StoreUnavailable:
             words = "It is on record and goes on as soon as the store can be written again."
             return replace(answer_of(proposal), explanation=words)
@@ -90,15 +104,30 @@ class Intake:
 
         return read() if len(raw) <= _SMALL_BYTES else await asyncio.to_thread(read)
 
-    def _admitted(
-        self, tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender
-    ) -> tuple[Answer, Proposal | None, Facts | None]:
+    async def _admitted(self, moment: Moment, accepted: Accepted, sender: Sender) -> Admitted:
+        """Admit, and judge in the same unit where that can be done at once."""
+        try:
+            return await self.world.write(
+                lambda tx: self._admit(tx, moment, accepted, sender, judges=True)
+            )
+        except NotAtOnce as failed:
+            log.error("a verdict could not be written at once: %r", failed.__cause__)
+            return await self.world.write(
+                lambda tx: self._admit(tx, moment, accepted, sender, judges=False)
+            )
+
+    def _admit(
+        self, tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender, *, judges: bool
+    ) -> Admitted:
         admission = admit(tx, moment, accepted, sender)
-        if admission.proposal is None:
-            return admission.answer, None, None
         proposal = admission.proposal
+        if proposal is None:
+            return Admitted(admission)
         facts = self.gatekeeper.facts(tx, moment, proposal, accepted.tool, executing=True)
-        return admission.answer, proposal, facts
+        if not judges:
+            return Admitted(admission, facts)
+        now = self.world.moment(answering=True)
+        return Admitted(admission, facts, self.gatekeeper.judge_at_once(tx, now, proposal, facts))
 
     async def _dry_verdict(self, accepted: Accepted, sender: Sender, moment: Moment) -> Answer:
         proposal = unsaved(accepted, sender, moment)

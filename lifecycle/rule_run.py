@@ -137,6 +137,11 @@ class Workers:
         """Say whether this step hangs in so many threads that it is not tried again."""
         return self._stuck[name] >= _MOST_STUCK
 
+    @property
+    def any_stuck(self) -> bool:
+        """True while anything hangs in a thread."""
+        return any(self._stuck.values())
+
     def _work(self) -> None:
         while True:
             run = self._runs.get()

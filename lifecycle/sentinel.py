@@ -66,6 +66,8 @@ class RuleCase:
 class Rule(Protocol):
     """One business law. Built once from its settings; pure.
 
+    One that looks at the document and never at `facts.now_ms` may say `timeless = True`.
+
     A rule whose settings name tools may have a class method `tools_named(options)` that returns
     pairs of the path in the settings and the tool's name; the config checks that they exist.
     """
@@ -89,16 +91,25 @@ class Rule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoadedRule:
-    """A rule with its settings as read, and how hard its findings count."""
+    """A rule with its settings as read, and how hard its findings count.
+
+    `own` are the rules that come with Signoff.
+    """
 
     rule: Rule
     level: Level
     options: Any = None
+    own: bool = False
 
     @property
     def id(self) -> str:
         """The rule's id."""
         return self.rule.id
+
+    @property
+    def timeless(self) -> bool:
+        """True where the rule says that it looks neither at the time nor outside."""
+        return self.own and getattr(self.rule, "timeless", False)
 
 
 #: More findings of one rule help nobody, and a hostile document could hold thousands.

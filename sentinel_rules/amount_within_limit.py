@@ -75,6 +75,7 @@ class AmountWithinLimit:
 
     id: ClassVar[str] = "amount_within_limit"
     version: ClassVar[int] = 1
+    timeless = True
     summary: ClassVar[str] = "Amounts are unmistakable, positive, and within action and day limits."
 
     class Options(RuleOptions):

@@ -37,6 +37,7 @@ class DeployTargetAllowed:
 
     id: ClassVar[str] = "deploy_target_allowed"
     version: ClassVar[int] = 1
+    timeless = True
     summary: ClassVar[str] = "A deployment goes exactly to one of the tool's own targets."
 
     class Options(RuleOptions):

@@ -130,6 +130,7 @@ class ProhibitedContent:
 
     id: ClassVar[str] = "prohibited_content"
     version: ClassVar[int] = 1
+    timeless = True
     summary: ClassVar[str] = "No prohibited phrase stands in any text, however it is disguised."
 
     class Options(RuleOptions):

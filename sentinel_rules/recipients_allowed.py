@@ -73,6 +73,7 @@ class RecipientsAllowed:
 
     id: ClassVar[str] = "recipients_allowed"
     version: ClassVar[int] = 1
+    timeless = True
     summary: ClassVar[str] = "Every recipient and sender is one plain address of an allowed domain."
 
     class Options(RuleOptions):

@@ -27,6 +27,7 @@ class ReversibleWhenRequired:
 
     id: ClassVar[str] = "reversible_when_required"
     version: ClassVar[int] = 1
+    timeless = True
     summary: ClassVar[str] = "What must be reversible is done by a tool that can roll back."
 
     class Options(RuleOptions):

@@ -73,6 +73,7 @@ class SecretsAbsent:
 
     id: ClassVar[str] = "secrets_absent"
     version: ClassVar[int] = 1
+    timeless = True
     summary: ClassVar[str] = "No key, token or password stands in a proposal."
 
     class Options(RuleOptions):

@@ -166,7 +166,8 @@ def _unknown(
 def _loaded(rule: type[Rule], settings: RuleSettings) -> LoadedRule:
     _prove(rule)
     options = read_options(rule, settings.settings)
-    return LoadedRule(rule(options), settings.level, options)
+    own = rule.id in RULES and own_rules().get(rule.id) is rule
+    return LoadedRule(rule(options), settings.level, options, own)
 
 
 @cache

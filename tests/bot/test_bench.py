@@ -1,16 +1,18 @@
-"""What a move may cost is counted: one commit, one hop to the store, whatever the machine."""
+"""What a life may cost is counted: commits and hops between threads, whatever the machine."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from bot.bench.counted import MOVES, Counts, counts
+from bot.bench.counted import Counts, counts
 from bot.bench.lifecycles import in_flight
 from bot.bench.windows import closing
 
 
-async def test_a_life_takes_one_commit_and_one_hop_a_move(tmp_path: Path) -> None:
-    assert await counts(tmp_path, 3) == Counts(commits=MOVES, hops=MOVES, rule_hops=2)
+async def test_a_life_of_five_moves_takes_three_commits_and_no_hop_to_the_rules(
+    tmp_path: Path,
+) -> None:
+    assert await counts(tmp_path, 3) == Counts(commits=3, hops=3, rule_hops=0)
 
 
 async def test_lives_in_flight_all_end(tmp_path: Path) -> None:

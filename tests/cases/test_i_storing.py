@@ -16,6 +16,9 @@ from tests.builders import MAIL, PROD
 from tests.world import World
 
 DEPLOY = "production-deploy"
+SHORT = PROD["parameters"]
+#: Too long for Sentinel to answer in the unit that asks.
+LONG = SHORT | {"notes": "Nothing else changes. " * 500}
 
 
 class FailingStore:
@@ -37,9 +40,11 @@ class FailingStore:
         await self._store.close()
 
 
-@pytest.mark.parametrize("failing", [1, 2])
-async def test_I05_what_could_not_be_stored_did_not_happen(world: World, failing: int) -> None:
-    await world.submits(PROD, proposal_id="p1")
+@pytest.mark.parametrize(("parameters", "failing"), [(SHORT, 1), (LONG, 1), (LONG, 2)])
+async def test_I05_what_could_not_be_stored_did_not_happen(
+    world: World, parameters: dict[str, str], failing: int
+) -> None:
+    await world.submits(PROD, proposal_id="p1", parameters=parameters)
     world.workflow.world.store = FailingStore(world.store, failing)  # type: ignore[assignment]
 
     reply = await world.workflow.approve("p1", world.sender("ana"))
@@ -60,8 +65,9 @@ async def test_I05_an_answer_that_could_not_be_stored_is_kept_until_it_can(
     world: World, failures: int
 ) -> None:
     await world.submits(PROD, proposal_id="p1")
-    failing = range(3, 3 + failures)
+    failing = range(2, 2 + failures)  # the first write approves and begins
     world.workflow.world.store = FailingStore(world.store, *failing)  # type: ignore[assignment]
+    slept = 0
 
     await world.workflow.approve("p1", world.sender("ana"))
     while world.workflow.world.tasks:
@@ -69,7 +75,9 @@ async def test_I05_an_answer_that_could_not_be_stored_is_kept_until_it_can(
         if world.clock.sleeping:
             assert (await world.proposal("p1")).state is State.EXECUTING
             world.clock.advance(60)
+            slept += 1
 
+    assert slept == failures
     assert (await world.proposal("p1")).state is State.COMPLETED
     assert world.tool(DEPLOY).verbs() == ["execute"]
 

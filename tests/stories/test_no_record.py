@@ -160,7 +160,8 @@ async def test_what_is_on_record_is_never_answered_as_not_taken(
         return await real(unit)
 
     monkeypatch.setattr(stage.store, "write", write)
-    document = a_document(PROD, ts_ms=stage.clock.now_ms())
+    long = PROD["parameters"] | {"notes": "Sentinel needs a thread for this. " * 400}
+    document = a_document(PROD, ts_ms=stage.clock.now_ms(), parameters=long)
 
     answer = await stage.workflow.submit(json.dumps(document).encode(), stage.sender("leila"))
 

@@ -1,0 +1,51 @@
+"""What timeless rules answered lately, so that the same question is not asked twice."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from lifecycle.document import ProposalDocument
+from lifecycle.sentinel import Facts
+from lifecycle.verdict import RuleResult
+
+#: So many documents are remembered; each is small.
+_MOST: Final = 512
+
+
+class Answers:
+    """Answers by document and facts.
+
+    A proposal is judged when it comes in and again right before it begins. A rule that looks
+    neither at the time nor outside answers the same where the document is the very same object
+    and everything else that it may know is equal.
+    """
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._known: OrderedDict[int, tuple[ProposalDocument, Facts, dict[str, RuleResult]]] = (
+            OrderedDict()
+        )
+
+    def about(self, document: ProposalDocument, facts: Facts) -> dict[str, RuleResult]:
+        """Return the answers by rule to this question, to be added to."""
+        known = self._known.get(id(document))
+        # The document is held here, so that no other one can have its id.
+        if known is not None and known[0] is document and _same_but_for_the_time(known[1], facts):
+            return known[2]
+        answers: dict[str, RuleResult] = {}
+        self._known[id(document)] = (document, facts, answers)
+        if len(self._known) > _MOST:
+            self._known.popitem(last=False)
+        return answers
+
+
+def _same_but_for_the_time(one: Facts, other: Facts) -> bool:
+    return (
+        one.tool is other.tool
+        and one.tier is other.tier
+        and one.proposer == other.proposer
+        and one.spent == other.spent
+        and one.evidence == other.evidence
+        and one.executing == other.executing
+    )

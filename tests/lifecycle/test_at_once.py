@@ -1,0 +1,133 @@
+"""Small documents are judged in the unit that asks: the same verdict, or none at all."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from lifecycle.policy import Level
+from lifecycle.rule_cases import options_of, world_of
+from lifecycle.rule_run import Workers
+from lifecycle.sentinel import Facts, LoadedRule, RuleCase
+from lifecycle.sentinel_run import Sentinel
+from lifecycle.verdict import Verdict
+from sentinel_rules import load_rules
+from tests.builders import MAIL, NOW_MS, PROD, a_document, the_rules
+from tests.checking import facts_for, read
+from tests.lifecycle.test_sentinel_run import FOUND, OneLaw
+
+NINE = load_rules(the_rules())
+
+
+def asked(sentinel: Sentinel, document: Any = MAIL, **facts: Any) -> Verdict | None:
+    return sentinel.check_at_once(
+        read(document),
+        facts_for(document, **facts),
+        policy_digest="p",
+        size_bytes=len(orjson.dumps(document)),
+    )
+
+
+CASES = [(loaded, case) for loaded in NINE for case in (*loaded.rule.passes, *loaded.rule.fails)]
+
+
+def built(loaded: LoadedRule, case: RuleCase) -> LoadedRule:
+    """The rule with the settings of its case."""
+    options = options_of(type(loaded.rule), dict(case.settings))
+    return replace(loaded, rule=type(loaded.rule)(options))
+
+
+@pytest.mark.parametrize(("loaded", "case"), CASES)
+def test_the_verdict_at_once_is_that_of_the_threads(loaded: LoadedRule, case: RuleCase) -> None:
+    sentinel = Sentinel([built(loaded, case)], workers=Workers())
+    document, facts = world_of(case)
+    looks_outside = "real_path" in case.facts or "roots" in case.settings
+
+    for _ in range(2):  # the second time some answers are remembered
+        verdict = sentinel.check_at_once(document, facts, policy_digest="p", size_bytes=900)
+        assert verdict == sentinel.check_now(document, facts, policy_digest="p") or looks_outside
+
+
+def test_a_large_document_a_foreign_rule_and_a_path_need_a_thread() -> None:
+    foreign = LoadedRule(OneLaw("z", lambda: FOUND), Level.HARD)  # type: ignore[arg-type]
+    large = a_document(MAIL, justification="x" * 9_000)
+    paths = a_document(PROD, parameters={"version": "v42", "path": "a.txt"})
+    rooted = the_rules()
+    rooted["blast_radius_bounded"] = replace(
+        rooted["blast_radius_bounded"],
+        settings={
+            **rooted["blast_radius_bounded"].settings,
+            "roots": {"production-deploy": "/srv"},
+        },
+    )
+
+    assert asked(Sentinel(NINE), MAIL) is not None
+    assert asked(Sentinel(NINE), large) is None
+    assert asked(Sentinel([*NINE, foreign]), MAIL) is None
+    assert asked(Sentinel(load_rules(rooted)), paths) is None
+
+
+def test_nothing_is_judged_at_once_while_a_rule_hangs() -> None:
+    class Hanging(Workers):
+        any_stuck = True
+
+    assert asked(Sentinel(NINE, workers=Hanging())) is None
+
+
+def test_a_rule_that_was_late_did_not_pass() -> None:
+    clock = itertools.count(0, 0.3)
+
+    verdict = asked(Sentinel(NINE, ticks=lambda: float(next(clock))))
+
+    assert verdict is not None
+    assert {f.code for result in verdict.results for f in result.findings} == {"rule_timeout"}
+
+
+class Timeless(Facts):
+    """Facts of which nobody may ask the time."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("now_ms", "real_path"):
+            raise AssertionError("a timeless rule looked at the time, or outside")
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize(("loaded", "case"), CASES)
+def test_a_timeless_rule_never_looks_at_the_time_nor_outside(
+    loaded: LoadedRule, case: RuleCase
+) -> None:
+    document, known = world_of(case)
+    facts = Timeless(**{name: getattr(known, name) for name in Facts.__slots__})
+    rule = built(loaded, case).rule
+
+    if loaded.timeless and rule.applies_to(document, facts):
+        rule.check(document, facts)
+
+
+def test_most_rules_are_timeless_and_those_of_time_evidence_and_paths_are_not() -> None:
+    assert {loaded.id for loaded in NINE if not loaded.timeless} == {
+        "blast_radius_bounded",
+        "change_window_open",
+        "preconditions_hold",
+    }
+
+
+def test_what_is_remembered_is_not_told_of_other_facts() -> None:
+    sentinel, document = Sentinel(NINE), read(PROD)
+    facts = facts_for(PROD)
+
+    first = sentinel.check_at_once(document, facts, policy_digest="p", size_bytes=500)
+    unable = replace(facts, tool=replace(facts.tool, reversible=False, window_s=900))
+    second = sentinel.check_at_once(document, unable, policy_digest="p", size_bytes=500)
+    later = replace(facts, now_ms=NOW_MS + 1)
+    third = sentinel.check_at_once(document, later, policy_digest="p", size_bytes=500)
+
+    assert first == sentinel.check_now(document, facts, policy_digest="p")
+    assert second == sentinel.check_now(document, unable, policy_digest="p")
+    assert third == sentinel.check_now(document, later, policy_digest="p")
