@@ -166,6 +166,10 @@ def fits_its_digest(proposal: Proposal) -> bool:
 
     The R3 document is judged with them: it is what an agent's parameters are compared with.
     """
+    return proposal.fits(_fits)
+
+
+def _fits(proposal: Proposal) -> bool:
     if proposal.masked or digest_of(proposal.document) != proposal.digest:
         return False
     document = proposal.read()
@@ -213,7 +217,7 @@ def card_is_out(tx: Transaction, proposal: Proposal) -> bool:
     """Say whether people can see the proposal: its card stands on at least one surface."""
     if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE:
         return True
-    return any(card.delivered for card in tx.cards.of(proposal.proposal_id))
+    return tx.cards.delivered(proposal.proposal_id)
 
 
 def _outer_obstacle(tx: Transaction, moment: Moment, proposal: Proposal) -> str | None:

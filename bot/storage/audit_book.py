@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.storage.books import Book
+from bot.storage.desk import Desk
+from bot.storage.queries import QUERIES
 from bot.storage.record_rows import audit_row, entry_of, exported_of
 from lifecycle.audit import GENESIS, AuditEntry, AuditEvent, chained_with_details
 
@@ -18,15 +21,30 @@ class AuditBook(Book):
     undone, since its entries are gone then.
     """
 
-    known_head: tuple[int, str] | None = None
+    def __init__(self, connection: sqlite3.Connection, desk: Desk) -> None:
+        """Begin without a head and with nothing to write."""
+        super().__init__(connection, desk)
+        self.known_head: tuple[int, str] | None = None
+        self._unwritten: list[dict[str, Any]] = []
 
     def append(self, event: AuditEvent) -> AuditEntry:
         """Chain one event behind the head."""
         seq, head_hash = self.head()
         entry, details = chained_with_details(event, seq + 1, head_hash)
-        self._do("append_audit", audit_row(entry, details.decode()))
+        self._unwritten.append(audit_row(entry, details.decode()))
         self.known_head = (entry.seq, entry.entry_hash)
         return entry
+
+    def write(self) -> None:
+        """Write what was chained since the last time."""
+        if self._unwritten:
+            unwritten, self._unwritten = self._unwritten, []
+            self.connection.executemany(QUERIES["append_audit"], unwritten)
+
+    def back_to(self, head: tuple[int, str] | None) -> None:
+        """Undo what was chained behind `head`."""
+        self.known_head = head
+        self._unwritten.clear()
 
     def head(self) -> tuple[int, str]:
         """Return seq and hash of the last entry; (0, 64 zeros) when empty."""
@@ -37,10 +55,12 @@ class AuditBook(Book):
 
     def of(self, proposal_id: str) -> Sequence[AuditEntry]:
         """Return the trail of one proposal, oldest first."""
+        self.write()
         return [entry_of(row) for row in self._all("audit_of", proposal_id=proposal_id)]
 
     def exported(self, after_seq: int, limit: int) -> Sequence[Mapping[str, Any]]:
         """Return raw entries after `after_seq` exactly as stored."""
+        self.write()
         usual = self.connection.text_factory
         # Bytes that are no UTF-8 must be reported as a broken link, not stop the verification.
         self.connection.text_factory = _any_text

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
+from bot.storage.desk import Desk
 from bot.storage.json_text import dump, load
 from bot.storage.queries import QUERIES
 from bot.storage.record_rows import (
@@ -33,9 +34,10 @@ REMEMBERED_MS: Final = 86_400_000
 class Book:
     """A connection and the statements by name."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        """Take the connection on whose thread every method is called."""
+    def __init__(self, connection: sqlite3.Connection, desk: Desk) -> None:
+        """Take the connection on whose thread every method is called, and the unit's desk."""
         self.connection = connection
+        self.desk = desk
 
     def _all(self, query: str, **values: Any) -> list[Any]:
         return self.connection.execute(QUERIES[query], values).fetchall()
@@ -52,41 +54,56 @@ class ReviewBook(Book):
 
     def of(self, proposal_id: str) -> Sequence[Review]:
         """Return all reviews of a proposal in the order in which they came."""
-        return [review_of(row) for row in self._all("reviews_of", proposal_id=proposal_id)]
+        found = self.desk.reviews.get(proposal_id)
+        if found is None:
+            rows = self._all("reviews_of", proposal_id=proposal_id)
+            found = self.desk.reviews[proposal_id] = tuple(map(review_of, rows))
+        return list(found)
 
     def add(self, review: Review) -> None:
         """Append one review."""
+        self.desk.must_be_written(review.proposal_id)
+        self.desk.reviews.pop(review.proposal_id, None)
         self._do("add_review", review_row(review))
 
     def void(self, proposal_id: str, person: str | None, why: str) -> int:
         """Make this person's approvals void, everyone's when None; return how many were."""
+        self.desk.reviews.pop(proposal_id, None)
         return self._do("void_reviews", {"proposal_id": proposal_id, "person": person, "why": why})
 
     def give_reason(self, proposal_id: str, person: str, reason: str) -> None:
         """Set the reason of this person's latest stop."""
+        self.desk.reviews.pop(proposal_id, None)
         values = {"proposal_id": proposal_id, "person": person, "reason": reason}
         self._do("give_reason", values)
 
 
 class CardBook(Book):
-    """Which card stands where."""
+    """Which card stands where. Questions and notes find the desk written."""
 
     def want(self, proposal_id: str, surface: str, version: int) -> None:
         """Note that this surface must show at least `version`."""
-        values = {"proposal_id": proposal_id, "surface": surface, "version": version}
-        self._do("want_card", values)
+        self.desk.want(proposal_id, surface, version)
 
     def get(self, proposal_id: str, surface: str) -> Card | None:
         """Return the card of a proposal on one surface."""
+        self.desk.write()
         row = self._one("card", proposal_id=proposal_id, surface=surface)
         return card_of(row) if row else None
 
     def of(self, proposal_id: str) -> Sequence[Card]:
         """Return the cards of a proposal on all surfaces."""
+        if self.desk.wants(proposal_id):
+            self.desk.write()
         return [card_of(row) for row in self._all("cards_of", proposal_id=proposal_id)]
+
+    def delivered(self, proposal_id: str) -> bool:
+        """Say whether any card of a proposal stands where people see it."""
+        return self._one("card_delivered", proposal_id=proposal_id) is not None
 
     def put(self, card: Card) -> None:
         """Write what became of a card; a version wanted in the meantime stays wanted."""
+        self.desk.write()
         self._do("put_card", card_row(card))
         for message_id in card.message_ids:
             values = {"surface": card.surface, "message_id": message_id}
@@ -94,16 +111,19 @@ class CardBook(Book):
 
     def stale(self, surface: str, now_ms: int, limit: int) -> Sequence[Card]:
         """Return cards to post or edit now, oldest wish first."""
+        self.desk.write()
         rows = self._all("stale_cards", surface=surface, now_ms=now_ms, limit=limit)
         return [card_of(row) for row in rows]
 
     def find(self, surface: str, message_id: str) -> Card | None:
         """Return the card that stands, or stood, in this message."""
+        self.desk.write()
         row = self._one("find_card", surface=surface, message_id=message_id)
         return card_of(row) if row else None
 
     def open_on(self, surface: str, limit: int, after_id: str = "") -> Sequence[Card]:
         """Return this surface's cards of open proposals, by proposal id."""
+        self.desk.write()
         rows = self._all("open_cards", surface=surface, limit=limit, after_id=after_id)
         return [card_of(row) for row in rows]
 
@@ -150,10 +170,11 @@ class SpendingBook(Book):
         for money in amounts:
             values = {"actor": actor, "proposal_id": proposal_id, "at_ms": at_ms}
             amount = {"currency": money.currency, "amount": str(money.amount)}
-            self._do("add_spending", values | amount)
+            self.desk.add_beside("add_spending", values | amount)
 
     def spent(self, actor: str, since_ms: int, but_id: str) -> Mapping[str, Decimal]:
         """Sum by currency, exactly, what open and completed proposals since then hold."""
+        self.desk.write_all_but(but_id)
         sums: defaultdict[str, Decimal] = defaultdict(Decimal)
         for row in self._all("spent", actor=actor, since_ms=since_ms, but_id=but_id):
             sums[row["currency"]] += Decimal(row["amount"])
@@ -179,6 +200,7 @@ class PermitBook(Book):
 
     def add(self, permit: PermitRecord) -> None:
         """Store an issued permit."""
+        self.desk.must_be_written(permit.proposal_id)
         self._do("add_permit", permit_row(permit))
 
     def get(self, permit_id: str) -> PermitRecord | None:
@@ -235,11 +257,16 @@ class FlagBook(Book):
 
     def get(self, name: str) -> Any:
         """Return the JSON value of a flag, None where it was never set."""
-        row = self._one("flag", name=name)
-        return load(row["value"]) if row else None
+        flags = self.desk.flags
+        if name not in flags:
+            row = self._one("flag", name=name)
+            flags[name] = row["value"] if row else None
+        text = flags[name]
+        return load(text) if text is not None else None
 
     def put(self, name: str, value: Any) -> None:
         """Set a flag."""
+        self.desk.flags.pop(name, None)
         self._do("put_flag", {"name": name, "value": dump(value)})
 
     def first_time(self, surface: str, event_id: str, at_ms: int) -> bool:

@@ -26,6 +26,10 @@ PRAGMA wal_autocheckpoint = 4000;
 -- What a savepoint may have to undo is kept in memory; in a file it makes an update ten times dearer.
 PRAGMA temp_store = MEMORY;
 
+-- data_version --
+-- A number that is another one as soon as another connection has written.
+PRAGMA data_version;
+
 -- only_reading --
 -- A reading connection cannot write, whatever it is told.
 PRAGMA query_only = ON;

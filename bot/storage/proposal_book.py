@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bot.storage.books import Book
-from bot.storage.rows import WHAT_WAS_PROPOSED, proposal_of, row_of
 from lifecycle.proposal import Proposal
 
 _NEVER_MS = 2**63 - 1
@@ -17,7 +16,7 @@ class ProposalBook(Book):
 
     def get(self, proposal_id: str) -> Proposal | None:
         """Return the proposal with exactly this id."""
-        return self._first("proposal", proposal_id=proposal_id)
+        return self.desk.find(proposal_id)
 
     def beginning_with(self, prefix: str, limit: int) -> Sequence[str]:
         """Return up to `limit` ids that begin with `prefix`."""
@@ -26,13 +25,11 @@ class ProposalBook(Book):
 
     def add(self, proposal: Proposal) -> None:
         """Insert a new proposal; its id must be free."""
-        self._do("add_proposal", row_of(proposal))
+        self.desk.add(proposal)
 
     def save(self, proposal: Proposal, seen: Proposal) -> bool:
         """Write `proposal` if (state, version) in the store still are those of `seen`."""
-        values = row_of(proposal) | {"seen_state": seen.state, "seen_version": seen.version}
-        same = all(getattr(proposal, n) == getattr(seen, n) for n in WHAT_WAS_PROPOSED)
-        return self._do("move_proposal" if same else "save_proposal", values) == 1
+        return self.desk.save(proposal, seen)
 
     def open_like(self, actor: str, content_digest: str) -> Proposal | None:
         """Return this proposer's open proposal with this content."""
@@ -135,15 +132,24 @@ class ProposalBook(Book):
         """Note which evidence a new proposal names."""
         for evidence_id in evidence_ids:
             values = {"proposal_id": proposal_id, "evidence_id": evidence_id}
-            self._do("bind_evidence", values)
+            self.desk.add_beside("bind_evidence", values)
 
     def bound_to(self, evidence_id: str, limit: int) -> Sequence[Proposal]:
         """Return open proposals that name this evidence."""
         return self._many("bound_to", evidence_id=evidence_id, limit=limit)
 
+    def _all(self, query: str, **values: Any) -> list[Any]:
+        """Ask about all proposals: those on the desk are among them."""
+        self.desk.write()
+        return super()._all(query, **values)
+
+    def _one(self, query: str, **values: Any) -> Any:
+        self.desk.write()
+        return super()._one(query, **values)
+
     def _first(self, query: str, **values: Any) -> Proposal | None:
         row = self._one(query, **values)
-        return proposal_of(row) if row else None
+        return self.desk.of_row(row) if row else None
 
     def _many(self, query: str, **values: Any) -> list[Proposal]:
-        return [proposal_of(row) for row in self._all(query, **values)]
+        return [self.desk.of_row(row) for row in self._all(query, **values)]

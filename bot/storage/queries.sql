@@ -72,9 +72,9 @@ UPDATE proposals SET
     retry_at_ms = :retry_at_ms, checked_policy_digest = :checked_policy_digest, rest = :rest
 WHERE proposal_id = :proposal_id AND state = :seen_state AND version = :seen_version;
 
--- move_proposal --
--- The same where nothing of what was proposed has changed, which is nearly always: neither the
--- bytes nor the indices over them are written again.
+-- end_proposal --
+-- The same where nothing of what was proposed has changed: neither the bytes nor the indices over
+-- them are written again.
 UPDATE proposals SET
     version = :version, state = :state, tier = :tier, deadline_ms = :deadline_ms,
     verdict = :verdict, reason = :reason, explanation = :explanation,
@@ -86,11 +86,22 @@ UPDATE proposals SET
     checked_policy_digest = :checked_policy_digest, rest = :rest
 WHERE proposal_id = :proposal_id AND state = :seen_state AND version = :seen_version;
 
+-- move_proposal --
+-- The same where it has not ended either, which is nearly always: the indices over what is open
+-- and over what people refused stay as they are.
+UPDATE proposals SET
+    version = :version, state = :state, tier = :tier, deadline_ms = :deadline_ms,
+    verdict = :verdict, explanation = :explanation, opener_kind = :opener_kind, opener = :opener,
+    permit_waits = :permit_waits, verb = :verb, attempt = :attempt, outcome = :outcome,
+    window_closes_at_ms = :window_closes_at_ms, attention = :attention, kept_stop = :kept_stop,
+    reminded_at_ms = :reminded_at_ms, retry_at_ms = :retry_at_ms, rest = :rest
+WHERE proposal_id = :proposal_id AND state = :seen_state AND version = :seen_version;
+
 -- open_like --
 -- A proposer's open proposal with this content.
 SELECT * FROM proposals
-WHERE state IN ('pending', 'sentinel_approved', 'executing')
-    AND actor = :actor AND content_digest = :content_digest
+WHERE decided_at_ms IS NULL AND actor = :actor AND content_digest = :content_digest
+    AND state IN ('pending', 'sentinel_approved', 'executing')
 LIMIT 1;
 
 -- own_of --
@@ -107,7 +118,7 @@ SELECT * FROM proposals WHERE r3_s256 = :r3_s256 LIMIT 1;
 -- count_open --
 -- How many proposals of a proposer are not terminal.
 SELECT count(*) FROM proposals INDEXED BY open_by_content
-WHERE state IN ('pending', 'sentinel_approved', 'executing') AND actor = :actor;
+WHERE decided_at_ms IS NULL AND actor = :actor;
 
 -- refused_like --
 -- The proposer's latest proposal of this likeness that a person refused since then.
@@ -189,12 +200,12 @@ ORDER BY proposal_id LIMIT :limit;
 -- checked_under_other --
 -- Open ones last checked under another policy: two ranges, since "not equal" finds no index.
 SELECT * FROM proposals
-WHERE state IN ('pending', 'sentinel_approved', 'executing')
-    AND checked_policy_digest < :policy_digest
+WHERE decided_at_ms IS NULL AND checked_policy_digest < :policy_digest
+    AND state IN ('pending', 'sentinel_approved', 'executing')
 UNION ALL
 SELECT * FROM proposals
-WHERE state IN ('pending', 'sentinel_approved', 'executing')
-    AND checked_policy_digest > :policy_digest
+WHERE decided_at_ms IS NULL AND checked_policy_digest > :policy_digest
+    AND state IN ('pending', 'sentinel_approved', 'executing')
 LIMIT :limit;
 
 -- reasons_due --
@@ -327,6 +338,10 @@ SELECT * FROM cards WHERE proposal_id = :proposal_id AND surface = :surface;
 -- The cards of a proposal on all surfaces.
 SELECT * FROM cards WHERE proposal_id = :proposal_id ORDER BY surface;
 
+-- card_delivered --
+-- Whether a card of a proposal stands anywhere.
+SELECT 1 FROM cards WHERE proposal_id = :proposal_id AND delivered = 1 LIMIT 1;
+
 -- stale_cards --
 -- Cards of a surface to post or edit now, oldest wish first.
 SELECT * FROM cards
@@ -343,8 +358,8 @@ WHERE card_messages.surface = :surface AND card_messages.message_id = :message_i
 -- A surface's cards of open proposals, a page at a time; CROSS JOIN keeps the past out of the loop.
 SELECT cards.* FROM proposals CROSS JOIN cards
     ON cards.proposal_id = proposals.proposal_id AND cards.surface = :surface
-WHERE proposals.state IN ('pending', 'sentinel_approved', 'executing')
-    AND proposals.proposal_id > :after_id
+WHERE proposals.decided_at_ms IS NULL AND proposals.proposal_id > :after_id
+    AND proposals.state IN ('pending', 'sentinel_approved', 'executing')
 ORDER BY proposals.proposal_id LIMIT :limit;
 
 -- add_message --

@@ -44,7 +44,10 @@ class Readers:
 def _on_snapshot(view: Callable[[Transaction], T], plain: sqlite3.Connection) -> T:
     plain.execute(QUERIES["begin_reading"])
     try:
-        return view(SqliteTransaction(plain))
+        transaction = SqliteTransaction(plain)
+        value = view(transaction)
+        transaction.end_unit()  # a view that writes fails here, as its connection cannot
+        return value
     finally:
         if plain.in_transaction:
             plain.execute(QUERIES["roll_back"])

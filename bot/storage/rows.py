@@ -54,7 +54,7 @@ _AS_THEY_ARE: Final = (
     "retry_at_ms",
     "checked_policy_digest",
 )
-#: What was proposed; `move_proposal` leaves the columns of these as they are.
+#: What was proposed; only `save_proposal` writes the columns of these again.
 WHAT_WAS_PROPOSED: Final = (
     "tool_tier",
     "tool",
@@ -68,6 +68,14 @@ WHAT_WAS_PROPOSED: Final = (
     "r3_s256",
     "surface",
     "created_at_ms",
+)
+#: How it ended, and under which policy it was checked; `move_proposal` leaves these as they are.
+HOW_IT_ENDED: Final = (
+    "reason",
+    "decided_by",
+    "decided_at_ms",
+    "reason_due_ms",
+    "checked_policy_digest",
 )
 #: Fields that stand in columns in another form.
 _TRANSLATED: Final = frozenset(

@@ -16,6 +16,7 @@ from bot.storage.books import (
     SpendingBook,
     UseBook,
 )
+from bot.storage.desk import Desk
 from bot.storage.proposal_book import ProposalBook
 from lifecycle.ports import (
     AuditTrail,
@@ -33,19 +34,50 @@ from lifecycle.ports import (
 
 
 class SqliteTransaction:
-    """What a unit is given; where it begins and ends is the writer's affair."""
+    """What a unit is given. Its end and its undoing are the writer's affair.
+
+    The methods below tell the books of it: `begin` at the start of a transaction, `begin_unit` and
+    `end_unit` around each unit, `undo_unit` where it failed, `forget` where all failed.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         """Open all books over `connection`."""
-        self.proposals: Proposals = ProposalBook(connection)
-        self.reviews: Reviews = ReviewBook(connection)
-        self.chain = AuditBook(connection)
-        self.audit: AuditTrail = self.chain
-        self.cards: Cards = CardBook(connection)
-        self.outbox: Outbox = OutboxBook(connection)
-        self.evidence: EvidenceBook = RecordedEvidence(connection)
-        self.spending: Spending = SpendingBook(connection)
-        self.uses: Uses = UseBook(connection)
-        self.permits: Permits = PermitBook(connection)
-        self.backlog: Backlog = BacklogBook(connection)
-        self.flags: Flags = FlagBook(connection)
+        self._desk = desk = Desk(connection)
+        self._head: tuple[int, str] | None = None
+        self.proposals: Proposals = ProposalBook(connection, desk)
+        self.reviews: Reviews = ReviewBook(connection, desk)
+        self._chain = AuditBook(connection, desk)
+        self.audit: AuditTrail = self._chain
+        self.cards: Cards = CardBook(connection, desk)
+        self.outbox: Outbox = OutboxBook(connection, desk)
+        self.evidence: EvidenceBook = RecordedEvidence(connection, desk)
+        self.spending: Spending = SpendingBook(connection, desk)
+        self.uses: Uses = UseBook(connection, desk)
+        self.permits: Permits = PermitBook(connection, desk)
+        self.backlog: Backlog = BacklogBook(connection, desk)
+        self.flags: Flags = FlagBook(connection, desk)
+
+    def begin(self) -> None:
+        """Learn what others wrote; a command line may have, since the last transaction."""
+        self._chain.back_to(None)
+        self._desk.look_around()
+
+    def begin_unit(self) -> None:
+        """Note where the unit begins."""
+        self._head = self._chain.known_head
+        self._desk.begin()
+
+    def end_unit(self) -> None:
+        """Write what the unit left to be written."""
+        self._desk.write()
+        self._chain.write()
+
+    def undo_unit(self) -> None:
+        """Forget what the unit did."""
+        self._chain.back_to(self._head)
+        self._desk.undo()
+
+    def forget(self) -> None:
+        """Forget everything."""
+        self._chain.back_to(None)
+        self._desk.forget()

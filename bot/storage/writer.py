@@ -128,15 +128,17 @@ def _commit_together(
     ran: list[Job] = []
     try:
         plain.execute(QUERIES["begin"])
-        transaction.chain.known_head = None
+        transaction.begin()
+        marked = len(jobs) > 1  # a unit by itself is undone with its transaction
         for job in jobs:
             ran.append(job)
-            _run_unit(plain, transaction, job)
+            _run_unit(plain, transaction, job, marked=marked)
             if not plain.in_transaction:
                 # SQLite itself undid everything, as it may when the disk is full.
                 raise sqlite3.OperationalError("the whole transaction was undone")
-        plain.execute(QUERIES["commit"])
+        plain.execute(QUERIES["roll_back" if not marked and ran[0].error else "commit"])
     except sqlite3.Error as error:
+        transaction.forget()
         if plain.in_transaction:
             plain.execute(QUERIES["roll_back"])
         for job in ran or jobs:
@@ -146,26 +148,37 @@ def _commit_together(
     return len(ran)
 
 
-def _run_unit(plain: sqlite3.Connection, transaction: SqliteTransaction, job: Job) -> None:
-    """Run one unit between two marks; what it raises undoes it alone."""
+def _run_unit(
+    plain: sqlite3.Connection, transaction: SqliteTransaction, job: Job, *, marked: bool
+) -> None:
+    """Run one unit, between two marks where it is not the only one: what it raises undoes it."""
     if job.answer.cancelled():
         return
-    head = transaction.chain.known_head
-    plain.execute(QUERIES["begin_unit"])
+    transaction.begin_unit()
+    if marked:
+        plain.execute(QUERIES["begin_unit"])
     try:
         job.value = job.unit(transaction)
+        transaction.end_unit()
         if job.answer.cancelled():
             raise asyncio.CancelledError
     except sqlite3.Error as error:
         job.fail(_unavailable(error))
     except BaseException as error:  # whatever it is belongs to whoever sent the unit
         job.fail(error)
-    if not plain.in_transaction:
-        return
-    if job.error is not None:
-        transaction.chain.known_head = head
+    if plain.in_transaction:
+        _end_unit(plain, transaction, undone=job.error is not None, marked=marked)
+
+
+def _end_unit(
+    plain: sqlite3.Connection, transaction: SqliteTransaction, *, undone: bool, marked: bool
+) -> None:
+    if undone:
+        transaction.undo_unit()
+    if undone and marked:
         plain.execute(QUERIES["undo_unit"])
-    plain.execute(QUERIES["release_unit"])
+    if marked:
+        plain.execute(QUERIES["release_unit"])
 
 
 def _unavailable(error: sqlite3.Error) -> StoreUnavailable:

@@ -1,4 +1,4 @@
-"""A credential that was refused stands nowhere in the database, whatever else was wrong."""
+"""A credential that was refused stands nowhere in the files, whatever else was wrong."""
 
 from __future__ import annotations
 
@@ -39,12 +39,24 @@ def everything(folder: Path) -> str:
     )
 
 
+def files_with(text: str, folder: Path) -> list[str]:
+    """Name the files that hold the text anywhere, the log of what is not folded in among them."""
+    return [file.name for file in folder.iterdir() if text.encode() in file.read_bytes()]
+
+
 @pytest.mark.parametrize(
     "changes",
     [
         pytest.param({"parameters": PARAMETERS | {"body": TOKEN}}, id="alone"),
         pytest.param(
             {"parameters": PARAMETERS | {"body": f"final warning {TOKEN}"}}, id="with_a_phrase"
+        ),
+        pytest.param(
+            {
+                "parameters": PARAMETERS
+                | {"body": TOKEN, "amount": {"value": "5", "currency": "USD"}}
+            },
+            id="beside_an_amount",
         ),
         pytest.param({"parameters": PARAMETERS | {"to": f"pat@{TOKEN}"}}, id="as_a_recipient"),
         pytest.param({"parameters": PARAMETERS | {TOKEN: "x"}}, id="as_a_key"),
@@ -63,3 +75,4 @@ async def test_a_refused_credential_stands_nowhere(
 
     assert answer.state == "rejected"
     assert TOKEN not in everything(tmp_path)
+    assert files_with(TOKEN, tmp_path) == []

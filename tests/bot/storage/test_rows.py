@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import fields, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from bot.storage.connection import open_plain
 from bot.storage.json_text import dump, load
 from bot.storage.migrations import migrate
-from bot.storage.rows import WHAT_WAS_PROPOSED, row_of
+from bot.storage.rows import HOW_IT_ENDED, WHAT_WAS_PROPOSED, row_of
 from bot.storage.transaction import SqliteTransaction
 from lifecycle.policy import Level
 from lifecycle.ports import StoreUnavailable
@@ -102,17 +103,28 @@ def made_of(kind: Any, **fixed: Any) -> st.SearchStrategy[Any]:
 
 
 @pytest.fixture(scope="module")
-def transaction(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Any:
     path = tmp_path_factory.mktemp("rows") / "signoff.db"
-    with closing(open_plain(path, writing=True)) as plain:
-        migrate(plain, path)
+    with closing(open_plain(path, writing=True)) as connection:
+        migrate(connection, path)
+        yield connection
+
+
+@contextmanager
+def undone(plain: sqlite3.Connection) -> Iterator[SqliteTransaction]:
+    """A transaction of which nothing remains."""
+    plain.execute("BEGIN")
+    try:
         yield SqliteTransaction(plain)
+    finally:
+        plain.execute("ROLLBACK")
 
 
-def undone(transaction: SqliteTransaction) -> sqlite3.Connection:
-    connection = transaction.chain.connection
-    connection.execute("BEGIN")
-    return connection
+def written(transaction: SqliteTransaction) -> SqliteTransaction:
+    """The same transaction, which finds nothing but what stands in the tables."""
+    transaction.end_unit()
+    transaction.forget()
+    return transaction
 
 
 often = settings(
@@ -123,36 +135,36 @@ often = settings(
 @often
 @given(proposal=made_of(Proposal), saved=made_of(Proposal))
 def test_a_proposal_comes_back_whole(
-    transaction: SqliteTransaction, proposal: Proposal, saved: Proposal
+    plain: sqlite3.Connection, proposal: Proposal, saved: Proposal
 ) -> None:
-    connection = undone(transaction)
-    try:
+    with undone(plain) as transaction:
         transaction.proposals.add(proposal)
-        assert transaction.proposals.get(proposal.proposal_id) == proposal
-        moved = Proposal(
-            **{f.name: getattr(saved, f.name) for f in fields(Proposal)}
-            | {"proposal_id": proposal.proposal_id}
-        )
+        assert written(transaction).proposals.get(proposal.proposal_id) == proposal
+        moved = replace(saved, proposal_id=proposal.proposal_id)
         assert transaction.proposals.save(moved, proposal)
         assert transaction.proposals.get(proposal.proposal_id) == moved
-    finally:
-        connection.execute("ROLLBACK")
+        assert written(transaction).proposals.get(proposal.proposal_id) == moved
 
 
+@pytest.mark.parametrize("left_alone", [WHAT_WAS_PROPOSED, (*WHAT_WAS_PROPOSED, *HOW_IT_ENDED)])
+@pytest.mark.parametrize("at_hand", [True, False])
 @often
 @given(proposal=made_of(Proposal), moved=made_of(Proposal))
-def test_a_move_that_leaves_the_proposed_alone_is_stored_whole(
-    transaction: SqliteTransaction, proposal: Proposal, moved: Proposal
+def test_a_move_that_leaves_much_as_it_was_is_stored_whole(
+    plain: sqlite3.Connection,
+    proposal: Proposal,
+    moved: Proposal,
+    left_alone: tuple[str, ...],
+    at_hand: bool,
 ) -> None:
-    same = {name: getattr(proposal, name) for name in ("proposal_id", *WHAT_WAS_PROPOSED)}
-    moved = replace(moved, **same)
-    connection = undone(transaction)
-    try:
+    moved = replace(moved, **{n: getattr(proposal, n) for n in ("proposal_id", *left_alone)})
+    with undone(plain) as transaction:
         transaction.proposals.add(proposal)
+        transaction.end_unit()
+        if not at_hand:
+            transaction.forget()
         assert transaction.proposals.save(moved, proposal)
-        assert transaction.proposals.get(proposal.proposal_id) == moved
-    finally:
-        connection.execute("ROLLBACK")
+        assert written(transaction).proposals.get(proposal.proposal_id) == moved
 
 
 @often
@@ -163,25 +175,23 @@ def test_a_move_that_leaves_the_proposed_alone_is_stored_whole(
     packet=made_of(EvidencePacket),
 )
 def test_small_records_come_back_whole(
-    transaction: SqliteTransaction,
+    plain: sqlite3.Connection,
     review: Review,
     card: Card,
     message: Message,
     packet: EvidencePacket,
 ) -> None:
-    connection = undone(transaction)
-    try:
+    with undone(plain) as transaction:
         transaction.proposals.add(a_proposal())
         transaction.reviews.add(review)
         transaction.cards.put(card)
         transaction.outbox.add(message)
         transaction.evidence.put(packet)
+        written(transaction)
         assert transaction.reviews.of("p1") == [review]
         assert transaction.cards.of("p1") == [card]
         assert transaction.outbox.waiting(message.surface, 0, 9) == [message]
         assert transaction.evidence.get(packet.evidence_id) == packet
-    finally:
-        connection.execute("ROLLBACK")
 
 
 @given(json_values)
@@ -197,13 +207,11 @@ def test_a_field_without_a_column_of_its_own_is_kept_all_the_same() -> None:
 
 
 def test_a_row_that_no_proposal_can_be_is_refused_with_its_id(
-    transaction: SqliteTransaction,
+    plain: sqlite3.Connection,
 ) -> None:
-    connection = undone(transaction)
-    try:
+    with undone(plain) as transaction:
         transaction.proposals.add(a_proposal())
-        connection.execute("UPDATE proposals SET tool_tier = 'GOD'")
+        written(transaction)
+        plain.execute("UPDATE proposals SET tool_tier = 'GOD'")
         with pytest.raises(StoreUnavailable, match="p1"):
             transaction.proposals.get("p1")
-    finally:
-        connection.execute("ROLLBACK")

@@ -1,0 +1,206 @@
+"""What a unit has at hand: rows are read once and written once, whatever it does in between.
+
+A unit moves the same proposal several times. The desk keeps what was read or moved and writes the
+last version of it when the unit ends, or when somebody asks a question about all proposals. Rows
+stay at hand for later units as long as no other connection has written, so that what somebody
+changed in the file is seen by the very next unit (ADR 0010).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from bot.storage.queries import PRAGMAS, QUERIES
+from bot.storage.rows import HOW_IT_ENDED, WHAT_WAS_PROPOSED, proposal_of, row_of
+from lifecycle.ports import StoreUnavailable
+from lifecycle.proposal import Proposal
+from lifecycle.review import Review
+
+#: So many rows stay at hand, and none whose document is larger than this.
+_KEPT_ROWS: Final = 512
+_LARGEST_KEPT_BYTES: Final = 16_384
+
+
+class Desk:
+    """The proposals and wishes for cards of the unit under way, over one connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        """Begin with nothing at hand."""
+        self._connection = connection
+        self._kept: OrderedDict[str, Proposal] = OrderedDict()
+        #: As the table holds them (None: not at all), where that is not what is kept.
+        self._written: dict[str, Proposal | None] = {}
+        self._touched: set[str] = set()
+        self._wanted: dict[tuple[str, str], int] = {}
+        #: Rows of other books that name a new proposal: statements and their values.
+        self._later: list[tuple[str, dict[str, Any]]] = []
+        self._data_version: int | None = None
+        #: The flags by name, as text.
+        self.flags: dict[str, str | None] = {}
+        #: The reviews by proposal that this unit has read and not changed since.
+        self.reviews: dict[str, tuple[Review, ...]] = {}
+
+    # -- where units begin and end ---------------------------------------------------------
+
+    def look_around(self) -> None:
+        """Forget everything where another connection has written; at the start of a transaction."""
+        version = self._connection.execute(PRAGMAS["data_version"]).fetchone()[0]
+        if version != self._data_version:
+            self._kept.clear()
+            self.flags.clear()
+            self._data_version = version
+        while len(self._kept) > _KEPT_ROWS:
+            self._kept.popitem(last=False)
+
+    def begin(self) -> None:
+        """Begin a unit."""
+        self._touched.clear()
+        self.reviews.clear()
+
+    def undo(self) -> None:
+        """Forget what the unit did; its statements are undone by whoever began it."""
+        for proposal_id in self._touched:
+            self._kept.pop(proposal_id, None)
+        self._written.clear()
+        self._wanted.clear()
+        self._later.clear()
+        self._touched.clear()
+        self.flags.clear()
+
+    def forget(self) -> None:
+        """Forget everything: the transaction was undone."""
+        self.undo()
+        self._kept.clear()
+
+    def write(self) -> None:
+        """Write what was changed, each row once."""
+        if self._written:
+            self._write_proposals()
+        if self._later:
+            later, self._later = self._later, []
+            for query, row in later:
+                self._connection.execute(QUERIES[query], row)
+        if self._wanted:
+            wanted, self._wanted = self._wanted, {}
+            for (proposal_id, surface), version in wanted.items():
+                values = {"proposal_id": proposal_id, "surface": surface, "version": version}
+                self._connection.execute(QUERIES["want_card"], values)
+
+    # -- proposals ---------------------------------------------------------------------------
+
+    def find(self, proposal_id: str) -> Proposal | None:
+        """Return the proposal as it stands in this unit."""
+        kept = self._kept.get(proposal_id)
+        if kept is not None:
+            self._kept.move_to_end(proposal_id)
+            return kept
+        values = {"proposal_id": proposal_id}
+        row = self._connection.execute(QUERIES["proposal"], values).fetchone()
+        return self.of_row(row) if row else None
+
+    def of_row(self, row: sqlite3.Row) -> Proposal:
+        """Return the proposal of a row just read; what is at hand already is the same."""
+        kept = self._kept.get(row["proposal_id"])
+        if kept is not None:
+            return kept
+        proposal = proposal_of(row)
+        self._keep(proposal)
+        return proposal
+
+    def add(self, proposal: Proposal) -> None:
+        """Note a new proposal; where its id is taken the unit fails when it is written."""
+        if proposal.proposal_id in self._kept:
+            raise StoreUnavailable(f"There already is a proposal {proposal.proposal_id}.")
+        self._change(proposal, None)
+
+    def save(self, proposal: Proposal, seen: Proposal) -> bool:
+        """Note a move where (state, version) still are those of `seen`.
+
+        What is not at hand is written straight away: the statement itself compares.
+        """
+        stands = self._kept.get(proposal.proposal_id)
+        if stands is None:
+            return self._save_unseen(proposal, seen)
+        if (stands.state, stands.version) != (seen.state, seen.version):
+            return False
+        self._change(proposal, stands)
+        return True
+
+    def _save_unseen(self, proposal: Proposal, seen: Proposal) -> bool:
+        if self._moved(proposal, seen) != 1:
+            return False
+        self._touched.add(proposal.proposal_id)
+        self._keep(proposal)
+        return True
+
+    def _keep(self, proposal: Proposal) -> None:
+        if len(proposal.document) <= _LARGEST_KEPT_BYTES:
+            self._kept[proposal.proposal_id] = proposal
+
+    def add_beside(self, query: str, row: dict[str, Any]) -> None:
+        """Note a row that names a proposal: it is written behind that one."""
+        self._later.append((query, row))
+
+    def must_be_written(self, proposal_id: str) -> None:
+        """Write a new proposal before a row of another book names it."""
+        if self._written.get(proposal_id, self) is None:
+            self.write()
+
+    def _change(self, proposal: Proposal, before: Proposal | None) -> None:
+        proposal_id = proposal.proposal_id
+        self._written.setdefault(proposal_id, before)
+        self._touched.add(proposal_id)
+        self._kept[proposal_id] = proposal
+
+    def _write_proposals(self) -> None:
+        written, self._written = self._written, {}
+        for proposal_id, before in written.items():
+            proposal = self._kept[proposal_id]
+            if before is None:
+                self._connection.execute(QUERIES["add_proposal"], row_of(proposal))
+            else:
+                self._move(proposal, before)
+            if len(proposal.document) > _LARGEST_KEPT_BYTES:
+                del self._kept[proposal_id]
+
+    def _move(self, proposal: Proposal, before: Proposal) -> None:
+        if self._moved(proposal, before) != 1:
+            words = f"The row of {proposal.proposal_id} was changed by somebody else. Try again."
+            raise StoreUnavailable(words)
+
+    def _moved(self, proposal: Proposal, before: Proposal) -> int:
+        values = row_of(proposal) | {"seen_state": before.state, "seen_version": before.version}
+        return self._connection.execute(QUERIES[_statement(proposal, before)], values).rowcount
+
+    def write_all_but(self, proposal_id: str) -> None:
+        """Write what was changed, unless that is nothing but this proposal."""
+        beside = (row["proposal_id"] for _, row in self._later)
+        if {*self._written, *beside} - {proposal_id}:
+            self.write()
+
+    # -- cards -----------------------------------------------------------------------------
+
+    def want(self, proposal_id: str, surface: str, version: int) -> None:
+        """Note that a surface must show at least `version`."""
+        key = (proposal_id, surface)
+        self._wanted[key] = max(version, self._wanted.get(key, version))
+
+    def wants(self, proposal_id: str) -> bool:
+        """Say whether a card of this proposal is wanted, and that not yet written."""
+        return any(wanted == proposal_id for wanted, _ in self._wanted)
+
+
+def _statement(proposal: Proposal, before: Proposal) -> str:
+    """Name the statement that writes what has changed and touches as few indices as it can."""
+    if _differ(proposal, before, WHAT_WAS_PROPOSED):
+        return "save_proposal"
+    return "end_proposal" if _differ(proposal, before, HOW_IT_ENDED) else "move_proposal"
+
+
+def _differ(one: Proposal, other: Proposal, names: Iterable[str]) -> bool:
+    mine: Mapping[str, Any] = one.__dict__
+    others: Mapping[str, Any] = other.__dict__
+    return any(mine[name] is not others[name] and mine[name] != others[name] for name in names)
