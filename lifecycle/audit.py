@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -22,8 +22,7 @@ _EXACTLY: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEvent:
+class AuditEvent(NamedTuple):
     """What is to be told, before it has a place in the chain; `at` is RFC 3339 UTC."""
 
     at: str
@@ -37,11 +36,10 @@ class AuditEvent:
     digest: str | None = None
     policy_digest: str | None = None
     reason: str | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(NamedTuple):
     """An event with its place: `seq` from 1, `entry_hash` over `prev_hash` and the content."""
 
     seq: int
@@ -51,9 +49,10 @@ class AuditEntry:
 
     def content(self) -> dict[str, Any]:
         """Return the hashed fields; absent values are null."""
-        return self._content(dict(self.event.details))
+        return self.content_with(dict(self.event.details))
 
-    def _content(self, details: Any) -> dict[str, Any]:
+    def content_with(self, details: Any) -> dict[str, Any]:
+        """Return the hashed fields with `details` in any form that is written alike."""
         event = self.event
         return {
             "seq": self.seq,
@@ -77,12 +76,12 @@ class AuditEntry:
 
     def computed_hash(self) -> str:
         """Return what `entry_hash` must be."""
-        return self._hash_with(canonical_bytes(dict(self.event.details)))
+        return self.hash_with(canonical_bytes(dict(self.event.details)))
 
-    def _hash_with(self, details: bytes) -> str:
+    def hash_with(self, details: bytes) -> str:
         """Hash the content around details whose canonical form is known; names here are ASCII."""
         try:
-            data = orjson.dumps(self._content(orjson.Fragment(details)), option=_EXACTLY)
+            data = orjson.dumps(self.content_with(orjson.Fragment(details)), option=_EXACTLY)
         except TypeError:
             data = canonical_bytes(self.content())
         return sha256_hex(self.prev_hash.encode() + b":" + data)
@@ -96,8 +95,8 @@ def chained(event: AuditEvent, seq: int, prev_hash: str) -> AuditEntry:
 def chained_with_details(event: AuditEvent, seq: int, prev_hash: str) -> tuple[AuditEntry, bytes]:
     """Return what `chained` returns, and the canonical details, which are written once."""
     details = canonical_bytes(dict(event.details))
-    entry_hash = AuditEntry(seq, event, prev_hash)._hash_with(details)
-    return AuditEntry(seq, event, prev_hash, entry_hash), details
+    entry = AuditEntry(seq, event, prev_hash)
+    return entry._replace(entry_hash=entry.hash_with(details)), details
 
 
 def broken_links(exported: Iterable[Mapping[str, Any]], head: str | None = None) -> list[str]:

@@ -13,7 +13,7 @@ import rfc8785
 
 from lifecycle.paths import containers
 
-_PLAIN: Final = frozenset({dict, list, tuple, str, int, bool, type(None)})
+_SCALARS: Final = frozenset({str, int, bool, type(None)})
 _CONTAINERS: Final = frozenset({dict, list, tuple})
 #: orjson gives up at 254 levels anyway; the bound also ends the walk of a list that holds itself.
 _MOST_LEVELS: Final = 254
@@ -86,35 +86,30 @@ def _by_the_rfc(value: Any) -> bytes:
         raise ValueError(_TOO_DEEP) from None
 
 
-def _both_agree(value: Any) -> bool:
+def _both_agree(value: Any, levels: int = _MOST_LEVELS) -> bool:
     """Say whether orjson with sorted keys writes exactly what RFC 8785 demands.
 
     They part ways over floats (spelling, -0, NaN), over types that orjson knows and JSON does not,
     and over the order of keys beyond the basic plane (UTF-8 against UTF-16), so that one key
     outside ASCII is enough for the slow road. Integers are orjson's own strict check.
     """
-    level = [value]
-    for _ in range(_MOST_LEVELS):
-        inner: list[Any] = []
-        for item in level:
-            children = _children(item)
-            if children is None or not _PLAIN.issuperset(map(type, children)):
+    kind = type(value)
+    if kind is dict:
+        for key in value:
+            if type(key) is not str or not key.isascii():
                 return False
-            inner += [child for child in children if type(child) in _CONTAINERS and child]
-        if not inner:
-            return True
-        level = inner
-    return False
-
-
-def _children(item: Any) -> Any:
-    """Return what stands directly in a container, the item itself for a scalar, None for neither.
-
-    An object with a key that is not ASCII counts as neither.
-    """
-    if type(item) is dict:
-        return item.values() if all(type(key) is str and key.isascii() for key in item) else None
-    return item if type(item) in (list, tuple) else (item,)
+        inside = value.values()
+    elif kind in _CONTAINERS:
+        inside = value
+    else:
+        return kind in _SCALARS
+    if levels == 0:
+        return False
+    for child in inside:
+        kind = type(child)
+        if kind not in _SCALARS and not (kind in _CONTAINERS and _both_agree(child, levels - 1)):
+            return False
+    return True
 
 
 def sha256_hex(data: bytes) -> str:

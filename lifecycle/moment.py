@@ -12,11 +12,15 @@ from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 
 
-@lru_cache(maxsize=1024)
 def rfc3339(at_ms: int) -> str:
     """Write ms UTC as RFC 3339 with milliseconds and Z."""
-    whole, millis = divmod(at_ms, 1000)
-    return f"{datetime.fromtimestamp(whole, UTC).isoformat()[:19]}.{millis:03d}Z"
+    whole_s, millis = divmod(at_ms, 1000)
+    return f"{_whole_second(whole_s)}.{millis:03d}Z"
+
+
+@lru_cache(maxsize=1024)
+def _whole_second(at_s: int) -> str:
+    return datetime.fromtimestamp(at_s, UTC).isoformat()[:19]
 
 
 def clock_words(at_ms: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final
@@ -220,9 +220,17 @@ class Proposal:
             raise TypeError(f"a proposal has no {sorted(changes.keys() - _FIELDS)}")
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__, **changes)
-        if "document" in changes:
+        if not _WHAT_IT_IS.isdisjoint(changes):
             copy.__dict__.pop(_READ, None)
+            copy.__dict__.pop(_FITS, None)
         return copy
+
+    def fits(self, judge: Callable[[Proposal], bool]) -> bool:
+        """Return what `judge` says of the bytes and columns that were proposed, once for them."""
+        known: bool | None = self.__dict__.get(_FITS)
+        if known is None:
+            known = self.__dict__[_FITS] = judge(self)
+        return known
 
     def read(self) -> ProposalDocument:
         """Read the document from the stored bytes, once for this row; to be looked at only.
@@ -249,5 +257,11 @@ class Proposal:
 
 _OPTIONAL: Final = {f.name: f.default for f in fields(Proposal) if f.default is not MISSING}
 _FIELDS: Final = frozenset(each.name for each in fields(Proposal))
-#: Where a row keeps what it has read of its own bytes; no field, so it is in no comparison.
+#: Where a row keeps what it has read of its own bytes, and whether they are what was digested; no
+#: fields, so they are in no comparison.
 _READ: Final = "_read"
+_FITS: Final = "_fits"
+#: What these two depend on.
+_WHAT_IT_IS: Final = frozenset(
+    {"proposal_id", "actor", "tool", "digest", "document", "r3_document", "r3_s256", "masked"}
+)

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
+import orjson
+
 from lifecycle.errors import Fault
 from lifecycle.paths import Parts, containers, dotted, entries
 
@@ -44,7 +46,18 @@ def control_character_faults(document: Mapping[str, Any]) -> tuple[Fault, ...]:
     and its like, ids, actor and tool. Text of other fields (body, justification, evidence) is
     free: cards show it neutralised and the rules judge it. Expects what `read_object` returned.
     """
+    if _has_none(document):
+        return ()
     return tuple(islice(_faults_in(dict(document)), _MOST_FAULTS))
+
+
+def _has_none(document: Mapping[str, Any]) -> bool:
+    """Say, of nearly every document, that no character of it can be meant: all is plain ASCII."""
+    try:
+        data = orjson.dumps(document)
+    except TypeError:
+        return False
+    return data.isascii() and b"\\" not in data and b"\x7f" not in data
 
 
 def _faults_in(document: dict[str, Any]) -> Iterator[Fault]:

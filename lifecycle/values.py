@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from threading import local
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from lifecycle.amounts import amounts_of
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.document import ProposalDocument
@@ -184,11 +186,19 @@ def likeness(value: Any) -> Any:
     if isinstance(value, Mapping):
         return sorted(
             ([folded(str(key)), likeness(item)] for key, item in value.items()),
-            key=canonical_bytes,
+            key=_spelt,
         )
     if isinstance(value, (list, tuple)):
         return [likeness(item) for item in value]
     return value
+
+
+def _spelt(pair: list[Any]) -> bytes:
+    """Return bytes to sort by; any order will do that depends on the pair alone."""
+    try:
+        return orjson.dumps(pair)
+    except TypeError:
+        return canonical_bytes(pair)
 
 
 def likeness_of(

@@ -55,7 +55,7 @@ class Verdict:
 
     def findings_at(self, level: Level) -> tuple[tuple[str, Finding], ...]:
         """Return (rule, finding) pairs of this level, in the order of the rules."""
-        if not any(result.findings for result in self.results):
+        if not self._found:
             return ()
         return tuple(
             (result.rule, finding)
@@ -63,6 +63,11 @@ class Verdict:
             for finding in result.findings
             if result.level_of(finding) is level
         )
+
+    @property
+    def _found(self) -> bool:
+        # Asked so often that a generator would be felt.
+        return any([result.findings for result in self.results])  # noqa: C419
 
     @property
     def passed(self) -> bool:

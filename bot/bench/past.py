@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bot.bench.stage import Stage, staged
+from bot.bench.stage import AGENTS, Stage, staged
 from bot.bench.windows import add_rows, open_window
 from lifecycle.ports import Transaction
 from lifecycle.proposal import CLOCK, Proposal
@@ -23,7 +23,7 @@ Question = Callable[[Transaction, int], Any]
 QUESTIONS: dict[str, Question] = {
     "pending": lambda tx, now_ms: tx.proposals.waiting(0, 10),
     "due": lambda tx, now_ms: tx.proposals.due_to_close(now_ms, 200),
-    "deduplication": lambda tx, now_ms: tx.proposals.open_like("leila", f"sha256:{now_ms:064x}"),
+    "deduplication": lambda tx, now_ms: tx.proposals.open_like(AGENTS[0], f"sha256:{now_ms:064x}"),
 }
 
 

@@ -39,7 +39,8 @@ from lifecycle.world import Law, World
 from sentinel_rules import load_rules
 
 SURFACE: Final = "bench"
-AGENT: Final = Sender(SURFACE, ActorKind.AGENT, "leila")
+#: As many as are in flight at most: what an agent did lately is counted for itself.
+AGENTS: Final = tuple(f"agent-{number}" for number in range(64))
 PERSON: Final = Sender(SURFACE, ActorKind.PERSON, "ana")
 TOOL: Final = "refresh-cache"
 #: Far above anything that is measured, so that no limit is met.
@@ -114,8 +115,9 @@ class Stage:
     async def submit(self) -> str:
         """Submit one proposal of a content of its own; return its id."""
         number = next(self.ids)
-        raw = document(f"bench-{number}", number, self.clock.now_ms())
-        answer = await self.workflow.submit(raw, AGENT)
+        agent = AGENTS[number % len(AGENTS)]
+        raw = document(f"bench-{number}", number, self.clock.now_ms(), agent)
+        answer = await self.workflow.submit(raw, Sender(SURFACE, ActorKind.AGENT, agent))
         if answer.state != "sentinel_approved" or answer.proposal_id is None:
             raise RuntimeError(f"the bench's proposal was refused: {answer.reason}")
         return answer.proposal_id
@@ -168,13 +170,13 @@ async def staged(
         await store.close()
 
 
-def document(proposal_id: str, number: int, now_ms: int) -> bytes:
+def document(proposal_id: str, number: int, now_ms: int, agent: str = AGENTS[0]) -> bytes:
     """Return a proposal of about 800 bytes."""
     return json.dumps(
         {
             "proposal_id": proposal_id,
             "ts_ms": now_ms,
-            "actor": "leila",
+            "actor": agent,
             "tool": TOOL,
             "action_type": "write",
             "target": {
@@ -227,7 +229,7 @@ def bench_policy() -> Policy:
         digest="pol1_" + "b" * 64,
         tools={TOOL: tool},
         people={"ana": Person("ana", groups=frozenset({"approvers"}))},
-        agents={"leila": Agent("leila", roles=roles, open_limit=_UNBOUNDED)},
+        agents={name: Agent(name, roles=roles, open_limit=_UNBOUNDED) for name in AGENTS},
         rules={rule: RuleSettings(Level.HARD, given) for rule, given in settings.items()},
         limits=Limits(),
     )

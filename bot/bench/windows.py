@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bot.bench.stage import TOOL, Stage, document, staged
+from bot.bench.stage import AGENTS, TOOL, Stage, document, staged
 from lifecycle.canonical import canonical_bytes, digest_of, s256
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Execution, Identity, Outcome, Proposal, Verb
@@ -142,7 +142,7 @@ def open_window(number: int, closes_at_ms: int, now_ms: int) -> Proposal:
         tier=Tier.CONFIRM,
         tool_tier=Tier.CONFIRM,
         tool=TOOL,
-        actor=Identity(ActorKind.AGENT, "leila"),
+        actor=Identity(ActorKind.AGENT, AGENTS[0]),
         digest=digest_of(raw),
         content_digest=f"sha256:{number:064x}",
         likeness_digest=f"sha256:{number:064x}",
