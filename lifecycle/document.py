@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from lifecycle.policy import ActionType
 
@@ -85,12 +85,12 @@ class ProposalDocument(_Part):
     action_type: ActionType
     target: Target
     parameters: dict[str, Any]
-    preconditions: list[Precondition] = []
+    preconditions: list[Precondition] = Field(default_factory=list)
     risk_envelope: RiskEnvelope | None = None
     rollback_semantics: RollbackSemantics | None = None
     time_window: TimeWindow | None = None
     approval_class: str | None = None
-    evidence_bindings: list[EvidenceBinding] = []
+    evidence_bindings: list[EvidenceBinding] = Field(default_factory=list)
     tool: str | None = None
     justification: str | None = None
     task_id: str | None = None

@@ -39,6 +39,19 @@ class Facts:
     real_path: Callable[[str], str] = _same_path
     executing: bool = False
 
+    def looking(self, real_path: Callable[[str], str]) -> Facts:
+        """Return the same facts with another way to look at a path."""
+        return Facts(
+            self.now_ms,
+            self.tool,
+            self.tier,
+            self.proposer,
+            self.spent,
+            self.evidence,
+            real_path,
+            self.executing,
+        )
+
 
 class RuleOptions(BaseModel):
     """The typed settings of a rule; subclasses name the keys, unknown keys stop the start."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -93,7 +92,7 @@ class Sentinel:
         if size_bytes > _SMALL_BYTES or not self._all_own or self._workers.any_stuck:
             return None
         outside = _Outside()
-        inside = replace(facts, real_path=outside.refuse)
+        inside = facts.looking(outside.refuse)
         known = self._answers.about(document, facts)
         results = []
         for rule in self.rules:

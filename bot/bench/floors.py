@@ -1,7 +1,12 @@
-"""The floors: what plain SQLite does with the same number of durable moves, and no law at all."""
+"""The floors: what plain SQLite does with the same durable, audited moves, and no law at all.
+
+What every implementation needs is in them: the rows, the partial indices of the questions that a
+running bot asks (what is pending, what is due, what is a duplicate, one trail), and the chain.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import time
 from pathlib import Path
@@ -9,21 +14,27 @@ from typing import Final
 
 MOVES: Final = 5
 _TABLES: Final = (
-    "CREATE TABLE proposals (id TEXT PRIMARY KEY, state TEXT, version INTEGER, document BLOB)",
-    "CREATE TABLE audit (seq INTEGER PRIMARY KEY, proposal_id TEXT, entry TEXT)",
+    "CREATE TABLE proposals (id TEXT PRIMARY KEY, state TEXT, version INTEGER, due_ms INTEGER,"
+    " content TEXT, document BLOB)",
+    "CREATE TABLE audit (seq INTEGER PRIMARY KEY, proposal_id TEXT, entry TEXT, hash TEXT)",
+    "CREATE INDEX pending ON proposals (due_ms) WHERE state IN ('state-0', 'state-1', 'state-2')",
+    "CREATE INDEX due ON proposals (due_ms) WHERE state = 'state-3'",
+    "CREATE INDEX alike ON proposals (content) WHERE state <> 'state-4'",
+    "CREATE INDEX trail ON audit (proposal_id)",
 )
 
 
 def floor_per_s(file: Path, lifecycles: int, *, together: int) -> float:
     """Return lifecycles a second with `together` of them in each commit (1: one commit a move)."""
     database = _opened(file)
+    head = ""
     began = time.perf_counter()
     for first in range(0, lifecycles, together):
         batch = range(first, min(first + together, lifecycles))
         for move in range(MOVES):
             database.execute("BEGIN IMMEDIATE")
             for number in batch:
-                _move(database, f"{first}-{number}", move)
+                head = _move(database, number, move, head)
             database.execute("COMMIT")
     elapsed_s = time.perf_counter() - began
     database.close()
@@ -39,16 +50,22 @@ def _opened(file: Path) -> sqlite3.Connection:
     return database
 
 
-def _move(database: sqlite3.Connection, proposal_id: str, move: int) -> None:
+def _move(database: sqlite3.Connection, number: int, move: int, head: str) -> str:
+    """Write one move and its entry in the trail; return the hash that the next one names."""
+    proposal_id = f"proposal-{number}"
     if move == 0:
         database.execute(
-            "INSERT INTO proposals VALUES (?, ?, ?, ?)", (proposal_id, "state-0", 0, b"x" * 800)
+            "INSERT INTO proposals VALUES (?, ?, ?, ?, ?, ?)",
+            (proposal_id, "state-0", 0, number, f"sha256:{number:064x}", b"x" * 800),
         )
     else:
         database.execute(
             "UPDATE proposals SET state = ?, version = ? WHERE id = ? AND version = ?",
             (f"state-{move}", move, proposal_id, move - 1),
         )
+    entry = "y" * 300
+    head = hashlib.sha256(f"{head}:{entry}".encode()).hexdigest()
     database.execute(
-        "INSERT INTO audit (proposal_id, entry) VALUES (?, ?)", (proposal_id, "y" * 300)
+        "INSERT INTO audit (proposal_id, entry, hash) VALUES (?, ?, ?)", (proposal_id, entry, head)
     )
+    return head

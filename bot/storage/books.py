@@ -54,6 +54,8 @@ class ReviewBook(Book):
 
     def of(self, proposal_id: str) -> Sequence[Review]:
         """Return all reviews of a proposal in the order in which they came."""
+        if self.desk.is_new(proposal_id):
+            return []
         found = self.desk.reviews.get(proposal_id)
         if found is None:
             rows = self._all("reviews_of", proposal_id=proposal_id)
@@ -63,7 +65,9 @@ class ReviewBook(Book):
     def add(self, review: Review) -> None:
         """Append one review."""
         self.desk.must_be_written(review.proposal_id)
-        self.desk.reviews.pop(review.proposal_id, None)
+        known = self.desk.reviews
+        if review.proposal_id in known:
+            known[review.proposal_id] += (review,)
         self._do("add_review", review_row(review))
 
     def void(self, proposal_id: str, person: str | None, why: str) -> int:
@@ -106,8 +110,11 @@ class CardBook(Book):
         self.desk.write()
         self._do("put_card", card_row(card))
         for message_id in card.message_ids:
-            values = {"surface": card.surface, "message_id": message_id}
-            self._do("put_card_message", values | {"proposal_id": card.proposal_id})
+            key = (card.surface, message_id)
+            if self.desk.messages.get(key) != card.proposal_id:
+                values = {"surface": card.surface, "message_id": message_id}
+                self._do("put_card_message", values | {"proposal_id": card.proposal_id})
+                self.desk.messages[key] = card.proposal_id
 
     def stale(self, surface: str, now_ms: int, limit: int) -> Sequence[Card]:
         """Return cards to post or edit now, oldest wish first."""

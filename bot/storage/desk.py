@@ -21,6 +21,7 @@ from lifecycle.review import Review
 
 #: So many rows stay at hand, and none whose document is larger than this.
 _KEPT_ROWS: Final = 512
+_KEPT_MESSAGES: Final = 4_096
 _LARGEST_KEPT_BYTES: Final = 16_384
 
 
@@ -34,6 +35,8 @@ class Desk:
         #: As the table holds them (None: not at all), where that is not what is kept.
         self._written: dict[str, Proposal | None] = {}
         self._touched: set[str] = set()
+        #: Ids that this unit has asked for in vain.
+        self._absent: set[str] = set()
         self._wanted: dict[tuple[str, str], int] = {}
         #: Rows of other books that name a new proposal: statements and their values.
         self._later: list[tuple[str, dict[str, Any]]] = []
@@ -42,6 +45,8 @@ class Desk:
         self.flags: dict[str, str | None] = {}
         #: The reviews by proposal that this unit has read and not changed since.
         self.reviews: dict[str, tuple[Review, ...]] = {}
+        #: Messages by (surface, id) that are known to stand in the table, and for which proposal.
+        self.messages: dict[tuple[str, str], str] = {}
 
     # -- where units begin and end ---------------------------------------------------------
 
@@ -51,13 +56,17 @@ class Desk:
         if version != self._data_version:
             self._kept.clear()
             self.flags.clear()
+            self.messages.clear()
             self._data_version = version
         while len(self._kept) > _KEPT_ROWS:
             self._kept.popitem(last=False)
+        if len(self.messages) > _KEPT_MESSAGES:
+            self.messages.clear()
 
     def begin(self) -> None:
         """Begin a unit."""
         self._touched.clear()
+        self._absent.clear()
         self.reviews.clear()
 
     def undo(self) -> None:
@@ -69,6 +78,7 @@ class Desk:
         self._later.clear()
         self._touched.clear()
         self.flags.clear()
+        self.messages.clear()
 
     def forget(self) -> None:
         """Forget everything: the transaction was undone."""
@@ -97,9 +107,14 @@ class Desk:
         if kept is not None:
             self._kept.move_to_end(proposal_id)
             return kept
+        if proposal_id in self._absent:
+            return None
         values = {"proposal_id": proposal_id}
         row = self._connection.execute(QUERIES["proposal"], values).fetchone()
-        return self.of_row(row) if row else None
+        if row is None:
+            self._absent.add(proposal_id)
+            return None
+        return self.of_row(row)
 
     def of_row(self, row: sqlite3.Row) -> Proposal:
         """Return the proposal of a row just read; what is at hand already is the same."""
@@ -144,13 +159,18 @@ class Desk:
         """Note a row that names a proposal: it is written behind that one."""
         self._later.append((query, row))
 
+    def is_new(self, proposal_id: str) -> bool:
+        """Say whether this unit added the proposal and no table knows of it yet."""
+        return self._written.get(proposal_id, self) is None
+
     def must_be_written(self, proposal_id: str) -> None:
         """Write a new proposal before a row of another book names it."""
-        if self._written.get(proposal_id, self) is None:
+        if self.is_new(proposal_id):
             self.write()
 
     def _change(self, proposal: Proposal, before: Proposal | None) -> None:
         proposal_id = proposal.proposal_id
+        self._absent.discard(proposal_id)
         self._written.setdefault(proposal_id, before)
         self._touched.add(proposal_id)
         self._kept[proposal_id] = proposal
