@@ -87,7 +87,7 @@ class Acting:
             except _AskAlso as also:
                 asked |= also.people
             except NotAtOnce as failed:
-                log.error("a beginning could not be written at once: %r", failed.__cause__)
+                log.error("no beginning at once: %s", type(failed.__cause__).__name__)
                 at_once = False
 
     def _unit(

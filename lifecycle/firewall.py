@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from lifecycle.canonical import canonical_bytes, digest_of
@@ -13,6 +14,7 @@ from lifecycle.secrets_found import secret_named
 
 __all__ = ["Budget", "Frame", "frame_of", "framed", "mask_private", "mask_secrets", "mask_text"]
 
+_SHORT_NAME: Final = 64
 TOO_DEEP: Final = "‹nested too deep to show›"
 _PERSONAL_NAMES: Final = {
     "email": "email address",
@@ -89,6 +91,12 @@ def mask_private(text: str) -> str:
     return "".join(parts) + text[place:]
 
 
+@lru_cache(maxsize=512)
+def _name_shown(name: str) -> str:
+    """Mask the name of a field; a tool's receipts have the same ones every time."""
+    return mask_private(name)
+
+
 def _bounded(value: Any, depth: int, spending: _Spending) -> Any:
     if isinstance(value, (Mapping, list, tuple)) and depth >= spending.budget.depth:
         spending.warn("What is nested deeper than the bound was left out, unread.")
@@ -108,7 +116,7 @@ def _fields(value: Mapping[str, Any], depth: int, spending: _Spending) -> dict[s
         spending.warn(f"{len(value) - most} of {len(value)} fields were left out.")
     shown: dict[str, Any] = {}
     for key, item in list(value.items())[:most]:
-        name = mask_private(str(key))
+        name = _name_shown(key) if len(key := str(key)) <= _SHORT_NAME else mask_private(key)
         if not spending.pay(len(name) + 4):
             break
         kind = _kind_of(str(key))

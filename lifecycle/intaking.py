@@ -111,7 +111,7 @@ class Intake:
                 lambda tx: self._admit(tx, moment, accepted, sender, judges=True)
             )
         except NotAtOnce as failed:
-            log.error("a verdict could not be written at once: %r", failed.__cause__)
+            log.error("no verdict at once: %s", type(failed.__cause__).__name__)
             return await self.world.write(
                 lambda tx: self._admit(tx, moment, accepted, sender, judges=False)
             )

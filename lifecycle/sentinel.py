@@ -79,7 +79,8 @@ class RuleCase:
 class Rule(Protocol):
     """One business law. Built once from its settings; pure.
 
-    One that looks at the document and never at `facts.now_ms` may say `timeless = True`.
+    One of Signoff's own that looks neither at `facts.now_ms` nor outside may say `timeless = True`
+    (ADR 0010); of a rule from elsewhere that is not believed.
 
     A rule whose settings name tools may have a class method `tools_named(options)` that returns
     pairs of the path in the settings and the tool's name; the config checks that they exist.

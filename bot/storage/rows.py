@@ -102,13 +102,14 @@ _EXECUTION_REST: Final = _defaults(Execution, _EXECUTION_COLUMNS)
 
 def row_of(proposal: Proposal) -> dict[str, Any]:
     """Return the columns of a proposal by name."""
-    row = {name: getattr(proposal, name) for name in _AS_THEY_ARE}
+    held = proposal.__dict__
+    row = {name: held[name] for name in _AS_THEY_ARE}
     row["actor_kind"], row["actor"] = proposal.actor.kind, proposal.actor.id
     row["decided_by_kind"], row["decided_by"] = _pair(proposal.decided_by)
     row["opener_kind"], row["opener"] = _pair(proposal.opener)
     row["verdict"] = _verdict_text(proposal.verdict) if proposal.verdict else None
     row["kept_stop"] = dump(asdict(proposal.kept_stop)) if proposal.kept_stop else None
-    rest = {n: v for n, d in _REST if (v := getattr(proposal, n)) != d}
+    rest = {n: v for n, d in _REST if (v := held[n]) is not d and v != d}
     execution = proposal.execution
     for name in _EXECUTION_COLUMNS:
         row[name] = getattr(execution, name) if execution else None

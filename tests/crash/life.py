@@ -33,6 +33,10 @@ TOOLS = f"""tools:
 """
 
 
+#: Too long to be judged in the unit that stores it, so that each move is a step of its own.
+AT_LENGTH = {"text": "Hello again, at length. " * 400}
+
+
 class Life:
     """The verbs of a scenario, on a running bot."""
 
@@ -131,6 +135,17 @@ async def automatic(life: Life) -> None:
     await life.submits("effect-auto")
 
 
+async def deferred_at_length(life: Life) -> None:
+    await life.submits("effect-deferred", parameters=AT_LENGTH)
+    await life.approves("ana")
+    await life.passes(WINDOW_S)
+
+
+async def confirmed_at_length(life: Life) -> None:
+    await life.submits("effect-confirm", approval_class="dual", parameters=AT_LENGTH)
+    await life.approves("ana", "ben")
+
+
 async def rejected(life: Life) -> None:
     await life.submits("effect-confirm")
     await life.rejects("ana")
@@ -146,6 +161,8 @@ SCENARIOS = {
         confirmed,
         repeated,
         automatic,
+        deferred_at_length,
+        confirmed_at_length,
         rejected,
     )
 }

@@ -24,6 +24,8 @@ COMPLETED = {
     "confirmed": ["execute"],
     "repeated": ["execute"],
     "automatic": ["execute"],
+    "deferred_at_length": ["execute", "commit"],
+    "confirmed_at_length": ["execute"],
 }
 #: An idempotent tool may be called under the same key again, twice at most.
 MOST = {"repeated": 3}
