@@ -272,3 +272,6 @@ class Transaction(Protocol):
     permits: Permits
     backlog: Backlog
     flags: Flags
+
+    def write_down(self) -> None:
+        """Write what this unit has changed so far, so that what fails of it fails here."""

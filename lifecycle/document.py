@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from lifecycle.policy import ActionType
 
@@ -85,12 +85,12 @@ class ProposalDocument(_Part):
     action_type: ActionType
     target: Target
     parameters: dict[str, Any]
-    preconditions: list[Precondition] = Field(default_factory=list)
+    preconditions: list[Precondition] = []
     risk_envelope: RiskEnvelope | None = None
     rollback_semantics: RollbackSemantics | None = None
     time_window: TimeWindow | None = None
     approval_class: str | None = None
-    evidence_bindings: list[EvidenceBinding] = Field(default_factory=list)
+    evidence_bindings: list[EvidenceBinding] = []
     tool: str | None = None
     justification: str | None = None
     task_id: str | None = None

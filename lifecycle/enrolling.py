@@ -17,7 +17,7 @@ _DAY_MS = 86_400_000
 
 def enrol(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal:
     """Write the row, what it spends and which evidence it names, and tell the trail."""
-    proposal = _row(tx, moment, accepted, sender)
+    proposal = _row(tx, moment, accepted, sender).having_read(accepted.document)
     tx.proposals.add(proposal)
     document = accepted.document
     refs = {p.evidence_ref for p in document.preconditions}

@@ -10,7 +10,13 @@ from lifecycle.document import ProposalDocument
 from lifecycle.gathering import gather
 from lifecycle.judging import judge
 from lifecycle.moment import Moment
-from lifecycle.opening import Opening, begin, digest_mismatch, fits_its_digest
+from lifecycle.opening import (
+    Opening,
+    begin,
+    digest_mismatch,
+    fits_its_digest,
+    of_this_policy,
+)
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
@@ -68,9 +74,11 @@ class Gatekeeper:
         if verdict is None:
             return None
         try:
-            return _judged_and_begun(moment, proposal.proposal_id, verdict, facts, tx)
+            opening = _judged_and_begun(moment, proposal.proposal_id, verdict, facts, tx)
+            tx.write_down()
         except Exception as error:
             raise NotAtOnce from error
+        return opening
 
     def open_at_once(self, tx: Transaction, look: Look) -> Opening | None:
         """Begin in the unit that approves, None where that is for `open` to do.
@@ -86,13 +94,15 @@ class Gatekeeper:
             return None
         try:
             opening = begin(tx, moment, proposal, verdict, facts)
+            tx.write_down()
         except Exception as error:
             raise NotAtOnce from error
         return None if opening.again else opening
 
     def _verdict_at_once(self, moment: Moment, proposal: Proposal, facts: Facts) -> Verdict | None:
         law = self.world.law
-        if law.policy is not moment.policy:
+        same_tool = facts.tool is moment.policy.tools.get(proposal.tool)
+        if law.policy is not moment.policy or not same_tool:
             return None
         return law.sentinel.check_at_once(
             proposal.read(),
@@ -232,7 +242,7 @@ def _judged_and_begun(
     fresh = tx.proposals.get(proposal_id)
     if fresh is None:
         raise KeyError(proposal_id)
-    if fresh.state is State.PENDING and verdict.policy_digest != moment.policy.digest:
+    if fresh.state is State.PENDING and not of_this_policy(moment, fresh, verdict, facts):
         return Opening(fresh, again=True)
     judged = judge(tx, moment, fresh, verdict)
     opening = begin(tx, moment, judged, verdict, facts)

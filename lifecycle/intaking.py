@@ -23,12 +23,19 @@ from lifecycle.proposal import Proposal
 from lifecycle.questions import ask
 from lifecycle.reading import read_object
 from lifecycle.sentinel import Facts
+from lifecycle.standing import in_force
 from lifecycle.state import State
 from lifecycle.world import World, log
 
 #: Documents larger than this are read off the event loop.
 _SMALL_BYTES = 16_384
+#: So often a document is read anew because the policy changed under it.
+_FRESH_POLICIES = 5
 _A_QUESTION = "It would be put to people as a question; a refinement plan is never executed."
+
+
+class _Replaced(Exception):
+    """The policy that a document was read under is not in force any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,15 @@ class Intake:
         return known or await self._dry_verdict(accepted, sender, moment)
 
     async def submit(self, raw: bytes, sender: Sender) -> Answer:
-        """Read, judge and store one document."""
+        """Read, judge and store one document, under one policy from the first to the last."""
+        for _ in range(_FRESH_POLICIES):
+            try:
+                return await self._submitted(raw, sender)
+            except _Replaced:
+                continue
+        return refusal(_no_audit("The policy is just being replaced; send it again."))
+
+    async def _submitted(self, raw: bytes, sender: Sender) -> Answer:
         moment = self.world.moment(answering=True)
         try:
             accepted = await self._accepted(raw, sender, moment)
@@ -119,14 +134,17 @@ class Intake:
     def _admit(
         self, tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender, *, judges: bool
     ) -> Admitted:
+        now = self.world.moment(answering=True)
+        if now.policy is not moment.policy or not in_force(tx, now):
+            # Read and judged under one, it would be admitted, and begun, under the other.
+            raise _Replaced
         admission = admit(tx, moment, accepted, sender)
         proposal = admission.proposal
         if proposal is None:
             return Admitted(admission)
-        facts = self.gatekeeper.facts(tx, moment, proposal, accepted.tool, executing=True)
+        facts = self.gatekeeper.facts(tx, now, proposal, accepted.tool, executing=True)
         if not judges:
             return Admitted(admission, facts)
-        now = self.world.moment(answering=True)
         return Admitted(admission, facts, self.gatekeeper.judge_at_once(tx, now, proposal, facts))
 
     async def _dry_verdict(self, accepted: Accepted, sender: Sender, moment: Moment) -> Answer:

@@ -83,8 +83,14 @@ def _still_true(
     tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict, facts: Facts
 ) -> bool:
     """Say whether what the verdict was made of is still so: policy and evidence."""
-    same_policy = verdict.policy_digest == moment.policy.digest and in_force(tx, moment)
+    same_policy = of_this_policy(moment, proposal, verdict, facts) and in_force(tx, moment)
     return same_policy and same_evidence(tx, proposal, facts)
+
+
+def of_this_policy(moment: Moment, proposal: Proposal, verdict: Verdict, facts: Facts) -> bool:
+    """Say whether both the rules and the tool that they judged are those of this policy."""
+    tool = moment.policy.tools.get(proposal.tool)
+    return verdict.policy_digest == moment.policy.digest and facts.tool == tool
 
 
 def ask_people(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict) -> Proposal:
@@ -116,9 +122,10 @@ def _cannot_begin(
         return expire(tx, moment, proposal)
     if proposal.permit_waits:
         return proposal
-    if tool is None or not fits_its_digest(proposal):
+    if not fits_its_digest(proposal):
         return digest_mismatch(tx, moment, proposal)
-    return None
+    # Where the tool is gone, the check under the new policy ends it and says so.
+    return proposal if tool is None else None
 
 
 def start_execution(

@@ -242,6 +242,11 @@ class Proposal:
             known = self.__dict__[_READ] = ProposalDocument.of_bytes(self.document)
         return known
 
+    def having_read(self, document: ProposalDocument) -> Proposal:
+        """Keep what somebody has just read from these very bytes; return self."""
+        self.__dict__[_READ] = document
+        return self
+
     def expired(self, now_ms: int) -> bool:
         """Say whether the deadline has passed before execution began."""
         waiting = self.state in (State.PENDING, State.SENTINEL_APPROVED)

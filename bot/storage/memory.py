@@ -56,6 +56,9 @@ class MemoryTransaction:
         self.backlog: Backlog = BacklogTable(journal)
         self.flags: Flags = FlagTable(journal)
 
+    def write_down(self) -> None:
+        """Do nothing: what a unit changes stands in the tables at once."""
+
 
 class MemoryStore:
     """Implements the port ProposalStore. A unit runs between two looks of the event loop."""

@@ -46,7 +46,7 @@ def _on_snapshot(view: Callable[[Transaction], T], plain: sqlite3.Connection) ->
     try:
         transaction = SqliteTransaction(plain)
         value = view(transaction)
-        transaction.end_unit()  # a view that writes fails here, as its connection cannot
+        transaction.write_down()  # a view that writes fails here, as its connection cannot
         return value
     finally:
         if plain.in_transaction:

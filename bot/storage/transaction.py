@@ -37,7 +37,7 @@ class SqliteTransaction:
     """What a unit is given. Its end and its undoing are the writer's affair.
 
     The methods below tell the books of it: `begin` at the start of a transaction, `begin_unit` and
-    `end_unit` around each unit, `undo_unit` where it failed, `forget` where all failed.
+    `write_down` around each unit, `undo_unit` where it failed, `forget` where all failed.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -67,8 +67,8 @@ class SqliteTransaction:
         self._head = self._chain.known_head
         self._desk.begin()
 
-    def end_unit(self) -> None:
-        """Write what the unit left to be written."""
+    def write_down(self) -> None:
+        """Write what this unit has changed so far, so that what fails of it fails here."""
         self._desk.write()
         self._chain.write()
 

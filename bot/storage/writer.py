@@ -159,7 +159,7 @@ def _run_unit(
         plain.execute(QUERIES["begin_unit"])
     try:
         job.value = job.unit(transaction)
-        transaction.end_unit()
+        transaction.write_down()
         if job.answer.cancelled():
             raise asyncio.CancelledError
     except sqlite3.Error as error:

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from lifecycle.policy import Level
+from lifecycle.records import EvidencePacket
 from lifecycle.rule_cases import options_of, world_of
 from lifecycle.rule_run import Workers
 from lifecycle.sentinel import Facts, LoadedRule, RuleCase
@@ -49,7 +50,10 @@ def test_the_verdict_at_once_is_that_of_the_threads(loaded: LoadedRule, case: Ru
 
     for _ in range(2):  # the second time some answers are remembered
         verdict = sentinel.check_at_once(document, facts, policy_digest="p", size_bytes=900)
-        assert verdict == sentinel.check_now(document, facts, policy_digest="p") or looks_outside
+        if verdict is None:
+            assert looks_outside or facts.evidence
+        else:
+            assert verdict == sentinel.check_now(document, facts, policy_digest="p")
 
 
 def test_a_large_document_a_foreign_rule_and_a_path_need_a_thread() -> None:
@@ -85,6 +89,28 @@ def test_a_rule_that_was_late_did_not_pass() -> None:
 
     assert verdict is not None
     assert {f.code for result in verdict.results for f in result.findings} == {"rule_timeout"}
+
+
+def test_what_went_wrong_is_not_remembered() -> None:
+    pace = iter([*(0.3 * n for n in range(18)), *(6.0 for _ in range(99))])
+    sentinel, document, facts = (
+        Sentinel(NINE, ticks=lambda: next(pace)),
+        read(MAIL),
+        facts_for(MAIL),
+    )
+
+    slow = sentinel.check_at_once(document, facts, policy_digest="p", size_bytes=500)
+    fast = sentinel.check_at_once(document, facts, policy_digest="p", size_bytes=500)
+
+    assert slow is not None
+    assert slow.reason is not None
+    assert fast == sentinel.check_now(document, facts, policy_digest="p")
+
+
+def test_a_document_with_evidence_needs_a_thread() -> None:
+    packet = EvidencePacket("e1", "crm", NOW_MS, NOW_MS, {})
+
+    assert asked(Sentinel(NINE), MAIL, evidence={"e1": packet}) is None
 
 
 class Timeless(Facts):

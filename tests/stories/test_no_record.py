@@ -60,6 +60,26 @@ async def test_L08_an_approval_that_cannot_be_recorded_leaves_it_decidable(
     assert stage.tool("production-deploy").verbs() == ["execute"]
 
 
+async def test_an_approval_stands_where_only_its_beginning_cannot_be_written(
+    stage: World, tmp_path: Path
+) -> None:
+    proposal_id = (await stage.submits(PROD)).proposal_id or ""
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute(
+            "CREATE TRIGGER broken BEFORE UPDATE ON proposals WHEN new.state = 'executing' "
+            "BEGIN SELECT RAISE(ABORT, 'no room'); END"
+        )
+
+    reply = await stage.approves("ana", proposal_id)
+    kept = await stage.proposal(proposal_id)
+    mend_audit(tmp_path)
+    await stage.keeps_house()
+
+    assert "It begins as soon as the store can be written again" in reply.words
+    assert str(kept.opener) == "person ana"
+    assert stage.tool("production-deploy").verbs() == ["execute"]
+
+
 async def test_L08_a_submission_that_cannot_be_recorded_is_refused(
     stage: World, tmp_path: Path
 ) -> None:

@@ -122,7 +122,7 @@ def undone(plain: sqlite3.Connection) -> Iterator[SqliteTransaction]:
 
 def written(transaction: SqliteTransaction) -> SqliteTransaction:
     """The same transaction, which finds nothing but what stands in the tables."""
-    transaction.end_unit()
+    transaction.write_down()
     transaction.forget()
     return transaction
 
@@ -160,7 +160,7 @@ def test_a_move_that_leaves_much_as_it_was_is_stored_whole(
     moved = replace(moved, **{n: getattr(proposal, n) for n in ("proposal_id", *left_alone)})
     with undone(plain) as transaction:
         transaction.proposals.add(proposal)
-        transaction.end_unit()
+        transaction.write_down()
         if not at_hand:
             transaction.forget()
         assert transaction.proposals.save(moved, proposal)

@@ -1,0 +1,91 @@
+"""A new policy arrives while a document or an approval is on its way to the store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lifecycle.answers import Answer
+from lifecycle.policy import Policy
+from lifecycle.sentinel_run import Sentinel
+from lifecycle.state import State
+from sentinel_rules import load_rules
+from tests.builders import PROD, a_document
+from tests.stories.test_no_record import SEARCH
+from tests.world import World
+
+FORBIDS = {
+    "allowed_side_effects": [],
+    "forbidden_effects": ["delete"],
+    "max_affected_records": 1,
+    "reversible_required": False,
+}
+
+
+def without(policy: Policy, tool: str) -> Policy:
+    tools = {name: each for name, each in policy.tools.items() if name != tool}
+    return replace(policy, digest="pol1_" + "8" * 64, tools=tools)
+
+
+def more_dangerous(policy: Policy) -> Policy:
+    search = replace(policy.tools["search"], effects=("delete",))
+    return replace(policy, digest="pol1_" + "9" * 64, tools={**policy.tools, "search": search})
+
+
+def without_leila(policy: Policy) -> Policy:
+    agents = {name: each for name, each in policy.agents.items() if name != "leila"}
+    people = {name: each for name, each in policy.people.items() if name != "leila"}
+    return replace(policy, digest="pol1_" + "7" * 64, agents=agents, people=people)
+
+
+async def overtaking(world: World, policy: Policy) -> asyncio.Task[None]:
+    """Let the policy be taken up just now, with another unit between it and what comes next."""
+    sentinel = Sentinel(load_rules(policy.rules))
+    adopting = asyncio.create_task(world.workflow.adopt(policy, sentinel))
+    await asyncio.sleep(0)
+    between = asyncio.create_task(world.store.write(lambda tx: time.sleep(0.02)))
+    adopting.add_done_callback(lambda _: between)
+    return adopting
+
+
+async def submitted(world: World, document: dict[str, Any], adopting: asyncio.Task[None]) -> Answer:
+    raw = json.dumps(document).encode()
+    answer = await world.workflow.submit(raw, world.sender("leila"))
+    await adopting
+    await world.keeps_house()
+    return answer
+
+
+@pytest.mark.parametrize("changed", [more_dangerous, without_leila])
+@pytest.mark.parametrize("notes", ["", "Judged in a thread of its own. " * 200])
+async def test_what_the_new_policy_forbids_never_runs_under_half_of_the_old_one(
+    world: World, changed: Any, notes: str
+) -> None:
+    document = a_document(SEARCH, actor="leila", ts_ms=world.clock.now_ms(), risk_envelope=FORBIDS)
+    document["parameters"] = {"q": f"terms {notes}"}
+    adopting = await overtaking(world, changed(world.workflow.policy))
+
+    answer = await submitted(world, document, adopting)
+
+    assert world.tool("search").calls == []
+    assert answer.state in (None, "rejected")
+    assert answer.reason in ("blast_radius_bounded", "unknown_agent")
+
+
+async def test_a_tool_that_is_gone_while_it_is_approved_is_no_false_alarm(world: World) -> None:
+    await world.submits(PROD, proposal_id="p1")
+    adopting = await overtaking(world, without(world.workflow.policy, "production-deploy"))
+
+    await world.approves("ana", "p1")
+    await adopting
+    await world.keeps_house()
+
+    ended = await world.proposal("p1")
+    assert (ended.state, ended.reason) == (State.REJECTED, "policy_changed")
+    assert world.tool("production-deploy").calls == []
+    assert await world.audit("digest_mismatch") == []
