@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from copy import deepcopy
 from dataclasses import dataclass
 
 from lifecycle import permit as permits
@@ -122,9 +123,10 @@ def call_of(proposal: Proposal, called: Execution, token: str, tool: ToolPolicy)
     limit_s = float(tool.timeout_s)
     if document.time_window is not None and document.time_window.max_duration_ms > 0:
         limit_s = min(limit_s, document.time_window.max_duration_ms / 1000)
-    receipt = called.receipt
+    # A copy of its own, as of the document: what a tool does to it reaches no record.
+    receipt = deepcopy(called.receipt)
     if called.verb is Verb.ROLL_BACK and called.still_stands and receipt is not None:
-        receipt = {**receipt, "still_stands": list(called.still_stands)}
+        receipt = {**receipt, "still_stands": deepcopy(list(called.still_stands))}
     return Call(
         verb=called.verb.value,
         proposal_id=proposal.proposal_id,

@@ -39,7 +39,11 @@ class AuditBook(Book):
         """Write what was chained since the last time."""
         if self._unwritten:
             unwritten, self._unwritten = self._unwritten, []
-            self.connection.executemany(QUERIES["append_audit"], unwritten)
+            try:
+                self.connection.executemany(QUERIES["append_audit"], unwritten)
+            except BaseException as error:
+                self.desk.fail(error)
+                raise
 
     def back_to(self, head: tuple[int, str] | None) -> None:
         """Undo what was chained behind `head`."""

@@ -29,6 +29,8 @@ from lifecycle.review import Review
 
 #: How long events of platforms and uses of tools are remembered.
 REMEMBERED_MS: Final = 86_400_000
+#: Flags that are longer are read each time.
+_SHORT_FLAG: Final = 1_024
 
 
 class Book:
@@ -265,10 +267,13 @@ class FlagBook(Book):
     def get(self, name: str) -> Any:
         """Return the JSON value of a flag, None where it was never set."""
         flags = self.desk.flags
-        if name not in flags:
+        if name in flags:
+            text = flags[name]
+        else:
             row = self._one("flag", name=name)
-            flags[name] = row["value"] if row else None
-        text = flags[name]
+            text = row["value"] if row else None
+            if text is None or len(text) <= _SHORT_FLAG:
+                flags[name] = text
         return load(text) if text is not None else None
 
     def put(self, name: str, value: Any) -> None:

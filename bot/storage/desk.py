@@ -19,10 +19,12 @@ from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Proposal
 from lifecycle.review import Review
 
-#: So many rows stay at hand, and none whose document is larger than this.
+#: So many rows stay at hand, none of them larger than this; so many messages and flags.
 _KEPT_ROWS: Final = 512
 _KEPT_MESSAGES: Final = 4_096
-_LARGEST_KEPT_BYTES: Final = 16_384
+_LARGEST_KEPT_BYTES: Final = 32_768
+_KEPT_FLAGS: Final = 256
+_LARGE_COLUMNS: Final = ("document", "r3_document", "rest", "verdict")
 
 
 class Desk:
@@ -41,6 +43,7 @@ class Desk:
         #: Rows of other books that name a new proposal: statements and their values.
         self._later: list[tuple[str, dict[str, Any]]] = []
         self._data_version: int | None = None
+        self._failed: BaseException | None = None
         #: The flags by name, as text.
         self.flags: dict[str, str | None] = {}
         #: The reviews by proposal that this unit has read and not changed since.
@@ -62,9 +65,12 @@ class Desk:
             self._kept.popitem(last=False)
         if len(self.messages) > _KEPT_MESSAGES:
             self.messages.clear()
+        if len(self.flags) > _KEPT_FLAGS:
+            self.flags.clear()
 
     def begin(self) -> None:
         """Begin a unit."""
+        self._failed = None
         self._touched.clear()
         self._absent.clear()
         self.reviews.clear()
@@ -86,7 +92,24 @@ class Desk:
         self._kept.clear()
 
     def write(self) -> None:
-        """Write what was changed, each row once."""
+        """Write what was changed, each row once.
+
+        A unit that went on after this had failed would lose what was on the desk: it fails again,
+        until the unit has ended.
+        """
+        if self._failed is not None:
+            raise self._failed
+        try:
+            self._write()
+        except BaseException as error:
+            self.fail(error)
+            raise
+
+    def fail(self, error: BaseException) -> None:
+        """Let the unit fail at its end, whatever it does about this error."""
+        self._failed = error
+
+    def _write(self) -> None:
         if self._written:
             self._write_proposals()
         if self._later:
@@ -122,7 +145,8 @@ class Desk:
         if kept is not None:
             return kept
         proposal = proposal_of(row)
-        self._keep(proposal)
+        if _is_small(row):
+            self._kept[proposal.proposal_id] = proposal
         return proposal
 
     def add(self, proposal: Proposal) -> None:
@@ -145,15 +169,25 @@ class Desk:
         return True
 
     def _save_unseen(self, proposal: Proposal, seen: Proposal) -> bool:
-        if self._moved(proposal, seen) != 1:
+        row = row_of(proposal)
+        if self._moved(row, proposal, seen) != 1:
             return False
         self._touched.add(proposal.proposal_id)
-        self._keep(proposal)
+        self._keep(proposal, row)
         return True
 
-    def _keep(self, proposal: Proposal) -> None:
-        if len(proposal.document) <= _LARGEST_KEPT_BYTES:
-            self._kept[proposal.proposal_id] = proposal
+    def _keep(self, proposal: Proposal, row: dict[str, Any]) -> None:
+        """Keep what was just written, unless it is large or has ended; in no case another's own.
+
+        What somebody else holds, and may change, is read anew from what was written.
+        """
+        proposal_id = proposal.proposal_id
+        if proposal.terminal or not _is_small(row):
+            self._kept.pop(proposal_id, None)
+        elif proposal.execution or proposal.frame or proposal.extra:
+            self._kept[proposal_id] = proposal_of(row).as_read_by(proposal)
+        else:
+            self._kept[proposal_id] = proposal
 
     def add_beside(self, query: str, row: dict[str, Any]) -> None:
         """Note a row that names a proposal: it is written behind that one."""
@@ -179,20 +213,16 @@ class Desk:
         written, self._written = self._written, {}
         for proposal_id, before in written.items():
             proposal = self._kept[proposal_id]
+            row = row_of(proposal)
             if before is None:
-                self._connection.execute(QUERIES["add_proposal"], row_of(proposal))
-            else:
-                self._move(proposal, before)
-            if len(proposal.document) > _LARGEST_KEPT_BYTES:
-                del self._kept[proposal_id]
+                self._connection.execute(QUERIES["add_proposal"], row)
+            elif self._moved(row, proposal, before) != 1:
+                words = f"The row of {proposal_id} was changed by somebody else. Try again."
+                raise StoreUnavailable(words)
+            self._keep(proposal, row)
 
-    def _move(self, proposal: Proposal, before: Proposal) -> None:
-        if self._moved(proposal, before) != 1:
-            words = f"The row of {proposal.proposal_id} was changed by somebody else. Try again."
-            raise StoreUnavailable(words)
-
-    def _moved(self, proposal: Proposal, before: Proposal) -> int:
-        values = row_of(proposal) | {"seen_state": before.state, "seen_version": before.version}
+    def _moved(self, row: dict[str, Any], proposal: Proposal, before: Proposal) -> int:
+        values = row | {"seen_state": before.state, "seen_version": before.version}
         return self._connection.execute(QUERIES[_statement(proposal, before)], values).rowcount
 
     def write_all_but(self, proposal_id: str) -> None:
@@ -211,6 +241,10 @@ class Desk:
     def wants(self, proposal_id: str) -> bool:
         """Say whether a card of this proposal is wanted, and that not yet written."""
         return any(wanted == proposal_id for wanted, _ in self._wanted)
+
+
+def _is_small(row: sqlite3.Row | dict[str, Any]) -> bool:
+    return sum(len(row[name] or ()) for name in _LARGE_COLUMNS) <= _LARGEST_KEPT_BYTES
 
 
 def _statement(proposal: Proposal, before: Proposal) -> str:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from bot.storage.sqlite import SqliteStore
 from lifecycle.ports import StoreUnavailable, Transaction
-from lifecycle.proposal import Proposal
+from lifecycle.proposal import Execution, Outcome, Proposal, Verb
 from lifecycle.state import State
 from tests.builders import a_document, a_proposal
+from tests.contracts.store_contract import event
 
 
 @pytest.fixture
@@ -172,3 +173,64 @@ async def test_a_view_that_writes_is_refused_though_it_only_left_a_note(store: S
         await store.read(lambda tx: moved(tx))
 
     assert await version_of(store) == 1
+
+
+async def test_what_a_unit_does_to_its_own_object_afterwards_reaches_no_other(
+    store: SqliteStore,
+) -> None:
+    receipt = {"id": "r1", "rows": [1, 2]}
+    running = Execution(Verb.EXECUTE, 1, Outcome.DONE, receipt=receipt)
+
+    await store.write(lambda tx: moved(tx, state=State.EXECUTING, execution=running))
+    receipt["id"] = "forged"
+    receipt["rows"].clear()  # type: ignore[attr-defined]
+
+    at_hand = await store.write(lambda tx: tx.proposals.get("p1"))
+    assert at_hand == await store.read(lambda tx: tx.proposals.get("p1"))
+    assert at_hand is not None
+    assert at_hand.execution is not None
+    assert at_hand.execution.receipt == {"id": "r1", "rows": [1, 2]}
+
+
+@pytest.mark.parametrize("broken", ["proposals", "cards", "audit"])
+async def test_a_unit_that_swallows_a_failed_write_fails_at_its_end(
+    store: SqliteStore, path: Path, broken: str
+) -> None:
+    by_hand(
+        path,
+        f"CREATE TRIGGER broken BEFORE INSERT ON {broken} BEGIN SELECT RAISE(ABORT, 'no'); END",
+    )
+
+    def unit(tx: Transaction) -> None:
+        tx.audit.append(event(proposal_id="p1"))
+        tx.proposals.add(a_proposal(a_document(proposal_id="p2")))
+        moved(tx)
+        for question in (lambda: tx.cards.of("p1"), lambda: tx.audit.of("p1")):
+            with suppress(sqlite3.Error):
+                question()
+
+    with pytest.raises(StoreUnavailable):
+        await store.write(unit)
+
+    assert await version_of(store) == 1
+    assert by_hand(path, "SELECT version FROM proposals") == [(1,)]
+
+
+async def test_large_rows_many_flags_and_what_has_ended_do_not_stay_at_hand(
+    store: SqliteStore,
+) -> None:
+    def unit(tx: Transaction) -> list[str]:
+        desk = tx.proposals.desk  # type: ignore[attr-defined]
+        for n in range(40):
+            name, receipt = f"big-{n}", {"text": "x" * 40_000}
+            running = Execution(Verb.EXECUTE, 1, Outcome.DONE, receipt=receipt)
+            row = a_proposal(a_document(proposal_id=name), state=State.EXECUTING, execution=running)
+            tx.proposals.add(row)
+            ended = a_proposal(a_document(proposal_id=f"end-{n}"), state=State.REJECTED)
+            tx.proposals.add(ended)
+            tx.flags.put(f"flag-{n}", "x" * 2_000)
+            assert tx.flags.get(f"flag-{n}") == "x" * 2_000
+        tx.proposals.count_waiting()
+        return [*desk._kept, *desk.flags]
+
+    assert await store.write(unit) == ["p1"]
