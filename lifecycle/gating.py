@@ -78,7 +78,7 @@ class Gatekeeper:
             tx.write_down()
         except Exception as error:
             raise NotAtOnce from error
-        return opening
+        return None if opening.again else opening
 
     def open_at_once(self, tx: Transaction, look: Look) -> Opening | None:
         """Begin in the unit that approves, None where that is for `open` to do.
