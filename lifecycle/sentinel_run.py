@@ -17,7 +17,7 @@ from lifecycle.verdict import PASSED, Finding, RuleResult, Verdict
 
 #: A rule may take this long, in seconds of real time (design section 5).
 RULE_LIMIT_S: Final = 0.2
-#: Our own rules need about a millisecond for an ordinary document of this size, and some thirty
+#: Our own rules need about a millisecond for an ordinary document of this size, and some forty
 #: for the most hostile one that was found: many tiny texts that are each written in escapes.
 _SMALL_BYTES: Final = 4_096
 _WENT_WRONG: Final = frozenset({"rule_error", "rule_timeout"})
