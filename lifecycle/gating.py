@@ -70,10 +70,10 @@ class Gatekeeper:
 
         Raises NotAtOnce where that fails: what was admitted must not be undone with it.
         """
-        verdict = self._verdict_at_once(moment, proposal, facts)
-        if verdict is None:
-            return None
         try:
+            verdict = self._verdict_at_once(moment, proposal, facts)
+            if verdict is None:
+                return None
             opening = _judged_and_begun(moment, proposal.proposal_id, verdict, facts, tx)
             tx.write_down()
         except Exception as error:
@@ -89,10 +89,10 @@ class Gatekeeper:
         if proposal is None or facts is None:
             return None
         moment = self.world.moment()
-        verdict = self._verdict_at_once(moment, proposal, facts)
-        if verdict is None:
-            return None
         try:
+            verdict = self._verdict_at_once(moment, proposal, facts)
+            if verdict is None:
+                return None
             opening = begin(tx, moment, proposal, verdict, facts)
             tx.write_down()
         except Exception as error:

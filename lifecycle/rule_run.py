@@ -140,7 +140,8 @@ class Workers:
     @property
     def any_stuck(self) -> bool:
         """True while anything hangs in a thread."""
-        return any(self._stuck.values())
+        with self._lock:
+            return any(self._stuck.values())
 
     def _work(self) -> None:
         while True:

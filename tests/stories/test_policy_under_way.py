@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from lifecycle.answers import Answer
+from lifecycle.opening import Opening, begin
 from lifecycle.policy import Policy
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
@@ -77,15 +78,21 @@ async def test_what_the_new_policy_forbids_never_runs_under_half_of_the_old_one(
     assert answer.reason in ("blast_radius_bounded", "unknown_agent")
 
 
-async def test_a_tool_that_is_gone_while_it_is_approved_is_no_false_alarm(world: World) -> None:
+async def test_a_tool_that_is_gone_when_it_is_to_begin_is_no_false_alarm(world: World) -> None:
     await world.submits(PROD, proposal_id="p1")
-    adopting = await overtaking(world, without(world.workflow.policy, "production-deploy"))
-
+    await world.workflow.freeze("a look first", world.sender("ana"))
     await world.approves("ana", "p1")
-    await adopting
+    approved = await world.proposal("p1")
+    gatekeeper, policy = world.workflow.gatekeeper, without(world.workflow.policy, approved.tool)
+    checked = await gatekeeper.check(approved, executing=True)
+    assert checked is not None
+    moment = replace(world.workflow.world.moment(), policy=policy)
+
+    opening = await world.store.write(lambda tx: begin(tx, moment, approved, *reversed(checked)))
+    await world.adopts(tools=policy.tools)
     await world.keeps_house()
 
+    assert opening == Opening(approved)
     ended = await world.proposal("p1")
     assert (ended.state, ended.reason) == (State.REJECTED, "policy_changed")
     assert world.tool("production-deploy").calls == []
-    assert await world.audit("digest_mismatch") == []

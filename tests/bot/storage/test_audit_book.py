@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import orjson
@@ -13,6 +12,7 @@ from bot.storage.sqlite import SqliteStore
 from lifecycle.audit import broken_links
 from lifecycle.ports import Transaction
 from tests.builders import ANA
+from tests.by_hand import by_hand
 from tests.contracts.store_contract import event
 
 
@@ -50,11 +50,6 @@ async def problems(path: Path) -> list[str]:
     await store.close()
     orjson.dumps(entries)
     return broken_links(entries)
-
-
-def by_hand(path: Path, sql: str) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as plain:
-        plain.execute(sql)
 
 
 async def test_an_untouched_chain_holds(path: Path) -> None:

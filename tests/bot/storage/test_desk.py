@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,12 +15,8 @@ from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Execution, Outcome, Proposal, Verb
 from lifecycle.state import State
 from tests.builders import a_document, a_proposal
+from tests.by_hand import by_hand
 from tests.contracts.store_contract import event
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "signoff.db"
 
 
 @pytest.fixture
@@ -29,12 +25,6 @@ async def store(path: Path) -> AsyncIterator[SqliteStore]:
     await opened.write(lambda tx: tx.proposals.add(a_proposal()))
     yield opened
     await opened.close()
-
-
-def by_hand(path: Path, sql: str) -> list[tuple[object, ...]]:
-    """Ask or change the file as somebody with the sqlite3 program would."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as plain:
-        return plain.execute(sql).fetchall()
 
 
 def moved(tx: Transaction, times: int = 1, **changes: object) -> Proposal:

@@ -19,12 +19,8 @@ from bot.storage.writer import MOST_IN_A_COMMIT
 from lifecycle.audit import broken_links
 from lifecycle.ports import StoreUnavailable, Transaction
 from tests.builders import a_document, a_proposal
+from tests.by_hand import by_hand
 from tests.contracts.store_contract import event
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "signoff.db"
 
 
 @pytest.fixture
@@ -32,12 +28,6 @@ async def store(path: Path) -> AsyncIterator[SqliteStore]:
     opened = await SqliteStore.open(path)
     yield opened
     await opened.close()
-
-
-def by_hand(path: Path, sql: str) -> None:
-    """Change the file as somebody with the sqlite3 program would."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as plain:
-        plain.execute(sql)
 
 
 def adding(name: str) -> Callable[[Transaction], None]:
