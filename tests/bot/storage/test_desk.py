@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from bot.storage.sqlite import SqliteStore
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Execution, Outcome, Proposal, Verb
+from lifecycle.records import Money
 from lifecycle.state import State
 from tests.builders import a_document, a_proposal
 from tests.by_hand import by_hand
@@ -224,3 +226,18 @@ async def test_large_rows_many_flags_and_what_has_ended_do_not_stay_at_hand(
         return [*desk._kept, *desk.flags]
 
     assert await store.write(unit) == ["p1"]
+
+
+async def test_a_flag_that_was_read_and_set_anew_is_read_anew(store: SqliteStore) -> None:
+    for value in ("one", "two"):
+        await store.write(lambda tx, value=value: tx.flags.put("frozen", value))
+        assert await store.write(lambda tx: tx.flags.get("frozen")) == value
+
+
+async def test_what_another_proposal_of_the_same_unit_spends_counts(store: SqliteStore) -> None:
+    def unit(tx: Transaction) -> object:
+        tx.proposals.add(a_proposal(a_document(proposal_id="p2")))
+        tx.spending.add("leila", "p2", [Money("USD", Decimal(5))], 1)
+        return tx.spending.spent("leila", 0, "p3"), tx.spending.spent("leila", 0, "p2")
+
+    assert await store.write(unit) == ({"USD": Decimal(5)}, {})
