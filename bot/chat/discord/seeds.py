@@ -49,24 +49,37 @@ class Seeds:
             wanted = self._wanted.get(message_id)
             if wanted is None:
                 continue
-            for signal in SEEDS:
-                if self._wanted.get(message_id) is wanted:
-                    await self._one(message_id, signal, wanted)
+            await self._all(message_id, wanted)
 
-    async def _one(self, message_id: int, signal: Signal, wanted: bool) -> None:
+    async def _all(self, message_id: int, wanted: bool) -> None:
+        """Put or take every seed of one card; a card counts as whole only with all of them."""
+        missed = []
+        for signal in SEEDS:
+            if self._wanted.get(message_id) is wanted:
+                failure = await self._one(message_id, signal, wanted)
+                # What was never put there cannot be taken off: that is nobody's trouble.
+                if failure is not None and wanted:
+                    missed.append(failure)
+                    seed = signal.character
+                    log.warning("%s is missing under card %s: %s", seed, message_id, failure)
+        if missed:
+            self._missed(message_id, missed[0])
+        else:
+            self.missing.pop(message_id, None)
+
+    async def _one(self, message_id: int, signal: Signal, wanted: bool) -> SurfaceFailed | None:
+        """Return why it could not be done, None where it was or where the card is gone."""
         for attempt in range(_TRIES):
             try:
                 await self._set(message_id, signal, wanted)
+                break
             except CardGone:
-                return
+                break
             except SurfaceFailed as failure:
                 if failure.lasting or attempt == _TRIES - 1:
-                    self._failed(message_id, signal, wanted, failure)
-                    return
+                    return failure
                 await asyncio.sleep(failure.retry_after_s or 2.0**attempt)
-            else:
-                self.missing.pop(message_id, None)
-                return
+        return None
 
     async def _set(self, message_id: int, signal: Signal, wanted: bool) -> None:
         if wanted:
@@ -74,12 +87,7 @@ class Seeds:
         else:
             await self._rest.unreact(message_id, signal)
 
-    def _failed(
-        self, message_id: int, signal: Signal, wanted: bool, failure: SurfaceFailed
-    ) -> None:
-        if not wanted:
-            return  # what was never put there cannot be taken off
-        log.warning("%s is missing under card %s: %s", signal.character, message_id, failure)
+    def _missed(self, message_id: int, failure: SurfaceFailed) -> None:
         self.missing[message_id] = str(failure)
         while len(self.missing) > _REMEMBERED:
             self.missing.pop(next(iter(self.missing)))
