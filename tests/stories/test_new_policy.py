@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from lifecycle.policy import Policy
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import Call, StoreUnavailable
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from sentinel_rules import load_rules
 from tests.builders import MAIL, PROD, REFUND
-from tests.fakes.tools import waiting_for
 from tests.world import World
 
 SEND, DEPLOY = "send-email", "production-deploy"
@@ -75,16 +74,24 @@ async def test_nobody_ends_a_window_early_under_a_policy_it_was_not_checked_unde
     world: World,
 ) -> None:
     await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
-    gate = asyncio.Event()
-    world.tool(SEND).on["execute"] = waiting_for(gate)
-    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    gate, called = asyncio.Event(), asyncio.Event()
+
+    async def slow(call: Call) -> dict[str, Any]:
+        called.set()
+        await gate.wait()
+        return {}
+
+    world.tool(SEND).on["execute"] = slow
+    submitting = asyncio.create_task(world.submits(MAIL, proposal_id="p1"))
+    await called.wait()
     await world.workflow.adopt(*changed(world, "b", **forbidding(world, "invoice 2847")))
     gate.set()
+    await submitting
     await world.workflow.idle()
 
-    reply = await world.approves("ana", proposal_id)
+    reply = await world.approves("ana", "p1")
 
-    assert reply.code == "still_running"
+    assert (reply.code, "checked again" in reply.words) == ("still_running", True)
     assert world.tool(SEND).verbs() == ["execute"]
 
 
