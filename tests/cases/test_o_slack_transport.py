@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from bot.storage.memory import MemoryStore
 from lifecycle.policy import Safety
 from tests.builders import MAIL, PROD, a_policy
@@ -74,6 +76,20 @@ async def test_O03_a_deaf_connection_turns_red_is_replaced_and_cards_are_read() 
         await eventually(lambda: slack.server.sockets.opened >= 2 and slack.hearing.connected)
         await slack.keeps_catching_up()
         await slack.stands("p1", "completed")
+
+
+async def test_O03_a_deaf_connection_that_nobody_bids_goodbye_is_hung_up_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.chat.slack.client._GOODBYE_S", 0.2)
+    async with on_slack(opened=False) as slack:
+        sockets = slack.server.sockets
+        sockets.answers_goodbyes = False
+        await slack.opens()
+        await slack.proposes(PROD)
+        slack.world.clock.advance(120)
+        await eventually(lambda: sockets.opened >= 2 and slack.hearing.connected, "anew", 8)
+        await eventually(lambda: sockets.hung_up, "hanging up")
 
 
 async def test_O03_a_socket_that_is_told_to_come_back_misses_nothing() -> None:

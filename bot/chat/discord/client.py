@@ -30,6 +30,8 @@ _REFUSED_PAUSE_S: Final = 600.0
 #: So long a client may try to come back by itself before it is replaced.
 _PATIENCE_S: Final = 90.0
 _LOOK_S: Final = 5.0
+#: So long Discord may take to answer that we leave; then we leave without.
+_GOODBYE_S: Final = 5.0
 
 #: What is taken in the very moment it is parsed, in order, with the number it came under.
 _TAKEN: Final = frozenset(
@@ -170,7 +172,7 @@ class Supervisor:
             self._stood |= connected
             away_s = 0.0 if connected else away_s + _LOOK_S
         self._hearing.lost("Discord did not answer; connecting anew")
-        await client.close()
+        await _closed(client)
 
     def _refused(self, error: Exception) -> float:
         words = (
@@ -189,7 +191,13 @@ class Supervisor:
 
 
 async def _closed(client: SignoffClient) -> None:
-    try:
-        await asyncio.wait_for(client.close(), 5.0)
-    except Exception as error:
-        log.debug("closing a client: %s", type(error).__name__)
+    """Close a client for good, also where nobody answers the goodbye; never raises for it.
+
+    Whoever waits here may be cancelled without the closing being cancelled with it: a client that
+    is half closed would hold its connections for ever, and end its supervisor with its own end.
+    """
+    closing = asyncio.ensure_future(client.close())
+    await asyncio.wait({closing}, timeout=_GOODBYE_S)
+    if not closing.cancel() and not closing.cancelled() and closing.exception() is not None:
+        log.debug("closing a client: %s", type(closing.exception()).__name__)
+    await client.http.close()

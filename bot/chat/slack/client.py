@@ -29,6 +29,8 @@ log = logging.getLogger("signoff.slack")
 _ANYTHING: Final = re.compile(".*")
 _PING_S: Final = 10
 _CONNECT_S: Final = 20
+#: So long Slack may take to answer that we leave; then we leave without.
+_GOODBYE_S: Final = 5
 _LOOK_S: Final = 1
 #: Of a burst so many events are stored together, and the loop stays free.
 _AT_ONCE: Final = 16
@@ -117,7 +119,7 @@ class SlackClient:
             await asyncio.wait_for(handler.connect_async(), _CONNECT_S)  # type: ignore[no-untyped-call]
             await self._watched(socket)
         finally:
-            await handler.close_async()  # type: ignore[no-untyped-call]
+            await asyncio.shield(_closed(socket))
 
     async def _watched(self, socket: SocketModeClient) -> None:
         """Return when the connection is deaf or broken, so that a fresh one is made at once.
@@ -227,6 +229,17 @@ def _listen(app: AsyncApp, hear: Hear) -> None:
     app.command(_ANYTHING)(command)
     app.action(_ANYTHING)(action)
     app.view(_ANYTHING)(view)
+
+
+async def _closed(socket: SocketModeClient) -> None:
+    """Close a connection for good, also where nobody answers the goodbye; never raises for it."""
+    try:
+        await asyncio.wait_for(socket.close(), _GOODBYE_S)  # type: ignore[no-untyped-call]
+    except Exception as error:
+        log.debug("closing a connection: %s", type(error).__name__)
+    finally:
+        # The SDK stops at what failed; asked again, it skips the goodbye and frees the rest.
+        await socket.close()  # type: ignore[no-untyped-call]
 
 
 def _words(error: BaseException) -> str:

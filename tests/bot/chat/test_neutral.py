@@ -75,7 +75,7 @@ def test_no_neutral_text_hides_anything(text: str) -> None:
     "pattern", ["é а", "a.é", " \n", "a-", "é.", "\u200b", "\\u{A}", "🙂", "аa"]
 )
 def test_hostile_text_takes_no_longer_than_other_text(pattern: str) -> None:
-    began = time.perf_counter()
+    began_s = time.thread_time()
     neutral(pattern * (65_536 // len(pattern)))
 
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began_s < 2

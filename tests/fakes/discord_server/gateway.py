@@ -95,6 +95,7 @@ class Gateway:
         self.allowed_intents = ~0
         self.heartbeat_interval_ms = 41_250
         self.answers_heartbeats = True
+        self.answers_goodbyes = True
         self.accepts = True
         self.forgets_sessions = False
         self.sessions: dict[str, Session] = {}
@@ -106,7 +107,7 @@ class Gateway:
         """Serve one client from HELLO to the end."""
         if not self.accepts:
             return web.Response(status=503)
-        ws = web.WebSocketResponse(max_msg_size=0)
+        ws = web.WebSocketResponse(max_msg_size=0, autoclose=self.answers_goodbyes)
         await ws.prepare(request)
         socket = Socket(ws, request.query.get("compress") == "zlib-stream")
         self.sockets.add(socket)
@@ -115,6 +116,8 @@ class Gateway:
             async for frame in ws:
                 if frame.type is WSMsgType.TEXT:
                     await self._heard(socket, orjson.loads(frame.data))
+            if not self.answers_goodbyes:
+                await asyncio.Event().wait()
         finally:
             self.sockets.discard(socket)
             for session in self.sessions.values():

@@ -46,12 +46,14 @@ class Sockets:
         self.envelopes: dict[str, Envelope] = {}
         self.unasked: list[Envelope] = []
         self.silent = False
+        self.answers_goodbyes = True
+        self.hung_up = 0
         self._ids = itertools.count(1)
         self._turn = itertools.count()
 
     async def serve(self, request: web.Request) -> web.WebSocketResponse:
         """Take one connection until it ends."""
-        socket = web.WebSocketResponse(autoping=False)
+        socket = web.WebSocketResponse(autoping=False, autoclose=self.answers_goodbyes)
         await socket.prepare(request)
         self.opened += 1
         self.open.append(socket)
@@ -60,10 +62,17 @@ class Sockets:
             await self._flush()
         try:
             await self._listen(socket)
+            await self._hung_up(request)
         finally:
+            self.hung_up += 1
             if socket in self.open:
                 self.open.remove(socket)
         return socket
+
+    async def _hung_up(self, request: web.Request) -> None:
+        """Where no goodbye is answered, wait until the client hangs up; aiohttp tells nobody."""
+        while not (self.answers_goodbyes or request.transport is None):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
     async def _listen(self, socket: web.WebSocketResponse) -> None:
         async for message in socket:

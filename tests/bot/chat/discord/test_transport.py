@@ -227,3 +227,21 @@ async def test_a_cross_made_while_the_bot_was_down_beats_the_window(stage: Disco
     await stage.begins()
     await stage.keeps_house()
     assert (await stage.reaches(proposal_id, "rolled_back")).reason == "rolled_back_by_person"
+
+
+async def test_a_deaf_client_that_nobody_bids_goodbye_is_replaced_and_closed(
+    unstarted: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.chat.discord.client._LOOK_S", 0.02)
+    monkeypatch.setattr("bot.chat.discord.client._PATIENCE_S", 0.04)
+    monkeypatch.setattr("bot.chat.discord.client._GOODBYE_S", 0.2)
+    unstarted.server.gateway.answers_goodbyes = False
+    await unstarted.begins()
+    supervisor = unstarted.surface.supervisor
+    first = supervisor.client
+    assert first is not None
+    unstarted.clock.advance(61)
+    await until(lambda: supervisor.client not in (None, first), "a fresh client")
+    await unstarted.hears()
+    assert not unstarted.serving.done()
+    assert first.http.connector.closed
