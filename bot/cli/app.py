@@ -7,7 +7,7 @@ import sys
 import traceback
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
@@ -42,8 +42,27 @@ app = typer.Typer(
 )
 
 
+def _say_version(asked: bool) -> None:
+    if asked:
+        from bot.version import signoff_version
+
+        typer.echo(f"signoff {signoff_version()}")
+        raise typer.Exit
+
+
+VersionOption = Annotated[
+    bool,
+    typer.Option("--version", callback=_say_version, is_eager=True, help="Say which one this is."),
+]
+
+
 @app.callback()
-def given(context: typer.Context, config: ConfigOption = None, json: JsonOption = False) -> None:
+def given(
+    context: typer.Context,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+    _version: VersionOption = False,
+) -> None:
     """Take the options that stand before the command."""
     context.obj = Given(config, json)
 

@@ -35,8 +35,8 @@ def mcp(url: UrlOption = "http://127.0.0.1:8080") -> None:
     \b
     SIGNOFF_TOKEN=… signoff mcp --url http://127.0.0.1:8080
     """
-    from bot.intake.http.app import signoff_version
     from bot.intake.mcp import over_stdio
+    from bot.version import signoff_version
 
     token = os.environ.get("SIGNOFF_TOKEN", "")
     problem = asyncio.run(_unmet(url, token))

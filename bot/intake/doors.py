@@ -10,10 +10,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from bot.intake.aap.routes import aap_routes
-from bot.intake.http.app import application, signoff_version
+from bot.intake.http.app import application
 from bot.intake.http.door import Door
 from bot.intake.http.serving import served
 from bot.intake.mcp import over_http
+from bot.version import signoff_version
 from lifecycle.workflow import Workflow
 
 

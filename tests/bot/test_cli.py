@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,13 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
     assert answer.exit_code == 0
     assert all(f"\n  {command} " in answer.output for command in COMMANDS)
     assert "Exit codes: 0 success, 1 refused or failed, 2 usage or bad config." in answer.output
+
+
+def test_the_version_is_the_one_that_pyproject_names(root: Path) -> None:
+    answer = CliRunner().invoke(app, ["--version"])
+
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert (answer.exit_code, answer.output) == (0, f"signoff {project['version']}\n")
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "audit verify", "audit export"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from starlette.applications import Starlette
@@ -23,6 +22,7 @@ from bot.intake.http.problems import json_response, problem, refused_problem, un
 from bot.intake.http.queries import QueryWrong
 from bot.intake.http.statuses import refusal_status
 from bot.intake.http.table import OPERATIONS
+from bot.version import signoff_version
 from lifecycle.errors import Refused
 from lifecycle.ports import StoreUnavailable
 
@@ -54,14 +54,6 @@ def application(
         lifespan=lifespan,
         exception_handlers={HTTPException: _told, Exception: _unexpected},
     )
-
-
-def signoff_version() -> str:
-    """Return the installed version."""
-    try:
-        return version("signoff")
-    except PackageNotFoundError:
-        return "0"
 
 
 def _described(
