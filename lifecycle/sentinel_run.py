@@ -90,7 +90,8 @@ class Sentinel:
 
         Only rules that come with Signoff, which take a time bounded by the size of what they
         read, about a small document without evidence, and only as long as none of them looks
-        outside at a path.
+        outside at a path. One that was late all the same met a machine that stood still: it is
+        asked again in the threads, under the same limit.
         """
         small = size_bytes <= _SMALL_BYTES and not facts.evidence
         if not small or not self._all_own or self._workers.any_stuck:
@@ -101,17 +102,19 @@ class Sentinel:
         results = []
         for rule in self.rules:
             result = known.get(rule.id) or self._in_time(rule, document, inside)
-            if outside.asked:
+            if result is None or outside.asked:
                 return None
             if rule.timeless and not _went_wrong(result):
                 known[rule.id] = result
             results.append(result)
         return Verdict(tuple(results), facts.now_ms, policy_digest)
 
-    def _in_time(self, rule: LoadedRule, document: ProposalDocument, facts: Facts) -> RuleResult:
+    def _in_time(
+        self, rule: LoadedRule, document: ProposalDocument, facts: Facts
+    ) -> RuleResult | None:
         began_s = self._ticks()
         result = judged(rule, document, facts)
-        return _late(rule, self._limit_s) if self._ticks() - began_s >= self._limit_s else result
+        return result if self._ticks() - began_s < self._limit_s else None
 
     def _asked(self, subset: Collection[str] | None) -> tuple[LoadedRule, ...]:
         return tuple(rule for rule in self.rules if subset is None or rule.id in subset)

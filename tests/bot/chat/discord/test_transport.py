@@ -232,8 +232,8 @@ async def test_a_cross_made_while_the_bot_was_down_beats_the_window(stage: Disco
 async def test_a_deaf_client_that_nobody_bids_goodbye_is_replaced_and_closed(
     unstarted: DiscordStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.chat.discord.client._LOOK_S", 0.02)
-    monkeypatch.setattr("bot.chat.discord.client._PATIENCE_S", 0.04)
+    monkeypatch.setattr("bot.chat.discord.client._LOOK_S", 0.1)
+    monkeypatch.setattr("bot.chat.discord.client._PATIENCE_S", 1.0)
     monkeypatch.setattr("bot.chat.discord.client._GOODBYE_S", 0.2)
     unstarted.server.gateway.answers_goodbyes = False
     await unstarted.begins()
