@@ -24,7 +24,7 @@ class Quiet:
         del proposal_id
         return False
 
-    async def lost_members(self, people: Iterable[str]) -> frozenset[str]:
+    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
         """Return nobody: membership is read by the running bot."""
-        del people
+        del people, surely
         return frozenset()

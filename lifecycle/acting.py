@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from lifecycle.acts import Act, Reviewed, plain_words
+from lifecycle.acts import Act, Reviewed, first_heard, plain_words
 from lifecycle.answers import Reply, Sender
 from lifecycle.books import Transaction
 from lifecycle.errors import GovernanceError, ReviewRefused
@@ -71,14 +71,16 @@ class Acting:
         """Run the unit once the membership is read of everybody whose approval it may count.
 
         Nearly always that is the sender alone; where the store knows of more, nothing is written
-        until they have been asked for as well. A stop `counts` nobody: it waits for no others.
+        until they have been asked for as well. A stop `counts` nobody: it waits for no others, and
+        only who is known to have left is refused one. Stopping works although the chat is ill.
         """
         by_person = act.sender.kind is ActorKind.PERSON and act.sender.id is not None
         asked = {str(act.sender.id)} if by_person else set()
         at_once = True
         while True:
             if by_person:
-                act = replace(act, lost=await self.world.notifier.lost_members(asked))
+                lost = await self.world.notifier.lost_members(asked, surely=not counts)
+                act = replace(act, lost=lost)
             moment = self.world.moment()
             try:
                 others = asked if counts else ()
@@ -152,10 +154,15 @@ class Acting:
             return
 
     async def operate(self, sender: Sender, unit: Callable[[Transaction, Moment], Reply]) -> Reply:
-        """Run an operator's unit."""
+        """Run an operator's unit, once for each event."""
         moment = self.world.moment()
+
+        def once(tx: Transaction) -> Reply:
+            first_heard(tx, moment, sender)
+            return unit(tx, moment)
+
         try:
-            return await self.world.write(lambda tx: unit(tx, moment))
+            return await self.world.write(once)
         except ReviewRefused as error:
             await self.note(Act("", sender), error.code)
             return Reply.of_error(error)

@@ -44,16 +44,20 @@ class Reviewed:
     claim: Claim | None = None
 
 
+def first_heard(tx: Transaction, moment: Moment, sender: Sender) -> None:
+    """Let an event through once; raises ReviewRefused duplicate_event."""
+    if sender.event_id is not None and not tx.flags.first_time(
+        sender.surface, sender.event_id, moment.now_ms
+    ):
+        raise ReviewRefused("duplicate_event", "This was heard before.")
+
+
 def found(tx: Transaction, moment: Moment, act: Act) -> Proposal:
     """Return the proposal an act is about, as it stands now, after what every act must pass.
 
     Raises ReviewRefused duplicate_event or stale_card, ProposalNotFound.
     """
-    sender = act.sender
-    if sender.event_id is not None and not tx.flags.first_time(
-        sender.surface, sender.event_id, moment.now_ms
-    ):
-        raise ReviewRefused("duplicate_event", "This was heard before.")
+    first_heard(tx, moment, act.sender)
     proposal = tx.proposals.get(act.proposal_id)
     if proposal is None:
         raise ProposalNotFound(f"No proposal has the id {act.proposal_id[:64]!r}; see: pending")

@@ -154,8 +154,8 @@ class Notifier(Protocol):
     async def read_cards(self, proposal_id: str) -> bool:
         """Apply decisions found on the cards; True where one surface was read or had no gap."""
 
-    async def lost_members(self, people: Iterable[str]) -> frozenset[str]:
-        """Return those of `people` who have left, are banned or cannot be read."""
+    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+        """Return who has left, is banned or cannot be read; `surely`: not who cannot be read."""
 
 
 class Spool(Protocol):

@@ -97,7 +97,7 @@ class QuickNotifier:
         """Say that the card was read."""
         return True
 
-    async def lost_members(self, people: Iterable[str]) -> frozenset[str]:
+    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
         """Say that nobody left."""
         return frozenset()
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+import logging
+from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
 from bot.chat.board import Board, board_of
 from bot.chat.surface import SurfaceFailed
 from lifecycle.ports import StoreUnavailable
 from lifecycle.world import World
+
+log = logging.getLogger("signoff.surfaces")
 
 _LOOK_S: Final = 2.0
 _LONGEST_PAUSE_S: Final = 60.0
@@ -28,6 +31,7 @@ class BoardKeeper:
         self._place = place
         self._look_s = look_s
         self._shown: Board | None = None
+        self._stood: str | None = None
         self._looked_for = asyncio.Event()
         self.trouble: str | None = None
 
@@ -43,6 +47,10 @@ class BoardKeeper:
                 pause_s = min(_LONGEST_PAUSE_S, failure.retry_after_s or pause_s * 2)
             except StoreUnavailable:
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+            except Exception as error:
+                log.error("%s: %s", self._flag, type(error).__name__)
+                self.trouble = f"an unexpected {type(error).__name__}"
+                pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._looked_for.wait(), pause_s)
             self._looked_for.clear()
@@ -56,11 +64,14 @@ class BoardKeeper:
         if board == self._shown:
             return
         placed = await self._place(board, stood)
+        self._stood = placed
         if placed != stood:
             await self._world.store.write(lambda tx: tx.flags.put(self._flag, placed))
         self._shown = board
 
-    def lost(self) -> None:
-        """The board may be gone: show it again."""
+    def lost(self, message_ids: Collection[str] | None = None) -> None:
+        """The board may be gone: show it again. Where `message_ids` went, only if it is one."""
+        if message_ids is not None and self._stood not in message_ids:
+            return
         self._shown = None
         self._looked_for.set()

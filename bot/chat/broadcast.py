@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
@@ -13,6 +14,7 @@ from bot.chat.surface import Surface
 from bot.chat.watching import Watch
 from bot.expected import StartFailed
 from lifecycle.ports import StoreUnavailable
+from lifecycle.records import Card
 from lifecycle.workflow import Workflow
 from lifecycle.world import World
 
@@ -20,6 +22,10 @@ log = logging.getLogger("signoff.surfaces")
 
 #: A surface that does not answer within this holds up neither a closing nor a quorum.
 _PATIENCE_S: Final = 10.0
+
+
+#: A surface that ended although nobody ended it is begun anew after so long, in seconds.
+_BEGIN_ANEW_S: Final = (1, 5, 30, 60)
 
 
 class ServedSurface(Surface, Protocol):
@@ -43,6 +49,7 @@ class Broadcast:
         self._deliveries: dict[str, Delivery] = {}
         self._world: World | None = None
         self._watch: Watch | None = None
+        self._reading: dict[tuple[str, str], asyncio.Task[bool]] = {}
 
     def attach(self, world: World) -> None:
         """Take the world; before that, nothing is delivered."""
@@ -71,18 +78,33 @@ class Broadcast:
                 )
             )
         finally:
-            for task in running:
+            ending = (*running, *self._reading.values())
+            for task in ending:
                 task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+            await asyncio.gather(*ending, return_exceptions=True)
 
     async def _served(self, surface: ServedSurface, commands: Commands, delivery: Delivery) -> None:
-        """Serve one surface; one that cannot start at all ends the bot only where it is alone."""
-        try:
-            await surface.serve(commands, delivery)
-        except StartFailed as failure:
-            if len(self._surfaces) == 1:
-                raise
-            log.error("%s is off, the others go on: %s", surface.name, failure)
+        """Serve one surface; one that cannot start at all ends the bot only where it is alone.
+
+        Whatever else ends it is a mistake of ours, and no reason for the bot to be deaf or dead.
+        """
+        for pause_s in itertools.chain(_BEGIN_ANEW_S, itertools.repeat(_BEGIN_ANEW_S[-1])):
+            try:
+                await surface.serve(commands, delivery)
+                return
+            except StartFailed as failure:
+                if len(self._surfaces) == 1:
+                    raise
+                log.error("%s is off, the others go on: %s", surface.name, failure)
+                return
+            except asyncio.CancelledError:
+                if _being_cancelled():
+                    raise
+                log.error("%s ended by itself and is begun anew in %d s", surface.name, pause_s)
+            except Exception as error:
+                what = type(error).__name__
+                log.exception("%s met %s, begun anew in %d s", surface.name, what, pause_s)
+            await commands.workflow.world.clock.sleep(pause_s)
 
     async def close(self) -> None:
         """Show what is still to be shown."""
@@ -106,16 +128,28 @@ class Broadcast:
             cards = await self._world.store.read(lambda tx: tx.cards.of(proposal_id))
         except StoreUnavailable:
             return False
-        read = [
-            asyncio.wait_for(self._surfaces[card.surface].read_card(card), _PATIENCE_S)
-            for card in cards
-            if card.surface in self._surfaces
-        ]
-        results = await asyncio.gather(*read, return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException):
-                log.warning("a card could not be read: %s", type(result).__name__)
-        return any(result is True for result in results)
+        asked = (self._read(card) for card in cards if card.surface in self._surfaces)
+        return any(await asyncio.gather(*asked))
+
+    async def _read(self, card: Card) -> bool:
+        """Read one card, in time. What is late is left to itself and never cancelled: half of a
+        platform's call given up may keep all its later ones waiting."""
+        key = (card.surface, card.proposal_id)
+        begun = self._reading.get(key)
+        if begun is not None:
+            await asyncio.wait({begun}, timeout=_PATIENCE_S)
+        if key in self._reading:
+            return False
+        reading = asyncio.create_task(self._surfaces[card.surface].read_card(card))
+        self._reading[key] = reading
+        reading.add_done_callback(lambda _: self._reading.pop(key, None))
+        await asyncio.wait({reading}, timeout=_PATIENCE_S)
+        if reading.done() and not reading.cancelled() and reading.exception() is None:
+            return reading.result()
+        failed = reading.done() and not reading.cancelled()
+        why = type(reading.exception()).__name__ if failed else "no answer in time"
+        log.warning("a card could not be read: %s", why)
+        return False
 
     async def catch_up(self) -> int:
         """Read the open cards of every surface that had a gap; tell who hears nothing."""
@@ -126,19 +160,26 @@ class Broadcast:
             await self._watch.look(self._surfaces.values(), self.surfaces(), self.health())
         return sum(result for result in results if isinstance(result, int))
 
-    async def lost_members(self, people: Iterable[str]) -> frozenset[str]:
+    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
         """Return who has an account on some surface and is a member on none of them.
 
         Whoever has no account on any configured surface is not lost: the config knows them.
+        `surely`: nor is whoever may be a member on a surface that cannot be read now.
         """
         wanted = frozenset(people)
-        seen: dict[str, bool] = {}
+        seen: dict[str, list[bool | None]] = {}
         asked = (surface.membership(wanted) for surface in self._surfaces.values())
         for membership in await asyncio.gather(*asked):
             for person, member in membership.items():
-                seen[person] = seen.get(person, False) or member
-        return frozenset(person for person, member in seen.items() if not member)
+                seen.setdefault(person, []).append(member)
+        spared = (True, None) if surely else (True,)
+        return frozenset(who for who, found in seen.items() if not any(m in spared for m in found))
 
     def health(self) -> tuple[str, ...]:
         """Return the lines of all surfaces for `status`."""
         return tuple(line for surface in self._surfaces.values() for line in surface.health())
+
+
+def _being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0

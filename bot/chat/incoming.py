@@ -15,6 +15,8 @@ from lifecycle.workflow import Workflow
 
 #: Refusals that a person need not be told of.
 _SILENT: Final = frozenset({"duplicate_event", "already_counted"})
+#: Refusals that pass: the emoji counts when it is found on its card again.
+COUNTS_LATER: Final = frozenset({"audit_unavailable", "still_running", "frozen"})
 
 
 def card_event(message_id: str, event_id: str) -> str:
@@ -62,7 +64,7 @@ class Incoming:
         event_id = card_event(message_id, sender.event_id) if sender.event_id else None
         sender = replace(sender, event_id=event_id)
         reply = await self._acted(card, sender, message_id, signal, added=added)
-        if not reply.done:
+        if not reply.done and reply.code not in COUNTS_LATER:
             await self._remember(message_id, sender, signal)
         return reply
 

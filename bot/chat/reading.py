@@ -45,7 +45,12 @@ class Reading:
         self._continuous = continuous
         self._lock = asyncio.Lock()
         self._all_read_ms = 0
+        self._doubted_ms = 0
         self._read_ms: dict[str, int] = {}
+
+    def doubt(self) -> None:
+        """Something heard could not be worked: each card is read once more before it closes."""
+        self._doubted_ms = self._workflow.world.clock.now_ms()
 
     def begin_anew(self) -> None:
         """Events may have been missed: no card counts as read."""
@@ -57,7 +62,7 @@ class Reading:
             return False
         at_ms = max(card.posted_at_ms or 0, self._read_ms.get(card.message_ids[-1], 0))
         heard = self._continuous and self._hearing.unbroken_since(at_ms or None)
-        if heard and self._quiet():
+        if heard and at_ms > self._doubted_ms and self._quiet():
             return True
         return await self._read(card) is not None
 

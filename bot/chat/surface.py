@@ -63,8 +63,8 @@ class Surface(Protocol):
     async def catch_up(self) -> int:
         """Read all open cards after a gap; return how many decisions were found."""
 
-    async def membership(self, people: Iterable[str]) -> Mapping[str, bool]:
-        """Say who of those with an account here is still a member; what cannot be read is False."""
+    async def membership(self, people: Iterable[str]) -> Mapping[str, bool | None]:
+        """Say who of those with an account here is still a member; None: it cannot be read."""
 
     def health(self) -> Sequence[str]:
         """Return lines for `status`: connected or not, and what is missing."""

@@ -10,11 +10,13 @@ from lifecycle.ports import ProposalStore, Transaction
 
 @dataclass
 class PlainNotifier:
-    """Delivers cards when asked to; `readable` and `lost` are what a test says they are."""
+    """Delivers cards when asked to; `readable`, `lost` and `unread` (people whose membership
+    cannot be read) are what a test says they are."""
 
     names: tuple[str, ...] = ("terminal",)
     readable: bool = True
     lost: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
     nudged: int = 0
     read: list[str] = field(default_factory=list)
 
@@ -28,8 +30,9 @@ class PlainNotifier:
         self.read.append(proposal_id)
         return self.readable
 
-    async def lost_members(self, people: Iterable[str]) -> frozenset[str]:
-        return self.lost & frozenset(people)
+    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+        lost = self.lost if surely else self.lost | self.unread
+        return lost & frozenset(people)
 
     async def deliver(self, store: ProposalStore, now_ms: int, *, full: bool = True) -> int:
         """Show every stale card; return how many."""

@@ -21,7 +21,7 @@ class FakeSurface:
         self.edited: list[tuple[str, CardContent]] = []
         self.said: list[Message] = []
         self.readable = True
-        self.members: dict[str, bool] = {}
+        self.members: dict[str, bool | None] = {}
 
     async def post_card(self, content: CardContent, claim: str) -> Posted:
         self._fail()
@@ -49,7 +49,7 @@ class FakeSurface:
     async def catch_up(self) -> int:
         return 2
 
-    async def membership(self, people: Iterable[str]) -> Mapping[str, bool]:
+    async def membership(self, people: Iterable[str]) -> Mapping[str, bool | None]:
         return {person: self.members[person] for person in people if person in self.members}
 
     def health(self) -> Sequence[str]:

@@ -200,3 +200,15 @@ async def test_a_slow_platform_holds_up_a_batch_of_closings_once(
     world.clock.advance(900)
 
     assert await world.workflow.close_due() == 3
+
+
+async def test_the_same_word_heard_twice_lifts_no_freeze_that_came_after(world: World) -> None:
+    operator = replace(world.sender("ana"), event_id="thaw-1")
+    await world.workflow.freeze("first", world.sender("ana"))
+    await world.workflow.thaw(operator)
+    await world.workflow.freeze("fire!", world.sender("ana"))
+
+    reply = await world.workflow.thaw(operator)
+
+    assert reply.code == "duplicate_event"
+    assert await world.store.read(lambda tx: tx.flags.get("freeze")) is not None

@@ -130,7 +130,8 @@ async def test_a_cross_does_not_wait_until_other_people_have_been_asked_for(
     await world.approves("ana", proposal_id)
     asked: list[set[str]] = []
 
-    async def lost(people: Iterable[str]) -> frozenset[str]:
+    async def lost(people: Iterable[str], *, surely: bool) -> frozenset[str]:
+        assert surely
         asked.append(set(people))
         return frozenset()
 

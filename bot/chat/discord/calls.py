@@ -14,12 +14,17 @@ from bot.chat.surface import CardGone, SurfaceFailed
 
 #: Discord's codes: unknown message, message older than an hour edited too often.
 UNKNOWN_MESSAGE: Final = 10008
+#: Unknown member, unknown user: what is said of those who are not on the server.
+NO_MEMBER: Final = frozenset({10007, 10013})
 TOO_MANY_OLD_EDITS: Final = 30046
 _OLD_EDIT_PAUSE_S: Final = 60.0
 _PAUSE_S: Final = 5.0
 
 #: What a call may meet that is neither our fault nor Discord's answer.
 NETWORK: Final = (aiohttp.ClientError, OSError, TimeoutError, asyncio.TimeoutError)
+
+#: discord.py reads an answer before it looks whether it is one: a proxy's page, an empty body.
+_UNREADABLE: Final = (ValueError, TypeError, KeyError)
 
 
 class DoneUnknown(SurfaceFailed):
@@ -41,7 +46,7 @@ async def spoken_to(what: str) -> AsyncIterator[None]:
         raise SurfaceFailed(f"{what}: rate limited", retry_after_s=error.retry_after) from error
     except discord.HTTPException as error:
         raise _sorted(what, error) from error
-    except NETWORK as error:
+    except (*NETWORK, *_UNREADABLE) as error:
         raise DoneUnknown(f"{what}: {type(error).__name__}") from error
     except (AttributeError, RuntimeError) as error:
         # discord.py without a session: closed, or not logged in yet.

@@ -155,16 +155,22 @@ class Supervisor:
 
     async def _one_life(self) -> None:
         client = self.client = self._make()
-        watch = asyncio.create_task(self._watch(client))
+        start = asyncio.create_task(client.start(self._settings.token))
+        watch = asyncio.create_task(self._watch())
         try:
-            await client.start(self._settings.token)
+            # Closing a client does not wake one that waits to connect again: it is cancelled.
+            await asyncio.wait({start, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if start.done() and not start.cancelled():
+                start.result()
         finally:
-            watch.cancel()
+            for task in (start, watch):
+                task.cancel()
             self.client = None
+            await asyncio.gather(start, watch, return_exceptions=True)
             await asyncio.shield(_closed(client))
 
-    async def _watch(self, client: SignoffClient) -> None:
-        """End a client that does not come back by itself."""
+    async def _watch(self) -> None:
+        """Return once a client has not come back by itself for too long."""
         away_s = 0.0
         while away_s < _PATIENCE_S:
             await asyncio.sleep(_LOOK_S)
@@ -172,7 +178,6 @@ class Supervisor:
             self._stood |= connected
             away_s = 0.0 if connected else away_s + _LOOK_S
         self._hearing.lost("Discord did not answer; connecting anew")
-        await _closed(client)
 
     def _refused(self, error: Exception) -> float:
         words = (

@@ -5,6 +5,7 @@ The library's own command processing ignores bots and takes quote marks for its 
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -17,12 +18,14 @@ from bot.chat.discord.rest import Outgoing, Rest
 from bot.chat.discord.settings import SURFACE, DiscordSettings
 from bot.chat.help import COMMANDS
 from bot.chat.notes import Notes
-from bot.chat.replies import Attached, CommandReply
+from bot.chat.replies import ANSWERED_AGAIN_S, Attached, CommandReply
 from bot.chat.senders import sender_of, stranger
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import typed
 from lifecycle.answers import Sender
 from lifecycle.workflow import Workflow
+
+log = logging.getLogger("signoff.discord")
 
 _PREFIX: Final = "!"
 
@@ -86,7 +89,7 @@ class TextCommands:
         self._notes = notes
 
     async def run(self, event_id: str, payload: Mapping[str, Any]) -> None:
-        """Answer one command. Raises SurfaceFailed where the answer cannot be posted now."""
+        """Carry out one command and answer it; without an answer, what was done stays done."""
         sender = self.sender(payload, event_id)
         text = str(payload["text"])
         if sender.kind is None and (payload["bot"] or payload["webhook"]):
@@ -144,9 +147,18 @@ class TextCommands:
                 reply_to=int(payload["message"]) if number == 0 else None,
                 nonce=f"a{number}{payload['message']}"[-25:],
             )
+            if not await self._sent(outgoing, int(payload["channel"])):
+                return
+
+    async def _sent(self, outgoing: Outgoing, channel: int) -> bool:
+        """Post, again and again where Discord cannot be reached; the command is never run again."""
+        for pause_s in (*ANSWERED_AGAIN_S, None):
             try:
-                await self._rest.send(outgoing, int(payload["channel"]))
+                await self._rest.send(outgoing, channel)
+                return True
             except SurfaceFailed as failure:
-                if not failure.lasting:
-                    raise
-                return  # no permission, or the thread is gone: what was done stays done
+                if failure.lasting or pause_s is None or self._workflow.world.stopping:
+                    log.warning("an answer is not posted: %s", failure)
+                    return False
+                await self._workflow.world.clock.sleep(failure.retry_after_s or pause_s)
+        return False

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final
 
 import discord
@@ -18,11 +21,15 @@ from bot.chat.replies import Attached
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal
 from bot.chat.surface import SurfaceFailed
-from lifecycle.answers import Sender
+from lifecycle.acting import unavailable
+from lifecycle.answers import Reply, Sender
+from lifecycle.ports import StoreUnavailable
 from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.discord")
 
+#: A button is pressed again after so long where the store did not answer, in seconds.
+_AGAIN_S: Final = (0.2, 0.5, 1.0, 2.0)
 #: Answers that everybody should see; all others are for whoever asked.
 _PUBLIC: Final = frozenset({"freeze", "thaw", "propose"})
 
@@ -39,12 +46,13 @@ class Interactions:
     async def run(self, interaction: discord.Interaction, text: str, files: list[Attached]) -> None:
         """Run a slash command's text and answer it."""
         public = text.split(" ")[0] in _PUBLIC
-        await self._acknowledge(interaction, public=public)
-        if not self._in_place(interaction):
-            await self._misplaced(interaction)
-            return
-        reply = await self._commands.run(text, self._sender(interaction), files)
-        await self._answer(interaction, answer_messages(reply), public=public)
+        async with self._acknowledging(interaction, public=public):
+            if self._in_place(interaction):
+                reply = await self._commands.run(text, self._sender(interaction), files)
+                said = answer_messages(reply)
+            else:
+                said = await self._misplaced(interaction)
+        await self._answer(interaction, said, public=public)
 
     async def raw(self, interaction: discord.Interaction) -> None:
         """Take a button or a form; what is not ours is left alone."""
@@ -71,16 +79,24 @@ class Interactions:
         reason: str = "",
         message_id: str | None = None,
     ) -> None:
-        await self._acknowledge(interaction, public=False)
         message_id = message_id or str(interaction.message.id if interaction.message else 0)
-        reply = await self._incoming.pressed(
-            self._sender(interaction),
-            message_id,
-            signal,
-            reason,
-            in_place=self._in_place(interaction),
-        )
+        sender, in_place = self._sender(interaction), self._in_place(interaction)
+        async with self._acknowledging(interaction, public=False):
+            press = partial(self._incoming.pressed, sender, message_id, signal, reason)
+            reply = await self._surely(partial(press, in_place=in_place))
         await self._answer(interaction, [Said(literal(reply.words))])
+
+    async def _surely(self, press: Callable[[], Awaitable[Reply]]) -> Reply:
+        """Press again where the card itself could not be looked up just now."""
+        for pause_s in _AGAIN_S:
+            try:
+                return await press()
+            except StoreUnavailable:
+                await self._workflow.world.clock.sleep(pause_s)
+        try:
+            return await press()
+        except StoreUnavailable:
+            return unavailable()
 
     async def _ask_why(self, interaction: discord.Interaction) -> None:
         """Open the form; it is the acknowledgement."""
@@ -96,14 +112,22 @@ class Interactions:
 
     # -- inside ---------------------------------------------------------------------------
 
-    async def _misplaced(self, interaction: discord.Interaction) -> None:
+    async def _misplaced(self, interaction: discord.Interaction) -> list[Said]:
         await self._workflow.note_ignored("", self._sender(interaction), "wrong_place")
-        words = f"Commands are read in <#{self._settings.channel}> and its threads."
-        await self._answer(interaction, [Said(words)])
+        return [Said(f"Commands are read in <#{self._settings.channel}> and its threads.")]
 
-    async def _acknowledge(self, interaction: discord.Interaction, *, public: bool) -> None:
-        """Acknowledge within three seconds; an act goes on although Discord lost patience."""
-        await _told(interaction.response.defer(ephemeral=not public, thinking=True))
+    @asynccontextmanager
+    async def _acknowledging(
+        self, interaction: discord.Interaction, *, public: bool
+    ) -> AsyncIterator[None]:
+        """Acknowledge within three seconds, beside the act: it waits for nobody's patience."""
+        deferring = _told(interaction.response.defer(ephemeral=not public, thinking=True))
+        acknowledged = asyncio.ensure_future(deferring)
+        await asyncio.sleep(0)
+        try:
+            yield
+        finally:
+            await acknowledged
 
     async def _answer(
         self, interaction: discord.Interaction, messages: list[Said], *, public: bool = False

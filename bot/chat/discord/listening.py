@@ -14,15 +14,14 @@ from bot.chat.board_keeping import BoardKeeper
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.discord.board import DiscordBoard
-from bot.chat.discord.client import SignoffClient
 from bot.chat.discord.commands import TextCommands, command_text, is_command_word, message_payload
 from bot.chat.discord.interactions import Interactions
+from bot.chat.discord.offering import Offering
 from bot.chat.discord.reactions import Hint, Reactions, reaction_payload
 from bot.chat.discord.reasons import reason_given
 from bot.chat.discord.render import literal
 from bot.chat.discord.rest import Outgoing
 from bot.chat.discord.settings import SURFACE
-from bot.chat.discord.slash import add_commands
 from bot.chat.inbox import Inbox
 from bot.chat.incoming import Incoming
 from bot.chat.notes import Notes
@@ -56,6 +55,7 @@ class Listening:
         self.reactions = Reactions(workflow, self._incoming, surface.rest, surface.seeds)
         self._commands = TextCommands(commands, workflow, surface.rest, self._notes)
         self._interactions = Interactions(commands, self._incoming, surface.settings)
+        self.offering = Offering(workflow, self._interactions, surface.rest)
         self.board = BoardKeeper(workflow.world, SURFACE, DiscordBoard(surface.rest).place)
         self._threads: dict[str, bool] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -74,20 +74,8 @@ class Listening:
         """Let go; what is kept is taken up at the next start."""
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks, self.offering.close(), return_exceptions=True)
         await self.inbox.close()
-
-    async def offer(self, client: SignoffClient) -> None:
-        """Offer the slash commands; without them people still have the text commands."""
-        add_commands(
-            client.tree, self._workflow, self._interactions.run, self._surface.rest.download
-        )
-        guild = discord.Object(self._settings.guild)
-        client.tree.copy_global_to(guild=guild)
-        try:
-            await client.tree.sync(guild=guild)
-        except discord.HTTPException as error:
-            log.warning("slash commands are not offered: Discord answered %s", error.status)
 
     def troubles(self) -> list[str]:
         """Return what people should know about what is not heard."""
@@ -123,6 +111,7 @@ class Listening:
     def _reacted(self, about: discord.RawReactionActionEvent, number: str, me: int | None) -> None:
         payload = reaction_payload(about, self._settings, me)
         if payload is not None:
+            self.reactions.heard(payload)
             self._keep(number, f"r:{about.message_id}", payload)
 
     def _message(self, about: discord.Message, me: int | None) -> None:
@@ -176,9 +165,9 @@ class Listening:
         self._keep(number, f"m:{about.message_id}", payload)
 
     def _deleted(self, about: Any, number: str) -> None:
-        self.board.lost()
         message_ids = sorted(getattr(about, "message_ids", None) or (about.message_id,))
         payload = {"kind": "deleted", "messages": [str(each) for each in message_ids]}
+        self.board.lost(payload["messages"])
         self._keep(number, "deleted", payload)
 
     def _keep(self, event_id: str, lane: str, payload: Mapping[str, Any]) -> None:
@@ -199,6 +188,7 @@ class Listening:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
+            self.reading.doubt()
             log.error("an event could not be worked: %s", type(error).__name__)
 
     # -- work -----------------------------------------------------------------------------
@@ -206,6 +196,15 @@ class Listening:
     async def _worked(self, event_id: str, payload: Mapping[str, Any]) -> None:
         async with self._pace:
             await asyncio.sleep(0)  # of a burst one begins a turn of the loop; all else goes on
+        try:
+            await self._work(event_id, payload)
+        except (SurfaceFailed, StoreUnavailable):
+            raise
+        except Exception:
+            self.reading.doubt()
+            raise
+
+    async def _work(self, event_id: str, payload: Mapping[str, Any]) -> None:
         match payload["kind"]:
             case "reaction":
                 await self._hinted(await self.reactions.reacted(event_id, payload))

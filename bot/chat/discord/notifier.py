@@ -97,7 +97,7 @@ class DiscordSurface:
     async def prepared(self, client: SignoffClient) -> None:
         """Offer the slash commands of this server."""
         if self.listening is not None:
-            await self.listening.offer(client)
+            self.listening.offering.offer(client)
 
     # -- cards ----------------------------------------------------------------------------
 
@@ -108,9 +108,10 @@ class DiscordSurface:
         if claim in self._doubtful:
             before = await self.rest.posted_before(content.proposal_id, known)
             if before is not None:
+                posted = await self._edited(before, content)
                 self._doubtful.discard(claim)
                 self.seeds.want(before, content.seeded)
-                return await self._edited(before, content)
+                return posted
         call = self._calling.role(content, card)
         posted = await self._posted(content, claim, call)
         self._doubtful.discard(claim)
@@ -236,7 +237,7 @@ class DiscordSurface:
         """Read all open cards after a gap, and every few minutes."""
         return await self.listening.reading.catch_up() if self.listening is not None else 0
 
-    async def membership(self, people: Iterable[str]) -> Mapping[str, bool]:
+    async def membership(self, people: Iterable[str]) -> Mapping[str, bool | None]:
         """Ask Discord who of these people is a member of the server now."""
         if self.workflow is None:
             return {}

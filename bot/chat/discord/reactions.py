@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import discord
@@ -12,7 +12,7 @@ from bot.chat.catching_up import CatchingUp, Found
 from bot.chat.discord.rest import Rest, Standing
 from bot.chat.discord.seeds import Seeds
 from bot.chat.discord.settings import SURFACE, DiscordSettings
-from bot.chat.incoming import Incoming, hint_of
+from bot.chat.incoming import COUNTS_LATER, Incoming, hint_of
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal, of_character
 from bot.chat.standing import Standing as Known
@@ -26,7 +26,8 @@ from lifecycle.workflow import Workflow
 _EARLY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 #: Refusals after which the reaction itself is taken off: this account may not decide here.
 _MAY_NOT: Final = frozenset({"not_a_reviewer", "own_proposal", "owner_of_agent"})
-_COUNTS_LATER: Final = frozenset({"audit_unavailable", "still_running"})
+#: Of so many messages it is remembered when a ✅ was last taken off them.
+_MOST_REMOVALS: Final = 4_096
 
 
 def reaction_payload(
@@ -63,6 +64,17 @@ class Reactions:
         self._seeds = seeds
         self._catching_up = CatchingUp(workflow, SURFACE)
         self.known = Known()
+        self._removed_ms: dict[tuple[str, str], int] = {}
+
+    def heard(self, payload: Mapping[str, Any]) -> None:
+        """Note at once that a ✅ was taken off: a list that was read before still names it."""
+        if payload["added"] or payload["signal"] != Signal.APPROVE.name:
+            return
+        key = (payload["message"], payload["user"])
+        self._removed_ms.pop(key, None)
+        self._removed_ms[key] = self._workflow.world.clock.now_ms()
+        while len(self._removed_ms) > _MOST_REMOVALS:
+            self._removed_ms.pop(next(iter(self._removed_ms)))
 
     async def reacted(self, event_id: str, payload: Mapping[str, Any]) -> Hint | None:
         """Give one kept reaction its effect; return what its sender is to be told."""
@@ -82,13 +94,18 @@ class Reactions:
         message_id, account, signal, _ = key
         if not self.known.add(*key):
             return None
-        card = await self._card_soon(message_id, wait=ours is not False)
-        if card is None and not ours:
-            self.known.drop(*key)
-            return None
-        reply = await self._incoming.reacted(sender, message_id, signal, added=True, in_place=True)
-        if reply is not None and reply.code in _COUNTS_LATER:
-            self.known.drop(*key)
+        counts = False
+        try:
+            card = await self._card_soon(message_id, wait=ours is not False)
+            if card is None and not ours:
+                return None
+            reply = await self._incoming.reacted(
+                sender, message_id, signal, added=True, in_place=True
+            )
+            counts = reply is None or reply.code not in COUNTS_LATER
+        finally:
+            if not counts:  # it is heeded when it comes again, or is found on the card
+                self.known.drop(*key)
         if reply is not None and reply.code in _MAY_NOT:
             await self._taken_off(message_id, signal, account)
         return _hint(reply, sender, message_id)
@@ -138,22 +155,30 @@ class Reactions:
 
     async def _applied(self, card: Card, standing: Standing, asked_ms: int) -> int:
         message_id = card.message_ids[-1]
+        never = asked_ms - 1
+        left = {
+            account
+            for account in standing.accounts(Signal.APPROVE)
+            if self._removed_ms.get((message_id, account), never) >= asked_ms
+        }
         found = Found(
-            self._senders(standing, Signal.APPROVE),
-            self._senders(standing, Signal.STOP),
-            standing.seeded,
+            self._senders(standing.accounts(Signal.APPROVE) - left),
+            self._senders(standing.accounts(Signal.STOP)),
+            Signal.APPROVE in standing.own,
             asked_ms,
         )
         count = await self._catching_up.apply(card, found)
-        for signal, accounts in standing.accounts.items():
-            for account in accounts:
-                self.known.add(message_id, account, signal, discord.ReactionType.normal.name)
+        for signal, lists in standing.lists.items():
+            for variant, accounts in lists.items():
+                for account in accounts - (left if signal is Signal.APPROVE else set()):
+                    self.known.add(message_id, account, signal, variant)
+        self._seeds.found(int(message_id), standing.own)
         return count
 
     # -- inside ---------------------------------------------------------------------------
 
-    def _senders(self, standing: Standing, signal: Signal) -> list[Sender]:
-        return [self._sender(account) for account in sorted(standing.accounts[signal])]
+    def _senders(self, accounts: Iterable[str]) -> list[Sender]:
+        return [self._sender(account) for account in sorted(accounts)]
 
     def _sender(self, account: str, event_id: str | None = None) -> Sender:
         return sender_of(self._workflow.policy, SURFACE, account, event_id=event_id)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import discord
 
-from bot.chat.discord.calls import NETWORK, spoken_to
+from bot.chat.discord.calls import NO_MEMBER, spoken_to
 from bot.chat.discord.client import SignoffClient
 from bot.chat.discord.settings import NOBODY, DiscordSettings
 from bot.chat.signals import Signal, of_character
@@ -35,10 +35,17 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Who stands under the signals of a message, the bot left out; `seeded`: its own stand."""
+    """Who stands under the signals of a message, and in which of Discord's two lists.
 
-    accounts: Mapping[Signal, frozenset[str]]
-    seeded: bool
+    The bot is left out. `own` are the signals under which it stands itself.
+    """
+
+    lists: Mapping[Signal, Mapping[str, frozenset[str]]]
+    own: frozenset[Signal]
+
+    def accounts(self, signal: Signal) -> frozenset[str]:
+        """Return who stands under a signal, in whichever list."""
+        return frozenset().union(*self.lists[signal].values())
 
 
 class Rest:
@@ -49,6 +56,7 @@ class Rest:
     ) -> None:
         self.settings = settings
         self._current = current
+        self._asking: set[asyncio.Task[bool | None]] = set()
 
     @property
     def client(self) -> SignoffClient:
@@ -117,29 +125,31 @@ class Rest:
         """Read who stands under the signals of a message, in both lists of each emoji."""
         async with spoken_to("reading a card"):
             message = await self._part(message_id).fetch()
-            accounts: dict[Signal, set[str]] = {signal: set() for signal in Signal}
-            seeded = False
+            lists: dict[Signal, dict[str, frozenset[str]]] = {signal: {} for signal in Signal}
+            own: set[Signal] = set()
             for reaction in message.reactions:
                 signal = of_character(str(reaction.emoji), _custom(reaction.emoji))
                 if signal is None:
                     continue
-                seeded |= reaction.me
-                accounts[signal] |= await self._under(message_id, str(reaction.emoji))
-        return Standing({signal: frozenset(who) for signal, who in accounts.items()}, seeded)
+                own |= {signal} if reaction.me else set()
+                for kind in _TYPES:
+                    # The same signal may come as two emoji, with a variation mark and without.
+                    known = lists[signal].get(kind.name, frozenset())
+                    found = await self._under(message_id, str(reaction.emoji), kind)
+                    lists[signal][kind.name] = known | found
+        return Standing(lists, frozenset(own))
 
-    async def _under(self, message_id: int, emoji: str) -> set[str]:
+    async def _under(self, message_id: int, emoji: str, kind: discord.ReactionType) -> set[str]:
         found: set[str] = set()
-        for kind in _TYPES:
-            after: int | None = None
-            while True:
-                page = await self.client.http.get_reaction_users(
-                    self.settings.channel, message_id, emoji, _PAGE, after, kind.value
-                )
-                found |= {str(user["id"]) for user in page}
-                if len(page) < _PAGE:
-                    break
-                after = int(page[-1]["id"])
-        return found - {str(self.me)}
+        after: int | None = None
+        while True:
+            page = await self.client.http.get_reaction_users(
+                self.settings.channel, message_id, emoji, _PAGE, after, kind.value
+            )
+            found |= {str(user["id"]) for user in page}
+            if len(page) < _PAGE:
+                return found - {str(self.me)}
+            after = int(page[-1]["id"])
 
     async def posted_before(self, proposal_id: str, but: Iterable[str]) -> int | None:
         """Return a message of ours in which this proposal's card stands, None where there is none.
@@ -155,15 +165,28 @@ class Rest:
                     return message.id
         return None
 
-    async def member(self, account: str) -> bool:
-        """Say whether an account is a member of the server now; False where nobody can tell."""
+    async def member(self, account: str) -> bool | None:
+        """Say whether an account is a member of the server now; None where nobody can tell.
+
+        A question that takes too long is left to itself: one that is cancelled while discord.py
+        waits for a global limit to pass would keep every later call waiting for ever.
+        """
+        asking = asyncio.create_task(self._asked_member(account))
+        self._asking.add(asking)
+        asking.add_done_callback(self._asking.discard)
+        await asyncio.wait({asking}, timeout=_MEMBER_S)
+        return asking.result() if asking.done() and not asking.cancelled() else None
+
+    async def _asked_member(self, account: str) -> bool | None:
+        if not account.isdigit():
+            return False
         try:
-            async with asyncio.timeout(_MEMBER_S):
+            async with spoken_to("asking for a member"):
                 await self.client.http.get_member(self.settings.guild, int(account))
-        except (discord.HTTPException, SurfaceFailed, ValueError, RuntimeError, AttributeError):
-            return False
-        except NETWORK:
-            return False
+        except SurfaceFailed as failure:
+            gone = failure.__cause__
+            known = isinstance(gone, discord.NotFound) and gone.code in NO_MEMBER
+            return False if known else None
         return True
 
     async def parent(self, channel: int) -> int | None:

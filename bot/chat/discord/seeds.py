@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
 from typing import Final
 
 from bot.chat.discord.rest import Rest
@@ -27,6 +28,7 @@ class Seeds:
         self._wanted: dict[int, bool] = {}
         self._queue: asyncio.Queue[int] = asyncio.Queue()
         self.missing: dict[int, str] = {}
+        self._refused: set[int] = set()
 
     def want(self, message_id: int, seeded: bool, *, again: bool = False) -> None:
         """Have the seeds under a message, or off it; `again` although they were put there once."""
@@ -42,18 +44,27 @@ class Seeds:
         if not seeded or message_id in self._wanted:
             self.want(message_id, seeded)
 
+    def found(self, message_id: int, own: Collection[Signal]) -> None:
+        """A card was read: where seeds lack that could be put there, they are put there again."""
+        refused = message_id in self._refused
+        if self._wanted.get(message_id, True) and not refused and not set(SEEDS) <= set(own):
+            self.want(message_id, True, again=True)
+
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Work until cancelled. Whatever one card meets, the next has its turn."""
         while True:
             message_id = await self._queue.get()
             wanted = self._wanted.get(message_id)
             if wanted is None:
                 continue
-            await self._all(message_id, wanted)
+            try:
+                await self._all(message_id, wanted)
+            except Exception as error:
+                log.error("seeds of card %s: %s", message_id, type(error).__name__)
 
     async def _all(self, message_id: int, wanted: bool) -> None:
         """Put or take every seed of one card; a card counts as whole only with all of them."""
-        missed = []
+        missed: list[SurfaceFailed] = []
         for signal in SEEDS:
             if self._wanted.get(message_id) is wanted:
                 failure = await self._one(message_id, signal, wanted)
@@ -62,6 +73,7 @@ class Seeds:
                     missed.append(failure)
                     seed = signal.character
                     log.warning("%s is missing under card %s: %s", seed, message_id, failure)
+        self._refused.discard(message_id)
         if missed:
             self._missed(message_id, missed[0])
         else:
@@ -89,5 +101,9 @@ class Seeds:
 
     def _missed(self, message_id: int, failure: SurfaceFailed) -> None:
         self.missing[message_id] = str(failure)
+        if failure.lasting:
+            self._refused.add(message_id)
         while len(self.missing) > _REMEMBERED:
-            self.missing.pop(next(iter(self.missing)))
+            forgotten = next(iter(self.missing))
+            self.missing.pop(forgotten)
+            self._refused.discard(forgotten)

@@ -85,17 +85,17 @@ class Accounts:
             return None
         return (answer.get("bot") or {}).get("user_id")
 
-    async def membership(self, policy: Policy, people: Iterable[str]) -> dict[str, bool]:
-        """Say who of those with an account here is still a full member; unreadable is False."""
+    async def membership(self, policy: Policy, people: Iterable[str]) -> dict[str, bool | None]:
+        """Say who of those with an account here is still a full member; None: it is unreadable."""
         accounts = accounts_of(policy, SURFACE, frozenset(people))
         return {name: await self._member(account) for name, account in accounts.items()}
 
-    async def _member(self, account: str) -> bool:
+    async def _member(self, account: str) -> bool | None:
         team, _, user = account.partition("/")
         try:
             profile = await self.profile(user)
         except SurfaceFailed:
-            return False
+            return None
         if profile is None or profile.outsider or profile.bot:
             return False
         return not profile.teams or team in profile.teams

@@ -148,7 +148,7 @@ class SlackSurface:
         """Read all open cards after a gap, and every few minutes."""
         return await self._reading.catch_up() if self._reading is not None else 0
 
-    async def membership(self, people: Iterable[str]) -> Mapping[str, bool]:
+    async def membership(self, people: Iterable[str]) -> Mapping[str, bool | None]:
         """Ask Slack who of these people is a full member of the workspace now."""
         desk = self.desk
         if desk is None:
@@ -159,7 +159,7 @@ class SlackSurface:
                 return await desk.accounts.membership(policy, wanted)
         except (TimeoutError, SurfaceFailed):
             named = (name for name in wanted if name in policy.people)
-            return {n: False for n in named if SURFACE in policy.people[n].accounts}
+            return {n: None for n in named if SURFACE in policy.people[n].accounts}
 
     def health(self) -> Sequence[str]:
         """Say how the connection stands and what is missing."""

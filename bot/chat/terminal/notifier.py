@@ -63,7 +63,7 @@ class TerminalSurface:
         """Nothing is ever missed."""
         return 0
 
-    async def membership(self, people: Iterable[str]) -> Mapping[str, bool]:
+    async def membership(self, people: Iterable[str]) -> Mapping[str, bool | None]:
         """The terminal has no accounts that could be lost."""
         return dict.fromkeys((), False)
 

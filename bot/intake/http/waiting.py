@@ -113,6 +113,6 @@ class Heard:
         """Apply decisions found on the cards."""
         return await self._inner.read_cards(proposal_id)
 
-    async def lost_members(self, people: Iterable[str]) -> frozenset[str]:
+    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
         """Return those of `people` who have left, are banned or cannot be read."""
-        return await self._inner.lost_members(people)
+        return await self._inner.lost_members(people, surely=surely)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
+import pytest
+
 from bot.chat.broadcast import Broadcast
+from bot.chat.commands import Commands
 from bot.chat.delivery import ATTENTION_AFTER, Delivery
 from bot.chat.surface import SurfaceFailed
+from bot.expected import StartFailed
 from bot.storage.memory import MemoryStore
 from lifecycle.records import Card
 from lifecycle.state import State
@@ -206,8 +211,78 @@ async def test_a_person_is_lost_only_where_no_account_of_theirs_is_left() -> Non
     assert lost == {"dee"}
 
 
+async def test_who_cannot_be_read_is_lost_but_not_surely() -> None:
+    discord, slack = FakeSurface("discord"), FakeSurface("slack")
+    stage = Stage(discord, slack)
+    discord.members = {"ana": None, "dee": False, "ben": None}
+    slack.members = {"ana": False, "ben": True}
+
+    assert await stage.broadcast.lost_members(["ana", "ben", "dee"]) == {"ana", "dee"}
+    assert await stage.broadcast.lost_members(["ana", "ben", "dee"], surely=True) == {"dee"}
+
+
 async def test_what_was_missed_is_read_on_every_surface() -> None:
     stage = Stage(FakeSurface("discord"), FakeSurface("slack"))
 
     assert await stage.broadcast.catch_up() == 4
     assert stage.broadcast.health() == ("discord: connected", "slack: connected")
+
+
+class Breaking(FakeSurface):
+    """A surface on which people are met, whose first lives end by mistakes of ours."""
+
+    def __init__(self, *ends: BaseException) -> None:
+        super().__init__()
+        self.ends = list(ends)
+        self.lives = 0
+
+    async def serve(self, commands: Commands, delivery: Delivery) -> None:
+        self.lives += 1
+        if self.ends:
+            raise self.ends.pop(0)
+
+
+async def test_a_surface_that_ends_by_a_mistake_of_ours_is_begun_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.chat.broadcast._BEGIN_ANEW_S", (0, 0))
+    surface = Breaking(ZeroDivisionError(), asyncio.CancelledError())
+    stage = Stage(surface)
+    stage.broadcast = Broadcast([surface])
+
+    await stage.broadcast.serve(stage.world.workflow)
+
+    assert surface.lives == 3
+
+
+async def test_a_surface_that_cannot_start_ends_the_bot_where_it_is_alone() -> None:
+    surface = Breaking(StartFailed("a wrong token"))
+    stage = Stage(surface)
+    stage.broadcast = Broadcast([surface])
+
+    with pytest.raises(StartFailed):
+        await stage.broadcast.serve(stage.world.workflow)
+
+
+async def test_a_card_that_is_not_read_in_time_is_left_to_itself_and_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.chat.broadcast._PATIENCE_S", 0.05)
+    surface, gate = FakeSurface(), asyncio.Event()
+    stage = Stage(surface)
+    await stage.submits(PROD)
+    asked: list[asyncio.Task[bool] | None] = []
+
+    async def slow(card: Card) -> bool:
+        asked.append(asyncio.current_task())
+        await gate.wait()
+        return True
+
+    monkeypatch.setattr(surface, "read_card", slow)
+    assert not await stage.broadcast.read_cards("p1")
+    assert not await stage.broadcast.read_cards("p1")
+    gate.set()
+    assert await stage.broadcast.read_cards("p1")
+    assert len(asked) == 2
+    assert asked[0] is not None
+    assert asked[0].result()
