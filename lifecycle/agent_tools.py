@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -43,20 +43,32 @@ _FRESH_CHECKS = 5
 _UNAVAILABLE = "The audit trail cannot be written, so nothing begins; try again later."
 
 
-async def redeem(gatekeeper: Gatekeeper, token: str, parameters: Any, sender: Sender) -> Reply:
+@dataclass(frozen=True, slots=True)
+class Redemption:
+    """What is presented with a permit, by whom; `proposal_id` and `along` as in Workflow.redeem."""
+
+    parameters: Any
+    sender: Sender
+    proposal_id: str | None = None
+    along: Callable[[Transaction], None] | None = None
+
+
+async def redeem(gatekeeper: Gatekeeper, token: str, asked: Redemption) -> Reply:
     """Use up a permit with exactly the approved parameters; execution begins here.
 
     A repeat with the same parameters is `permit_already_consumed` with the proposal as it stands.
     """
-    world = gatekeeper.world
+    world, parameters, sender = gatekeeper.world, asked.parameters, asked.sender
     try:
         permit = permits.read(token, world.ring)
+        if asked.proposal_id not in (None, permit.proposal_id):
+            raise PermitRefused("permit_mismatch", "This permit is of another proposal.")
         proposal = await world.store.read(lambda tx: tx.proposals.get(permit.proposal_id))
         if proposal is None:
             raise PermitRefused("proposal_not_found", "No proposal belongs to this permit.")
         for _ in range(_FRESH_CHECKS):
             checked = await _judged(gatekeeper, proposal, parameters)
-            unit = partial(_redeemed, world.moment(), permit, parameters, sender, checked)
+            unit = partial(_redeemed, world.moment(), permit, asked, checked)
             reply = await world.write(unit)
             if reply is not None:
                 return reply
@@ -117,14 +129,13 @@ async def _judged(
 def _redeemed(
     moment: Moment,
     permit: permits.Permit,
-    parameters: Any,
-    sender: Sender,
+    asked: Redemption,
     checked: tuple[Facts, Verdict] | None,
     tx: Transaction,
 ) -> Reply | None:
     """Begin, or say why not; None where the evidence moved and it is to be judged again."""
     proposal = tx.proposals.get(permit.proposal_id)
-    if proposal is None or sender.identity != proposal.actor:
+    if proposal is None or asked.sender.identity != proposal.actor:
         raise PermitRefused("permit_mismatch", "This permit was given to somebody else.")
     kept = tx.permits.get(permit.permit_id)
     if kept is None:
@@ -132,7 +143,8 @@ def _redeemed(
     if proposal.state is State.SENTINEL_APPROVED and not fits_its_digest(proposal):
         ended = digest_mismatch(tx, moment, proposal)
         return Reply(ended.explanation, "digest_mismatch", ended.proposal_id, ended.state.value)
-    verify_parameters(parameters, approved_parameters(proposal.r3_document, proposal.r3_s256))
+    approved = approved_parameters(proposal.r3_document, proposal.r3_s256)
+    verify_parameters(asked.parameters, approved)
     if kept.consumed_at_ms is not None or proposal.state is not State.SENTINEL_APPROVED:
         raise PermitRefused(
             "permit_already_consumed",
@@ -141,7 +153,10 @@ def _redeemed(
     if proposal.expired(moment.now_ms):
         expire(tx, moment, proposal)
         return Reply("The permit was not redeemed in time.", "permit_expired", proposal.proposal_id)
-    return _begun(tx, moment, permit, proposal, checked)
+    reply = _begun(tx, moment, permit, proposal, checked)
+    if asked.along is not None and reply is not None and reply.done:
+        asked.along(tx)
+    return reply
 
 
 def _begun(

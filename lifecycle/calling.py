@@ -35,7 +35,11 @@ class CallResult:
 
 
 async def call_tool(tool: Tool, call: Call) -> CallResult:
-    """Call the verb of `call` within `call.limit_s`; raises only the caller's cancellation."""
+    """Call the verb of `call` within `call.limit_s`; raises only the caller's cancellation.
+
+    A tool that ends the program, or that is cancelled by something of its own, ends no more than
+    its call.
+    """
     try:
         async with asyncio.timeout(call.limit_s) as limit:
             receipt = await _called(tool, call)
@@ -43,9 +47,19 @@ async def call_tool(tool: Tool, call: Call) -> CallResult:
         return CallResult(Outcome.FAILED, explanation=_words(call.tool, failure))
     except TimeoutError:
         return _unknown(_overtime(call) if limit.expired() else f"{call.tool}: TimeoutError.")
-    except Exception as error:
+    except BaseException as error:
+        if _ours(error):
+            raise
         return _unknown(f"{call.tool} ended with {type(error).__name__}; what it did is not known.")
     return result_of(call.tool, call.verb, receipt)
+
+
+def _ours(error: BaseException) -> bool:
+    """Say whether it is our own task that is being ended, and not something within the tool."""
+    task = asyncio.current_task()
+    if isinstance(error, asyncio.CancelledError):
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, GeneratorExit)
 
 
 async def _called(tool: Tool, call: Call) -> object:

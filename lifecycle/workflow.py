@@ -20,7 +20,7 @@ from lifecycle.gating import Gatekeeper
 from lifecycle.intaking import Intake
 from lifecycle.keeping import Keeper
 from lifecycle.policy import Policy
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.questions import answer_question
 from lifecycle.recovering import Recoverer
 from lifecycle.reviewing import approve, take_back
@@ -129,11 +129,21 @@ class Workflow:
 
     # -- an agent carries out what it was permitted -----------------------------------------
 
-    async def redeem(self, token: str, parameters: Any, sender: Sender) -> Reply:
-        """Use up a permit: execution begins with exactly the approved parameters (seed 003)."""
-        return await self.world.surely(
-            agent_tools.redeem(self.gatekeeper, token, parameters, sender)
-        )
+    async def redeem(
+        self,
+        token: str,
+        parameters: Any,
+        sender: Sender,
+        proposal_id: str | None = None,
+        along: Callable[[Transaction], None] | None = None,
+    ) -> Reply:
+        """Use up a permit: execution begins with exactly the approved parameters (seed 003).
+
+        With a `proposal_id` the permit must be of that proposal. `along` is written in the same
+        unit, and only where this very call uses the permit up.
+        """
+        redemption = agent_tools.Redemption(parameters, sender, proposal_id, along)
+        return await self.world.surely(agent_tools.redeem(self.gatekeeper, token, redemption))
 
     async def report(
         self, proposal_id: str, sender: Sender, outcome: str, receipt: Mapping[str, Any]

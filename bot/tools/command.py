@@ -12,6 +12,7 @@ from typing import Any, Final
 from bot.tools import program
 from lifecycle.masking import mask_text
 from lifecycle.ports import Call, ToolFailed
+from lifecycle.proposal import Verb
 
 _DONE: Final = 0
 _FAILED: Final = 10
@@ -68,19 +69,21 @@ class CommandTool:
             raise ToolFailed(said.splitlines()[-1][:200] if said else "it says it did nothing")
         if ended.code != _DONE:
             raise RuntimeError(f"exit code {ended.code}")
-        return _receipt(ended.output, call.tool)
-
-
-def _receipt(output: bytes, tool: str) -> Mapping[str, Any]:
-    """Exit 0 is done, whatever was printed; a receipt is only what can be read as one."""
-    if len(output) > _LARGEST_RECEIPT:
-        log.warning("%s printed more than 1 MiB; kept no receipt", tool)
+        receipt = None if ended.cut else _receipt(ended.output)
+        if receipt is not None:
+            return receipt
+        log.warning("%s printed something that is no JSON object of 1 MiB at most", call.tool)
+        if verb == Verb.ROLL_BACK:
+            raise RuntimeError("what still stands cannot be read")
         return {}
+
+
+def _receipt(output: bytes) -> Mapping[str, Any] | None:
+    """Exit 0 is done, whatever was printed; None where that cannot be read as a receipt."""
+    if len(output) > _LARGEST_RECEIPT:
+        return None
     try:
         receipt = json.loads(output) if output.strip() else {}
     except (ValueError, RecursionError):
-        receipt = None
-    if isinstance(receipt, dict):
-        return receipt
-    log.warning("%s printed something that is no JSON object; kept no receipt", tool)
-    return {}
+        return None
+    return receipt if isinstance(receipt, dict) else None

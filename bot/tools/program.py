@@ -25,6 +25,7 @@ class Ended(NamedTuple):
     code: int
     output: bytes
     errors: bytes
+    cut: bool = False
 
 
 async def run(
@@ -75,7 +76,8 @@ class _Program:
         try:
             code = await asyncio.shield(self._ended)
             done, _ = await asyncio.wait((output, errors), timeout=_GRACE_S)
-            return Ended(code, *(t.result() if t in done else b"" for t in (output, errors)))
+            told, said = (t.result() if t in done else b"" for t in (output, errors))
+            return Ended(code, told, said, cut=output not in done)
         finally:
             try:
                 await self._end()

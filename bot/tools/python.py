@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from bot.tools.threads import beside
 from lifecycle.ports import Call, ToolFailed
+
+#: So many plain calls of one tool may be under way.
+MOST_AT_ONCE: Final = 32
 
 
 class PythonTool:
     """Wraps `module:Class`: `execute(call)`, and where it has them `commit` and `roll_back`.
 
-    Methods may be plain or async; plain ones run in a thread, which no time limit can end. They
-    return the receipt. ToolFailed means that nothing is left behind, any other error unknown.
+    Methods may be plain or async; plain ones run in a thread of their own, which no time limit can
+    end: of those that do not return MOST_AT_ONCE may hang, then no more begin. They return the
+    receipt. ToolFailed means that nothing is left behind, any other error unknown.
     `reversible = True` and `deferred = True` on the class say what it can take back.
     """
 
@@ -26,6 +32,7 @@ class PythonTool:
 
         Raises ValueError where it cannot be loaded.
         """
+        self._begun, self._lock = 0, threading.Lock()
         self._tool = loaded_class(settings["class"], folder)(**settings.get("options", {}))
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
@@ -46,8 +53,20 @@ class PythonTool:
         method: Callable[[Call], Any] = getattr(self._tool, verb)
         if inspect.iscoroutinefunction(method):
             return _as_given(await method(call))
-        answer = await asyncio.to_thread(method, call)
+        with self._lock:
+            if self._begun >= MOST_AT_ONCE:
+                words = f"{self._begun} calls of {call.tool} do not return; this one was not begun"
+                raise ToolFailed(words)
+            self._begun += 1
+        answer = await beside(partial(self._counted, method, call), f"tool {call.tool}")
         return _as_given(await answer if inspect.isawaitable(answer) else answer)
+
+    def _counted(self, method: Callable[[Call], Any], call: Call) -> Any:
+        try:
+            return method(call)
+        finally:
+            with self._lock:
+                self._begun -= 1
 
 
 def _as_given(answer: Any) -> Mapping[str, Any]:

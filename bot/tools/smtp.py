@@ -76,10 +76,17 @@ class SmtpCarrier:
 
 
 async def _hand_over(server: SMTP, data: bytes) -> None:
-    """Send the text. An answer that refuses it is clear; no answer at all is not."""
+    """Send the text. An answer that refuses it is clear; no answer at all is not.
+
+    Every 2xx has taken it, though the library knows 250 alone.
+    """
     try:
         await server.data(data)
     except SMTPDataError as error:
+        if 200 <= error.code < 300:
+            return
+        if error.code < 400:
+            raise RuntimeError(f"the mail server answered {error.code} to the text") from error
         raise ToolFailed(f"the mail server refused the text ({error.code})") from error
 
 

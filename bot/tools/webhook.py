@@ -15,6 +15,7 @@ import httpx
 from standardwebhooks import Webhook
 
 from lifecycle.ports import Call, ToolFailed
+from lifecycle.proposal import Verb
 
 _DONE: Final = frozenset({200, 201, 204})
 #: Refusals after which something may yet happen: time out, conflict, too early.
@@ -78,7 +79,7 @@ class WebhookTool:
                 client,
                 client.stream("POST", self._url, content=body.encode(), headers=headers) as answer,
             ):
-                return await _judged(answer, call.tool)
+                return await _judged(answer, call.tool, call.verb)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
             name = type(error).__name__
             raise ToolFailed(f"the other side could not be reached ({name})") from error
@@ -110,29 +111,37 @@ class WebhookTool:
             raise ToolFailed(f"the secret in {name} is no base64") from error
 
 
-async def _judged(answer: httpx.Response, tool: str) -> Mapping[str, Any]:
+async def _judged(answer: httpx.Response, tool: str, verb: str) -> Mapping[str, Any]:
     """Turn an answer into a receipt, ToolFailed, or an error that means unknown."""
     status = answer.status_code
     if status in _DONE:
-        return await _receipt(answer, tool)
+        receipt = await _receipt(answer)
+        if receipt is not None:
+            return {"status": status} if receipt == {} else receipt
+        log.warning("%s answered with something that is no JSON object of 1 MiB at most", tool)
+        if verb == Verb.ROLL_BACK:
+            raise RuntimeError("what still stands cannot be read")
+        return {"status": status}
     if httpx.codes.is_client_error(status) and status not in _UNCLEAR:
         raise ToolFailed(f"the other side refused with {status}")
     raise RuntimeError(f"status {status}")
 
 
-async def _receipt(answer: httpx.Response, tool: str) -> Mapping[str, Any]:
-    """The status says done; the body is the receipt where it is a JSON object of at most 1 MiB."""
+async def _receipt(answer: httpx.Response) -> Mapping[str, Any] | None:
+    """The status says done; the body is the receipt where it is a JSON object of at most 1 MiB.
+
+    Empty where there is no body, None where it cannot be read or was cut off.
+    """
     body = bytearray()
     try:
         async for chunk in answer.aiter_bytes():
             body += chunk
             if len(body) > _LARGEST_RECEIPT:
-                log.warning("%s answered with more than 1 MiB; kept no receipt", tool)
-                return {"status": answer.status_code}
-        receipt = json.loads(body)
+                return None
+        receipt = json.loads(body) if body.strip() else {}
     except (httpx.HTTPError, ValueError, RecursionError):
-        receipt = None
-    return receipt if isinstance(receipt, dict) else {"status": answer.status_code}
+        return None
+    return receipt if isinstance(receipt, dict) else None
 
 
 @lru_cache(maxsize=1)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from bot.intake.aap.wire import AapRefused
+from lifecycle.canonical import canonical_bytes
 from lifecycle.ports import Transaction
 
 _SPACE: Final = uuid.UUID("5f3c0b5e-6d1e-4c0a-9a53-3d9c4f0a7d11")
@@ -51,7 +52,7 @@ def open_call(tx: Transaction, fresh: Asked) -> tuple[Asked, bool]:
         keep(tx, fresh)
         return fresh, True
     known = Asked(**kept)
-    if dict(known.submission) != dict(fresh.submission):
+    if canonical_bytes(known.submission) != canonical_bytes(fresh.submission):
         raise AapRefused(409, "idempotency_conflict", "This key stands for another call.")
     return known, False
 
@@ -62,19 +63,14 @@ def keep(tx: Transaction, call: Asked) -> Asked:
     return call
 
 
-def claim_use(tx: Transaction, call: Asked, key: str) -> bool:
-    """Claim the proposal's one use for this call and key; False where another has it."""
-    name = f"aap-use:{call.proposal_id}"
-    use = {"id": call.id, "key": key}
-    kept = tx.flags.get(name)
-    if kept is None:
-        tx.flags.put(name, use)
-    return kept in (None, use)
+def note_use(tx: Transaction, call: Asked, key: str) -> None:
+    """Note which call and key used the permit up; written in the unit that does."""
+    tx.flags.put(f"aap-use:{call.proposal_id}", {"id": call.id, "key": key})
 
 
-def release_use(tx: Transaction, call: Asked) -> None:
-    """Give the claim back: nothing was begun."""
-    tx.flags.put(f"aap-use:{call.proposal_id}", None)
+def is_use(tx: Transaction, call: Asked, key: str) -> bool:
+    """Say whether it was this call under this key that used the permit up."""
+    return bool(tx.flags.get(f"aap-use:{call.proposal_id}") == {"id": call.id, "key": key})
 
 
 def used_by(tx: Transaction, call: Asked) -> bool:
@@ -83,16 +79,21 @@ def used_by(tx: Transaction, call: Asked) -> bool:
     return kept is not None and kept["id"] == call.id
 
 
-def report_outcome(tx: Transaction, call: Asked, told: Mapping[str, Any], at: str) -> bool:
-    """Keep the outcome; False where the same was told before. Raises AapRefused for another."""
-    known = asked(tx, call.id, call.agent)
-    if known.outcome is not None:
-        before = {key: value for key, value in known.outcome.items() if key != "reported_at"}
-        if before != dict(told):
-            raise AapRefused(409, "outcome_conflict", "Another outcome was reported before.")
+def known_outcome(tx: Transaction, call: Asked, told: Mapping[str, Any]) -> bool:
+    """Say whether the same was told before. Raises AapRefused for another outcome."""
+    known = asked(tx, call.id, call.agent).outcome
+    if known is None:
         return False
-    keep(tx, replace(known, outcome={**told, "reported_at": at}))
+    if {key: value for key, value in known.items() if key != "reported_at"} != dict(told):
+        raise AapRefused(409, "outcome_conflict", "Another outcome was reported before.")
     return True
+
+
+def keep_outcome(tx: Transaction, call: Asked, told: Mapping[str, Any], at: str) -> None:
+    """Keep the outcome, once. Raises AapRefused where another was told before."""
+    if not known_outcome(tx, call, told):
+        known = asked(tx, call.id, call.agent)
+        keep(tx, replace(known, outcome={**told, "reported_at": at}))
 
 
 def _flag(asked_id: str) -> str:

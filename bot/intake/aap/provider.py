@@ -9,12 +9,14 @@ from typing import Any, Final
 from bot.intake.aap.book import (
     Asked,
     asked,
-    claim_use,
     id_of,
+    is_use,
     keep,
+    keep_outcome,
+    known_outcome,
+    note_use,
     open_call,
-    release_use,
-    report_outcome,
+    used_by,
 )
 from bot.intake.aap.shown import shown
 from bot.intake.aap.wire import AapRefused, seconds
@@ -79,22 +81,24 @@ class Provider:
             expired = content["status"] == "expired"
             code = "approval_expired" if expired else "not_approved"
             raise AapRefused(409, code, f"This call is {content['status']}.")
-        if not await self.door.store.write(lambda tx: claim_use(tx, call, key)):
-            raise AapRefused(409, "already_consumed", "This approval was used up before.")
-        if "consumption" not in content:
-            await self._redeem(call, sender)
+        if not await self.door.store.read(lambda tx: is_use(tx, call, key)):
+            await self._redeem(call, key, sender)
         return await self._shown(call)
 
     async def report(self, asked_id: str, told: dict[str, Any], sender: Sender) -> dict[str, Any]:
         """Take the outcome of a call. `failed` says nothing of what was left: a person looks."""
         call = await self._own(asked_id, sender)
-        if "consumption" not in await self._shown(call) or call.proposal_id is None:
+        if call.proposal_id is None or not await self.door.store.read(lambda tx: used_by(tx, call)):
             raise AapRefused(409, "not_consumed", "This call was not begun.")
-        at = rfc3339(self.door.now_ms())
-        if await self.door.store.write(lambda tx: report_outcome(tx, call, told, at)):
+        if not await self.door.store.read(lambda tx: known_outcome(tx, call, told)):
             note = {"note": told["note"]} if "note" in told else {}
             outcome = "done" if told["status"] == "succeeded" else "unknown"
-            await self.door.workflow.report(call.proposal_id, sender, outcome, note)
+            # The law first: what it could not take is told again, and is not known here before.
+            reply = await self.door.workflow.report(call.proposal_id, sender, outcome, note)
+            if reply.code == "audit_unavailable":
+                raise AapRefused(503, reply.code, reply.words, 5)
+            at = rfc3339(self.door.now_ms())
+            await self.door.store.write(lambda tx: keep_outcome(tx, call, told, at))
         return await self._shown(await self._own(asked_id, sender))
 
     async def _own(self, asked_id: str, sender: Sender) -> Asked:
@@ -127,15 +131,23 @@ class Provider:
         refused = replace(call, refused=words, refused_at_ms=self.door.now_ms())
         return await self.door.store.write(lambda tx: keep(tx, refused))
 
-    async def _redeem(self, call: Asked, sender: Sender) -> None:
+    async def _redeem(self, call: Asked, key: str, sender: Sender) -> None:
+        """Use the permit up for this call, or say why not: another call or door may have."""
         kept = await self.door.store.read(
             lambda tx: tx.permits.of(str(call.proposal_id), Verb.EXECUTE.value, 1)
         )
         token = kept.token if kept else ""
-        reply = await self.door.workflow.redeem(token, dict(call.submission["arguments"]), sender)
-        if reply.done or reply.code == "permit_already_consumed":
+        reply = await self.door.workflow.redeem(
+            token,
+            dict(call.submission["arguments"]),
+            sender,
+            call.proposal_id,
+            lambda tx: note_use(tx, call, key),
+        )
+        if reply.done or await self.door.store.read(lambda tx: is_use(tx, call, key)):
             return
-        await self.door.store.write(lambda tx: release_use(tx, call))
+        if reply.code == "permit_already_consumed":
+            raise AapRefused(409, "already_consumed", "This approval was used up before.")
         if reply.code in _NOTHING_BEGUN:
             raise AapRefused(503, str(reply.code), reply.words, 5)
         code = "approval_expired" if reply.code == "permit_expired" else "not_approved"

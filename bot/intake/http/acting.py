@@ -25,7 +25,7 @@ async def redeem(door: Door, incoming: Request, sender: Sender) -> Response:
         return unknown_proposal(proposal_id)
     body = await object_of(incoming, LARGEST_CALL_BYTES)
     fields_of(body, {"permit": str, "parameters": dict}, needed=("permit", "parameters"))
-    reply = await door.workflow.redeem(body["permit"], body["parameters"], sender)
+    reply = await door.workflow.redeem(body["permit"], body["parameters"], sender, proposal_id)
     return await _replied(door, sender, proposal_id, reply)
 
 

@@ -10,20 +10,21 @@ from typing import Any
 
 import pytest
 from agentapprovalprotocol import AsyncClient, AsyncGate, Call
-from agentapprovalprotocol._client import ConflictError, CredentialRefused, NotFound
+from agentapprovalprotocol._client import AAPError, ConflictError, CredentialRefused, NotFound
 
 from bot.clock import SystemClock
 from bot.intake.doors import served_doors
 from bot.storage.opening import open_store
 from lifecycle.policy import Source
-from lifecycle.ports import Transaction
-from lifecycle.proposal import Proposal
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.proposal import Outcome, Proposal
 from lifecycle.workflow import Workflow
 from tests.bot.intake.conftest import TOKENS, Outside, agents
 from tests.builders import a_policy
 from tests.world import a_world
 
 ARGUMENTS = {"amount": "12.00", "currency": "USD", "lines": [1, 2.5, None, True]}
+CALL = {"tool": "issue-refund", "arguments": ARGUMENTS, "timeout": "10m"}
 
 
 @pytest.fixture
@@ -205,3 +206,74 @@ async def test_pydantic_ais_capability_works_as_published(outside: Outside) -> N
     await approvals.gate.client._http.aclose()
     assert (result.output, called) == ("done", ["12.00"])
     assert (await outside.world.proposal(proposal_id)).state.value == "completed"
+
+
+async def through_http(outside: Outside, proposal_id: str) -> int:
+    """Redeem the permit at the HTTP door; return the status."""
+    async with outside.client() as client:
+        seen = (await client.get(f"/v1/proposals/{proposal_id}")).json()
+        body = {"permit": seen["permit"], "parameters": ARGUMENTS}
+        return (await client.post(f"/v1/proposals/{proposal_id}/redeem", json=body)).status_code
+
+
+async def test_an_approval_used_at_another_door_is_used(outside, aap) -> None:
+    asked = await aap.create(CALL, "k1")
+    proposal_id = await decided(outside, "ana")
+    assert await through_http(outside, proposal_id) == 200
+
+    with pytest.raises(ConflictError) as refused:
+        await aap.consume(asked.id, "u1")
+
+    assert refused.value.code == "already_consumed"
+
+
+async def test_doors_that_race_for_one_approval_begin_it_once(outside, aap) -> None:
+    asked = await aap.create(CALL, "k1")
+    proposal_id = await decided(outside, "ana")
+
+    async def through_aap() -> int:
+        try:
+            await aap.consume(asked.id, "u1")
+        except ConflictError:
+            return 409
+        return 200
+
+    both = await asyncio.gather(through_aap(), through_http(outside, proposal_id))
+
+    assert sorted(both) == [200, 409]
+
+
+async def test_only_the_call_that_used_the_approval_reports_on_it(outside, aap) -> None:
+    used = await aap.create(CALL, "k1")
+    other = await aap.create({**CALL, "agent_reasoning": "another run of the same"}, "k2")
+    proposal_id = await decided(outside, "ana")
+    await aap.consume(used.id, "u1")
+
+    with pytest.raises(ConflictError):
+        await aap.report_outcome(other.id, "succeeded", "never begun")
+    await aap.report_outcome(used.id, "succeeded", "paid")
+
+    proposal = await outside.world.proposal(proposal_id)
+    assert proposal.execution is not None
+    assert proposal.execution.receipt == {"note": "paid"}
+
+
+async def test_an_outcome_that_could_not_be_written_is_told_again(
+    outside, aap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = await aap.create(CALL, "k1")
+    proposal_id = await decided(outside, "ana")
+    await aap.consume(asked.id, "u1")
+
+    async def full(_unit: Any) -> Any:
+        raise StoreUnavailable("disk full")
+
+    with monkeypatch.context() as ill:
+        ill.setattr(outside.world.store, "write", full)
+        with pytest.raises(AAPError):
+            await aap.report_outcome(asked.id, "succeeded", "paid")
+    await aap.report_outcome(asked.id, "succeeded", "paid")
+
+    proposal = await outside.world.proposal(proposal_id)
+    assert proposal.execution is not None
+    assert proposal.execution.outcome is Outcome.DONE

@@ -13,6 +13,7 @@ import pytest
 
 from lifecycle.canonical import s256
 from lifecycle.proposal import Attention
+from lifecycle.state import State
 from tests.bot.intake.conftest import Outside, code_of
 from tests.builders import MAIL, PROD, REFUND, a_document
 from tests.fakes.tools import answering
@@ -398,3 +399,23 @@ async def test_a_token_of_two_is_nobodys(outside: Outside) -> None:
     await outside.world.adopts(agents=agents)
     async with outside.client("nour-token") as client:
         assert (await client.get("/v1/tools")).status_code == 401
+
+
+async def test_a_permit_of_another_proposal_begins_nothing(
+    leila: httpx.AsyncClient, outside: Outside
+) -> None:
+    for proposal_id, order in (("p1", "order-17"), ("p2", "order-99")):
+        target = REFUND["target"] | {"resource_id": order}
+        document = a_document(REFUND, proposal_id=proposal_id, target=target)
+        assert (await leila.post("/v1/proposals", json=document)).status_code == 202
+    await outside.world.shows()
+    for proposal_id in ("p1", "p2"):
+        await outside.world.approves("ana", proposal_id, "seen")
+    permit = (await leila.get("/v1/proposals/p2")).json()["permit"]
+
+    body = {"permit": permit, "parameters": REFUND["parameters"]}
+    answer = await leila.post("/v1/proposals/p1/redeem", json=body)
+
+    assert (answer.status_code, answer.json()["reason"]) == (403, "permit_mismatch")
+    states = [(await outside.world.proposal(each)).state for each in ("p1", "p2")]
+    assert states == [State.SENTINEL_APPROVED, State.SENTINEL_APPROVED]

@@ -260,8 +260,9 @@ async def test_a_program_may_end_in_peace_when_it_is_told_to(tmp_path):
 def test_a_receipt_is_json_and_nothing_that_python_adds():
     from bot.tools.command import _receipt
 
-    assert _receipt(b'{"a": ' + b"[" * 100_000, "t") == {}
-    assert _receipt(json.dumps({"a": 1}).encode(), "t") == {"a": 1}
+    assert _receipt(b'{"a": ' + b"[" * 100_000) is None
+    assert _receipt(json.dumps({"a": 1}).encode()) == {"a": 1}
+    assert _receipt(b" \n") == {}
 
 
 async def test_a_program_that_began_and_cannot_be_listened_to_may_have_acted(tmp_path, monkeypatch):
@@ -273,3 +274,25 @@ async def test_a_program_that_began_and_cannot_be_listened_to_may_have_acted(tmp
     monkeypatch.setattr(loop, "connect_read_pipe", refuses)
 
     assert (await outcome_of("true", tmp_path)).outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'echo undoing; echo \'{"still_stands": ["a mail"]}\'',
+        "head -c 1100000 /dev/zero | tr '\\0' a",
+        'setsid sleep 30 & sleep 0.3; echo \'{"still_stands": ["a mail"]}\'',
+    ],
+)
+async def test_what_still_stands_is_unknown_where_it_cannot_be_read(tmp_path, line):
+    bench = Shell("true", tmp_path, roll_back=["sh", "-c", line])
+
+    result = await call_tool(bench.tool, call(bench, "roll_back", {}))
+
+    assert result.outcome is Outcome.UNKNOWN
+
+
+async def test_a_roll_back_that_prints_nothing_leaves_nothing(tmp_path):
+    bench = Shell("true", tmp_path, roll_back=["true"])
+
+    assert (await done(bench, "roll_back", {})).still_stands == ()

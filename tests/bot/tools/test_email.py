@@ -256,6 +256,16 @@ class TestSmtp(ToolContract):
         assert (await self.committed(bench, executed.receipt)).outcome is Outcome.DONE
         assert len(post.got) == 1
 
+    @pytest.mark.parametrize(
+        ("answer", "outcome"),
+        [("251 queued", Outcome.DONE), ("354 go on", Outcome.UNKNOWN), ("554 no", Outcome.FAILED)],
+    )
+    async def test_an_answer_to_the_text_is_taken_by_its_class(self, bench, post, answer, outcome):
+        executed = await done(bench, "execute")
+        post.after_data = answer
+
+        assert (await self.committed(bench, executed.receipt)).outcome is outcome
+
     async def test_no_server_means_failed_and_the_draft_stays(self, tmp_path, post):
         bench = SmtpBench(tmp_path, 1, post)
         executed = await done(bench, "execute")

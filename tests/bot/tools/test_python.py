@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
+import sys
+import threading
+from dataclasses import replace
 from itertools import count
 from types import MappingProxyType
 
 import pytest
 
-from bot.tools.python import PythonTool
+from bot.tools.python import MOST_AT_ONCE, PythonTool
 from lifecycle.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.contracts.tool_contract import Kind, ToolContract, call, done
@@ -55,6 +60,14 @@ class Waits(Plain):
 class OneWay:
     def execute(self, call):
         return None
+
+class Hostile:
+    def __init__(self, does):
+        self.does = does
+
+    def execute(self, call):
+        self.does()
+        return {}
 
 no_class = 1
 """
@@ -107,6 +120,45 @@ async def test_a_class_that_returns_no_receipt_is_unknown(tmp_path):
     bench = PythonBench(tmp_path, "OneWay")
 
     assert (await call_tool(bench.tool, call(bench, "execute"))).outcome is Outcome.UNKNOWN
+
+
+def leaves() -> None:
+    sys.exit(3)
+
+
+def cancels() -> None:
+    raise concurrent.futures.CancelledError
+
+
+def stops() -> None:
+    raise StopIteration
+
+
+@pytest.mark.parametrize("does", [leaves, cancels, stops])
+async def test_a_tool_that_ends_the_program_ends_its_call_alone(tmp_path, does):
+    bench = PythonBench(tmp_path, "Hostile", does=does)
+
+    assert (await call_tool(bench.tool, call(bench, "execute"))).outcome is Outcome.UNKNOWN
+
+
+async def test_tools_that_hang_hold_up_nobody_else_and_no_more_of_them_begin(tmp_path):
+    go_on = threading.Event()
+    bench = PythonBench(tmp_path, "Hostile", does=go_on.wait)
+    hanging = replace(call(bench, "execute"), limit_s=0.05)
+
+    outcomes = [
+        each.outcome
+        for each in await asyncio.gather(
+            *(call_tool(bench.tool, hanging) for _ in range(MOST_AT_ONCE))
+        )
+    ]
+    one_more = await call_tool(bench.tool, hanging)
+    ours = await asyncio.to_thread(lambda: "the loop's own pool is free")
+    go_on.set()
+
+    assert outcomes == [Outcome.UNKNOWN] * MOST_AT_ONCE
+    assert one_more.outcome is Outcome.FAILED
+    assert ours
 
 
 @pytest.mark.parametrize("name", ["nowhere:X", "json:nothing", "json:loads"])

@@ -249,3 +249,13 @@ def test_the_card_shows_where_it_posts_without_credentials_and_query(side):
     bench = WebhookBench("https://u:pw@deploy.example:8443/hook?token=abcd1", side)
 
     assert bench.tool.describe() == {"posts to": "https://deploy.example:8443/hook"}
+
+
+async def test_what_still_stands_is_unknown_where_the_answer_cannot_be_read(bench, side):
+    async def cut(_request: web.Request) -> web.StreamResponse:
+        return web.Response(text='{"still_stands": ["a dep')
+
+    side.act = cut
+
+    assert (await call_tool(bench.tool, call(bench, "roll_back", {}))).outcome is Outcome.UNKNOWN
+    assert (await outcome_of(bench)).outcome is Outcome.DONE

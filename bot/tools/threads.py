@@ -1,0 +1,42 @@
+"""Work that nobody can end, in a thread of its own that holds up nothing else, nor the end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+
+async def beside(work: Callable[[], Any], name: str) -> Any:
+    """Run `work` in a daemon thread and return its answer, or raise what it raises.
+
+    The loop's own pool is for our own work: an operator's code that never returns would use its
+    few threads up, and the program waits for them when it ends.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Any] = loop.create_future()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if answer.done():  # nobody waits any more
+            return
+        if error is None:
+            answer.set_result(result)
+        else:
+            # An answer of this kind cannot be raised out of a future as it is.
+            stops = isinstance(error, StopIteration)
+            answer.set_exception(RuntimeError("StopIteration") if stops else error)
+
+    def run() -> None:
+        result: Any = None
+        raised: BaseException | None = None
+        try:
+            result = work()
+        except BaseException as error:
+            raised = error
+        with suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(settle, result, raised)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return await answer
