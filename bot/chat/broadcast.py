@@ -6,8 +6,9 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
+from bot.cancelling import being_cancelled
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.surface import Surface
@@ -28,11 +29,26 @@ _PATIENCE_S: Final = 10.0
 _BEGIN_ANEW_S: Final = (1, 5, 30, 60)
 
 
+#: An answer that came late counts for an attempt within so long after it was asked for.
+_COUNTS_S: Final = 120.0
+
+
 class ServedSurface(Surface, Protocol):
     """A surface on which people are met."""
 
     async def serve(self, commands: Commands, delivery: Delivery) -> None:
         """Hear people and agents until the surface ends; cancelled when the bot stops."""
+
+
+class _Reading(NamedTuple):
+    """A card that is being read, and since when (the loop's seconds)."""
+
+    task: asyncio.Task[bool]
+    at_s: float
+
+
+def _went_well(task: asyncio.Task[Any]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None
 
 
 class Broadcast:
@@ -49,7 +65,8 @@ class Broadcast:
         self._deliveries: dict[str, Delivery] = {}
         self._world: World | None = None
         self._watch: Watch | None = None
-        self._reading: dict[tuple[str, str], asyncio.Task[bool]] = {}
+        self._reading: dict[tuple[str, str], _Reading] = {}
+        self._catching: dict[str, asyncio.Task[int]] = {}
 
     def attach(self, world: World) -> None:
         """Take the world; before that, nothing is delivered."""
@@ -78,7 +95,8 @@ class Broadcast:
                 )
             )
         finally:
-            ending = (*running, *self._reading.values())
+            begun = (each.task for each in self._reading.values())
+            ending = (*running, *begun, *self._catching.values())
             for task in ending:
                 task.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
@@ -98,7 +116,7 @@ class Broadcast:
                 log.error("%s is off, the others go on: %s", surface.name, failure)
                 return
             except asyncio.CancelledError:
-                if _being_cancelled():
+                if being_cancelled():
                     raise
                 log.error("%s ended by itself and is begun anew in %d s", surface.name, pause_s)
             except Exception as error:
@@ -132,33 +150,50 @@ class Broadcast:
         return any(await asyncio.gather(*asked))
 
     async def _read(self, card: Card) -> bool:
-        """Read one card, in time. What is late is left to itself and never cancelled: half of a
-        platform's call given up may keep all its later ones waiting."""
-        key = (card.surface, card.proposal_id)
+        """Read one card, in time.
+
+        What is late is left to itself: half of a platform's call given up may keep all its later
+        ones waiting. Its answer counts for the next attempt, as long as that comes soon; where a
+        platform answers slowly no window could close otherwise.
+        """
+        key, now_s = (card.surface, card.proposal_id), asyncio.get_running_loop().time()
         begun = self._reading.get(key)
-        if begun is not None:
-            await asyncio.wait({begun}, timeout=_PATIENCE_S)
-        if key in self._reading:
+        if begun is None or (begun.task.done() and now_s - begun.at_s > _COUNTS_S):
+            begun = _Reading(
+                asyncio.create_task(self._surfaces[card.surface].read_card(card)), now_s
+            )
+            self._reading[key] = begun
+        await asyncio.wait({begun.task}, timeout=_PATIENCE_S)
+        if not begun.task.done():
+            log.warning("a card could not be read: no answer in time")
             return False
-        reading = asyncio.create_task(self._surfaces[card.surface].read_card(card))
-        self._reading[key] = reading
-        reading.add_done_callback(lambda _: self._reading.pop(key, None))
-        await asyncio.wait({reading}, timeout=_PATIENCE_S)
-        if reading.done() and not reading.cancelled() and reading.exception() is None:
-            return reading.result()
-        failed = reading.done() and not reading.cancelled()
-        why = type(reading.exception()).__name__ if failed else "no answer in time"
-        log.warning("a card could not be read: %s", why)
+        if self._reading.get(key) is begun:
+            self._reading.pop(key)
+        if _went_well(begun.task):
+            return begun.task.result()
+        why = None if begun.task.cancelled() else begun.task.exception()
+        log.warning("a card could not be read: %s", type(why).__name__)
         return False
 
     async def catch_up(self) -> int:
         """Read the open cards of every surface that had a gap; tell who hears nothing."""
-        results = await asyncio.gather(
-            *(surface.catch_up() for surface in self._surfaces.values()), return_exceptions=True
-        )
+        results = await self._caught_up()
         if self._watch is not None:
             await self._watch.look(self._surfaces.values(), self.surfaces(), self.health())
-        return sum(result for result in results if isinstance(result, int))
+        return sum(results)
+
+    async def _caught_up(self) -> list[int]:
+        """Let every surface catch up; one that is slow goes on alone and is not begun twice."""
+        for name, surface in self._surfaces.items():
+            if name not in self._catching:
+                self._catching[name] = asyncio.create_task(surface.catch_up())
+        await asyncio.wait(self._catching.values(), timeout=_PATIENCE_S)
+        ended = {name: task for name, task in self._catching.items() if task.done()}
+        for name, task in ended.items():
+            self._catching.pop(name)
+            if not task.cancelled() and task.exception() is not None:
+                log.warning("%s could not catch up: %s", name, type(task.exception()).__name__)
+        return [each.result() for each in ended.values() if _went_well(each)]
 
     async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
         """Return who has an account on some surface and is a member on none of them.
@@ -178,8 +213,3 @@ class Broadcast:
     def health(self) -> tuple[str, ...]:
         """Return the lines of all surfaces for `status`."""
         return tuple(line for surface in self._surfaces.values() for line in surface.health())
-
-
-def _being_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0

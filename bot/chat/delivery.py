@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from bot.cancelling import being_cancelled
 from bot.chat.card import card_of
 from bot.chat.card_facts import Beside, defaults_of
 from bot.chat.content import CardContent
@@ -55,7 +56,9 @@ class Delivery:
                 await self.drain()
             except StoreUnavailable:
                 log.error("the store cannot be read or written; %s waits", self.surface.name)
-            except Exception as error:
+            except BaseException as error:
+                if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
+                    raise
                 # What is due stays due; one broken card must not silence a surface for good.
                 log.error("%s: delivery failed: %s", self.surface.name, type(error).__name__)
 

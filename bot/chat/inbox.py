@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+from bot.cancelling import being_cancelled
 from bot.chat.surface import SurfaceFailed
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.world import World
@@ -14,6 +15,8 @@ from lifecycle.world import World
 log = logging.getLogger("signoff.inbox")
 
 _LONGEST_PAUSE_S: Final = 60.0
+#: So often an event is worked that met a mistake of ours, before it is let go.
+_MOST_FAILURES: Final = 3
 
 Payload = Mapping[str, Any]
 Work = Callable[[str, Payload], Awaitable[None]]
@@ -94,7 +97,7 @@ class Inbox:
         """Work until it is done; False where the process stops first and another must go on."""
         async with self._pace:
             await asyncio.sleep(0)  # of a burst one begins a turn of the loop; all else goes on
-        pause_s = 0.5
+        pause_s, failures = 0.5, 0
         while not self._world.stopping:
             try:
                 await self._work(event_id, payload)
@@ -103,10 +106,15 @@ class Inbox:
                 log.warning("%s: event %s waits: %s", self._surface, event_id, error)
                 await self._world.clock.sleep(pause_s)
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
-            except Exception as error:
+            except BaseException as error:
+                if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
+                    raise
                 # One event that cannot be understood must not come back for ever.
+                failures += 1
                 log.error("%s: event %s: %s", self._surface, event_id, type(error).__name__)
-                return True
+                if failures >= _MOST_FAILURES:
+                    return True
+                await self._world.clock.sleep(pause_s)
         return False
 
     @property

@@ -10,6 +10,7 @@ from typing import Final
 import aiohttp
 import discord
 
+from bot.cancelling import being_cancelled
 from bot.chat.surface import CardGone, SurfaceFailed
 
 #: Discord's codes: unknown message, message older than an hour edited too often.
@@ -31,26 +32,41 @@ class DoneUnknown(SurfaceFailed):
     """The answer was lost: it may have been done."""
 
 
+#: What a call may meet. What else there is, is a mistake of ours.
+_MET: Final = (
+    *(discord.HTTPException, discord.RateLimited, AttributeError, RuntimeError),
+    *(*NETWORK, *_UNREADABLE),
+)
+
+
 @asynccontextmanager
 async def spoken_to(what: str) -> AsyncIterator[None]:
     """Make calls within; every trouble comes out as SurfaceFailed that names `what`."""
     try:
         yield
-    except discord.NotFound as error:
-        if error.code == UNKNOWN_MESSAGE:
-            raise CardGone(f"{what}: the message is gone") from error
-        raise SurfaceFailed(f"{what}: {_words(error)}", lasting=True) from error
-    except discord.Forbidden as error:
-        raise SurfaceFailed(f"{what}: {_words(error)}", lasting=True) from error
-    except discord.RateLimited as error:
-        raise SurfaceFailed(f"{what}: rate limited", retry_after_s=error.retry_after) from error
-    except discord.HTTPException as error:
-        raise _sorted(what, error) from error
-    except (*NETWORK, *_UNREADABLE) as error:
-        raise DoneUnknown(f"{what}: {type(error).__name__}") from error
-    except (AttributeError, RuntimeError) as error:
-        # discord.py without a session: closed, or not logged in yet.
-        raise SurfaceFailed(f"{what}: not connected", retry_after_s=1.0) from error
+    except asyncio.CancelledError as error:
+        if being_cancelled():
+            raise
+        raise DoneUnknown(f"{what}: the client was closed meanwhile") from error
+    except _MET as error:
+        raise _failure(what, error) from error
+
+
+def _failure(what: str, error: Exception) -> SurfaceFailed:
+    match error:
+        case discord.NotFound() if error.code == UNKNOWN_MESSAGE:
+            return CardGone(f"{what}: the message is gone")
+        case discord.NotFound() | discord.Forbidden():
+            return SurfaceFailed(f"{what}: {_words(error)}", lasting=True)
+        case discord.RateLimited():
+            return SurfaceFailed(f"{what}: rate limited", retry_after_s=error.retry_after)
+        case discord.HTTPException():
+            return _sorted(what, error)
+        case AttributeError() | RuntimeError():
+            # discord.py without a session: closed, or not logged in yet.
+            return SurfaceFailed(f"{what}: not connected", retry_after_s=1.0)
+        case _:
+            return DoneUnknown(f"{what}: {type(error).__name__}")
 
 
 def _sorted(what: str, error: discord.HTTPException) -> SurfaceFailed:

@@ -27,6 +27,11 @@ _TIMEOUT_S: Final = 10
 FATAL: Final = frozenset(
     {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"}
 )
+#: No answer, or one of something in between that the SDK stumbles over (a page, no object).
+_NO_ANSWER: Final = (
+    *(aiohttp.ClientError, TimeoutError, OSError, SlackClientError),
+    *(AttributeError, KeyError, TypeError, ValueError),
+)
 _LASTING: Final = FATAL | {
     "missing_scope",
     "channel_not_found",
@@ -95,10 +100,14 @@ class SlackWeb:
             if wait_s is not None:
                 return wait_s
             raise self._told(_refusal(method, error)) from None
-        except (aiohttp.ClientError, TimeoutError, OSError, SlackClientError) as error:
+        except _NO_ANSWER as error:
             words = f"Slack cannot be reached ({method}: {type(error).__name__})"
             raise self._told(AnswerLost(words)) from None
         return dict(response.data) if isinstance(response.data, dict) else {}
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, by the surface's clock."""
+        await self._clock.sleep(seconds)
 
     def _told(self, failure: SurfaceFailed) -> SurfaceFailed:
         self.trouble = str(failure)
@@ -115,7 +124,7 @@ class SlackWeb:
                     "Slack's rate limit of auth.test", retry_after_s=wait_s
                 ) from None
             raise _refusal("auth.test", error) from None
-        except (aiohttp.ClientError, TimeoutError, OSError, SlackClientError) as error:
+        except _NO_ANSWER as error:
             raise AnswerLost(f"Slack cannot be reached: {type(error).__name__}") from None
         headers = {key.lower(): value for key, value in response.headers.items()}
         named = str(headers.get("x-oauth-scopes", ""))
@@ -131,7 +140,7 @@ class SlackWeb:
             if wait_s is not None:
                 raise SurfaceFailed("Slack's rate limit", retry_after_s=float(wait_s)) from None
             raise _refusal("apps.connections.open", error) from None
-        except (aiohttp.ClientError, TimeoutError, OSError, SlackClientError) as error:
+        except _NO_ANSWER as error:
             raise AnswerLost(f"Slack cannot be reached: {type(error).__name__}") from None
         return str(response["url"])
 

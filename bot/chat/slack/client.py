@@ -27,6 +27,7 @@ from lifecycle.ports import Clock
 log = logging.getLogger("signoff.slack")
 
 _ANYTHING: Final = re.compile(".*")
+_TICKET: Final = re.compile(r"ticket=[^&\s'\"]+")
 _PING_S: Final = 10
 _CONNECT_S: Final = 20
 #: So long Slack may take to answer that we leave; then we leave without.
@@ -52,8 +53,12 @@ class Doors:
     http: SlackHttpEntry
 
     @property
-    def continuous(self) -> bool:
-        """True where a connection that stands proves that nothing was missed."""
+    def socket(self) -> bool:
+        """True where events come over a socket.
+
+        Not even that proves that nothing was missed: Slack gives each event to one of an app's
+        sockets, and a bot that was put out of the channel stays connected.
+        """
         return self.app_token is not None
 
 
@@ -65,21 +70,26 @@ class SlackClient:
         self._doors = doors
         self._hearing = hearing
         self._clock = clock
+        self._stood = False
 
     async def run(self, me: Me, hear: Hear) -> None:
         """Hear until cancelled. Raises StartFailed where the first connection cannot ever stand."""
-        pause_s, stood = 1, False
+        pause_s = 1
         while True:
-            began = self._hearing.since_ms
+            self._stood = False
             try:
                 await self._session(self._app(me, hear))
             except Exception as error:
-                self._refused_for_good(error, stood=stood)
+                self._refused_for_good(error, stood=self._hearing.ever)
                 self._hearing.lost(_words(error))
                 log.warning("slack: %s", _words(error))
-            stood |= self._hearing.since_ms != began
+            pause_s = 1 if self._stood else pause_s
             await self._clock.sleep(pause_s)
-            pause_s = 1 if stood and pause_s >= _LONGEST_PAUSE_S else min(60, pause_s * 2)
+            pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+
+    def _began(self) -> None:
+        self._stood = True
+        self._hearing.began()
 
     def _refused_for_good(self, error: Exception, *, stood: bool) -> None:
         """A wrong app token and a port in use will not get better: say so and end."""
@@ -133,7 +143,7 @@ class SlackClient:
                 broken = 0
                 if socket.current_session is not session:
                     session = socket.current_session
-                    self._hearing.began()
+                    self._began()
             else:
                 broken += 1
                 self._hearing.lost("the connection broke")
@@ -149,7 +159,7 @@ class SlackClient:
     async def _message(self, _socket: object, message: dict[str, Any], _raw: str | None) -> None:
         self._hearing.alive()
         if message.get("type") == "hello":
-            self._hearing.began()
+            self._began()
         elif message.get("type") == "disconnect":
             self._hearing.lost(f"Slack asked to connect anew ({message.get('reason')})")
 
@@ -170,7 +180,7 @@ class SlackClient:
             try:
                 await self._web.call("auth.test")
                 if self._hearing.since_ms is None:
-                    self._hearing.began()
+                    self._began()
                 self._hearing.alive()
             except Exception as error:
                 self._hearing.lost(_words(error))
@@ -257,4 +267,6 @@ def _library_log() -> logging.Logger:
 
 def _without_trace(entry: logging.LogRecord) -> bool:
     entry.exc_info = entry.exc_text = None
+    # The SDK quotes the address of its socket, and the ticket in it opens another one.
+    entry.msg, entry.args = _TICKET.sub("ticket=…", entry.getMessage()), ()
     return True

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from bot.chat.commands import Commands
-from bot.chat.replies import Attached, CommandReply
-from bot.chat.slack.calls import SlackWeb
+from bot.chat.replies import ANSWERED_AGAIN_S, Attached, CommandReply
+from bot.chat.slack.calls import SlackRefused, SlackWeb
 from bot.chat.slack.rest import Rest
 from bot.chat.slack.text import fenced, literal, unescape
 from bot.chat.surface import SurfaceFailed
@@ -17,6 +18,8 @@ from bot.chat.typed import typed
 from lifecycle.answers import Sender
 from lifecycle.errors import Fault, Refused
 from lifecycle.reading import DOCUMENT_LIMIT_BYTES
+
+log = logging.getLogger("signoff.slack")
 
 _TYPED: Final = frozenset({None, "file_share", "bot_message", "thread_broadcast"})
 _NAMED: Final = re.compile(r'"proposal_id"\s*:\s*"([A-Za-z0-9._-]{1,64})"')
@@ -75,7 +78,25 @@ class SlackCommands:
         if not files and _wants_file(heard.text):
             files = await self._rest.files_of(heard.ts, heard.thread_ts)
         reply = await self._commands.run(heard.text, sender, [self._attached(f) for f in files])
-        await self._rest.post(f"answer:{heard.ts}", answer(reply), thread_ts=heard.thread_ts)
+        await self._answered(heard, answer(reply))
+
+    async def _answered(self, heard: Said, words: str) -> None:
+        """Post an answer: once more outside a thread that takes none, again where Slack is away.
+
+        The command is never run again for its answer, nor anybody's next one kept waiting for it.
+        """
+        thread_ts: str | None = heard.thread_ts
+        for pause_s in (*ANSWERED_AGAIN_S, None):
+            try:
+                await self._rest.post(f"answer:{heard.ts}", words, thread_ts=thread_ts)
+                return
+            except SurfaceFailed as failure:
+                refused = isinstance(failure, SlackRefused)
+                if pause_s is None or (refused and thread_ts is None):
+                    log.warning("an answer is not posted: %s", failure)
+                    return
+                thread_ts = None if refused else thread_ts
+                await self._web.pause(0 if refused else failure.retry_after_s or pause_s)
 
     async def slash(self, text: str, sender: Sender, response_url: str, user: str) -> None:
         """Run `/signoff …` and answer the person alone."""

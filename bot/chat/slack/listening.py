@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.inbox import Inbox, Payload
 from bot.chat.incoming import Incoming
+from bot.chat.senders import stranger
 from bot.chat.signals import Signal
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
 from bot.chat.slack.commands import Said, SlackCommands, said
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.interactions import Interactions
-from bot.chat.slack.reactions import Reactions, reacted
+from bot.chat.slack.reactions import Reacted, Reactions, reacted
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
-from bot.chat.surface import SurfaceFailed
+from bot.chat.surface import CardGone, SurfaceFailed
 from bot.chat.typed import typed
 from lifecycle.ports import StoreUnavailable
+from lifecycle.proposal import ActorKind
+
+#: What must be heard although nothing can be stored.
+_STOPS: Final = frozenset({"reject", "roll-back"})
 
 
 class Listening:
@@ -61,6 +66,9 @@ class Listening:
         if event.get("subtype") == "message_deleted":
             await self._keep("deleted", body, _number(body), "deleted")
             return
+        if (event.get("message") or {}).get("subtype") == "tombstone":
+            await self._keep("deleted", body, _number(body), "deleted")
+            return
         if event.get("subtype") == "message_changed":
             await self._heard_edit(body, event)
             return
@@ -71,9 +79,19 @@ class Listening:
             await self._heard_reaction(body, event)
         elif (heard := said(event, self._me.user)) is not None:
             # A mention arrives twice, as app_mention and as message: it is one by its place.
-            await self._keep("said", body, f"said:{heard.channel}:{heard.ts}", _lane(heard))
+            await self._heard_words(body, heard)
         elif event.get("channel") == self._rest.id and replied(event) is not None:
             await self._keep("reply", body, f"reply:{event['channel']}:{event['ts']}", user)
+
+    async def _heard_words(self, body: Mapping[str, Any], heard: Said) -> None:
+        event_id = f"said:{heard.channel}:{heard.ts}"
+        try:
+            await self._keep("said", body, event_id, _lane(heard))
+        except StoreUnavailable:
+            if typed(heard.text).word not in _STOPS:
+                raise
+            # As with a ❌: where nothing can be stored a stop is heard, and the law spools it.
+            await self.work(event_id, _payload("said", body, event_id))
 
     async def _heard_edit(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         """Keep the edit of a command, to note that it changes nothing."""
@@ -133,11 +151,22 @@ class Listening:
         sender = await self._speaking.sender(heard.user, _team(payload), event_id)
         if in_place:
             await self._card_written(heard.message_ts)
+            if heard.added and not await self._stands(heard):
+                return
         reply = await self._incoming.reacted(
             sender, heard.message_ts, heard.signal, added=heard.added, in_place=in_place
         )
         if in_place and heard.added:
             await self._speaking.hint(heard.user, heard.message_ts, reply)
+
+    async def _stands(self, heard: Reacted) -> bool:
+        """Say whether a ✅ is still there; a ❌ counts however short it stood."""
+        if heard.signal is Signal.STOP:
+            return True
+        try:
+            return await self.reactions.stands(heard)
+        except CardGone:
+            return True  # no current card: the law says so
 
     async def _card_written(self, ts: str) -> None:
         """Wait where the message may be a card that is posted and not written down yet."""
@@ -159,6 +188,10 @@ class Listening:
         user = heard.user or await self._desk.accounts.user_of_bot(heard.bot) or heard.bot
         place = f"{heard.channel}:{heard.thread_ts}"
         sender = await self._speaking.sender(user, _team(payload), event_id, place)
+        if heard.bot and sender.kind is ActorKind.PERSON:
+            # An app that holds a person's token writes in their name: those are not their words.
+            account = f"{sender.account} through the app {heard.bot}"
+            sender = stranger(SURFACE, account, event_id=event_id, place=place)
         if heard.channel != self._rest.id:
             await self._speaking.elsewhere(user, heard.channel, sender)
             return
@@ -181,9 +214,10 @@ class Listening:
 
     async def _deleted(self, _event_id: str, payload: Payload) -> None:
         event = payload["event"]
-        ts = event.get("deleted_ts") or (event.get("previous_message") or {}).get("ts")
+        gone = event.get("message") or event.get("previous_message") or {}
+        ts = event.get("deleted_ts") or gone.get("ts")
         if event.get("channel") == self._rest.id and ts:
-            self._desk.board.lost()
+            self._desk.board.lost([str(ts)])
             await self._incoming.deleted(str(ts))
 
 

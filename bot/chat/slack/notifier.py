@@ -57,11 +57,10 @@ class SlackSurface:
         for note in me.notes:
             log.warning("%s", note)
         listening = self.listening = Listening(desk, me, commands, delivery)
-        continuous = self._doors().continuous
         self._reading = Reading(
             *(commands.workflow, SURFACE, desk.hearing, listening.reactions.read),
             lambda: listening.inbox.quiet,
-            continuous=continuous,
+            continuous=False,  # a connection that stands does not prove that nothing was missed
         )
         await self._note_doubtful(desk)
         self._ready.set()
@@ -166,7 +165,7 @@ class SlackSurface:
         desk = self.desk
         if desk is None:
             return ("slack: not connected yet",)
-        door = "Socket Mode" if self._doors().continuous else "signed HTTP events"
+        door = "Socket Mode" if self._doors().socket else "signed HTTP events"
         lines = [f"slack: {desk.hearing.words()} ({door}, channel {desk.rest.id})"]
         lines += desk.me.notes if desk.me else ()
         if desk.web.trouble:

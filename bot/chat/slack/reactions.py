@@ -62,16 +62,41 @@ class Reactions:
 
     async def found(self, message_ts: str, policy: Policy) -> Found:
         """Return who stands under the card. Raises CardGone, SurfaceFailed."""
-        asked_ms = self._workflow.world.clock.now_ms()
-        users = _users(await self._rest.read(message_ts))
-        mine = self._me.user
-        seeded = any(mine in under for under in users.values())
+        mine, known = self._me.user, dict[str, Sender]()
+        while True:
+            # Asking who they are takes time, in which somebody may take a ✅ off: the card itself
+            # is read last.
+            asked_ms = self._workflow.world.clock.now_ms()
+            users = _users(await self._rest.read(message_ts))
+            there = frozenset().union(*users.values()) - {mine}
+            if there <= known.keys():
+                break
+            for user in sorted(there - known.keys()):
+                known[user] = await self._accounts.sender(policy, user, self._me.team)
+        approving, stopping = users[Signal.APPROVE] - {mine}, users[Signal.STOP] - {mine}
         return Found(
-            approving=await self._senders(users[Signal.APPROVE] - {mine}, policy),
-            stopping=await self._senders(users[Signal.STOP] - {mine}, policy),
-            seeded=seeded,
+            approving=[known[user] for user in sorted(approving)],
+            stopping=[known[user] for user in sorted(stopping)],
+            seeded=mine in users[Signal.APPROVE],
             asked_ms=asked_ms,
         )
+
+    async def stands(self, given: Reacted) -> bool:
+        """Say whether a signal still stands in any tone; raises CardGone, SurfaceFailed.
+
+        Slack promises no order of events, and delivers late ones again.
+        """
+        message = await self._rest.read(given.message_ts)
+        whole = True
+        for each in message.get("reactions") or ():
+            if of_slack_name(str(each.get("name", ""))) is given.signal:
+                users = each.get("users") or ()
+                if given.user in users:
+                    return True
+                whole &= len(users) >= int(each.get("count", 0))
+        if not whole:
+            raise SurfaceFailed("Slack counts more people under a card than it names")
+        return False
 
     async def read(self, card: Card) -> int:
         """Apply what stands on a card; return how many decisions were new. Raises SurfaceFailed."""
@@ -102,10 +127,6 @@ class Reactions:
         proposal = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
         if proposal is not None and not proposal.terminal:
             await self._rest.seed(card.message_ids[-1])
-
-    async def _senders(self, users: frozenset[str], policy: Policy) -> list[Sender]:
-        team = self._me.team
-        return [await self._accounts.sender(policy, user, team) for user in sorted(users)]
 
 
 def _users(message: Mapping[str, Any]) -> dict[Signal, frozenset[str]]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bot.chat.fitting import Attachment
 from bot.chat.signals import SEEDS
-from bot.chat.slack.calls import AnswerLost, SlackRefused, SlackWeb
+from bot.chat.slack.calls import SlackRefused, SlackWeb
 from bot.chat.slack.render import Block
 from bot.chat.slack.text import escape
 from bot.chat.surface import CardGone, SurfaceFailed
@@ -17,6 +17,7 @@ _EVENT: Final = "signoff"
 _LOOK_BACK_S: Final = 172_800
 _PAGES: Final = 5
 _PAGE: Final = 200
+_MOST_DOUBTFUL: Final = 5_000
 _LONGEST_TEXT: Final = 39_000
 _GONE: Final = frozenset({"message_not_found", "thread_not_found"})
 _CLOSED: Final = frozenset({"edit_window_closed", "cant_update_message"})
@@ -33,11 +34,11 @@ class Rest:
         self.id = channel
         self._web = web
         self._clock = clock
-        self._doubtful: set[str] = set()
+        self._doubtful: dict[str, None] = {}
 
     def doubt(self, keys: set[str]) -> None:
         """Say that these may have been posted already: they are looked for first."""
-        self._doubtful |= keys
+        self._doubtful |= dict.fromkeys(keys)
 
     async def post(
         self, key: str, text: str, blocks: list[Block] | None = None, thread_ts: str | None = None
@@ -62,10 +63,14 @@ class Rest:
         }
         optional = {"blocks": blocks, "thread_ts": thread_ts}
         arguments |= {name: value for name, value in optional.items() if value}
+        # Until the caller has written down where it stands, it is looked for before it is posted.
+        self._doubtful[key] = None
+        while len(self._doubtful) > _MOST_DOUBTFUL:
+            self._doubtful.pop(next(iter(self._doubtful)))
         try:
             answer = await self._web.call("chat.postMessage", **arguments)
-        except AnswerLost:
-            self._doubtful.add(key)
+        except SlackRefused:
+            self._doubtful.pop(key, None)
             raise
         return str(answer["ts"])
 
@@ -74,7 +79,8 @@ class Rest:
         if key not in self._doubtful:
             return None
         found = await self._found(key, thread_ts)
-        self._doubtful.discard(key)
+        if found is None:
+            self._doubtful.pop(key, None)
         return found
 
     async def edit(self, ts: str, text: str, blocks: list[Block] | None = None) -> None:
@@ -132,7 +138,10 @@ class Rest:
             if refused.error in _GONE:
                 raise CardGone(str(refused)) from None
             raise
-        return dict(answer.get("message") or {})
+        message = dict(answer.get("message") or {})
+        if message.get("subtype") == "tombstone":  # deleted, with its thread left standing
+            raise CardGone("the message is gone")
+        return message
 
     async def files_of(self, ts: str, thread_ts: str | None) -> list[dict[str, Any]]:
         """Return the files of one message; events of a mention may come without them."""

@@ -37,7 +37,10 @@ class Seeds:
             self._due.clear()
             while self._wanted:
                 ts = next(iter(self._wanted))
-                await self._one(ts, self._wanted.pop(ts))
+                try:
+                    await self._one(ts, self._wanted.pop(ts))
+                except Exception as error:
+                    log.error("seeds of card %s: %s", ts, type(error).__name__)
 
     async def _one(self, ts: str, seeded: bool) -> None:
         if not seeded:
