@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from bot.bootstrap import opened
 from bot.clock import SystemClock
@@ -13,6 +14,8 @@ from bot.config.surfaces import choose
 from bot.keys import passing_ring
 from bot.quiet import Quiet
 from bot.storage import open_store
+from bot.storage.opening import path_of
+from lifecycle import freezing
 from lifecycle.answers import Answer, Reply, Sender
 from lifecycle.freezing import freeze, thaw
 from lifecycle.moment import Moment
@@ -22,7 +25,8 @@ from lifecycle.ports import Transaction
 async def submit_once(
     config: Config, environment: Mapping[str, str], raw: bytes, sender: Sender, stem: str
 ) -> Answer:
-    """Submit one document while no bot runs; cards wait for the next `run`."""
+    """Submit one document while no bot runs; cards wait for the next `run`. Raises CannotOpen."""
+    path_of(config.database, config.folder)
     async with opened(config, environment, Quiet(_surfaces(config, environment))) as app:
         await app.workflow.start()
         world = app.workflow.world
@@ -44,21 +48,38 @@ async def thaw_now(config: Config, environment: Mapping[str, str], sender: Sende
     return await _operated(config, environment, lambda tx, moment: thaw(tx, moment, sender))
 
 
+async def stand_still_restored(
+    config: Config, environment: Mapping[str, str], fresh: Path, copy: str
+) -> None:
+    """Freeze a copy that is about to take the database's place. Raises CannotOpen."""
+    store = await open_store(f"sqlite:///{fresh}", config.folder)
+    try:
+        moment = _moment(config, environment)
+        await store.write(lambda tx: freezing.stand_still_restored(tx, moment, copy))
+    finally:
+        await store.close()
+
+
+def _moment(config: Config, environment: Mapping[str, str]) -> Moment:
+    return Moment(
+        now_ms=SystemClock().now_ms(),
+        policy=config.policy,
+        surfaces=_surfaces(config, environment),
+        ring=passing_ring(),
+        nonce=lambda: secrets.token_urlsafe(16),
+    )
+
+
 async def _operated(
     config: Config, environment: Mapping[str, str], unit: Callable[[Transaction, Moment], Reply]
 ) -> Reply:
-    """Run one short transaction beside a running bot, or alone."""
+    """Run one short transaction beside a running bot, or alone. Raises CannotOpen."""
+    path_of(config.database, config.folder)  # memory: is another process's, nothing would be done
     file = config.database_file
     beside = file is not None and file.exists()
     store = await open_store(config.database, config.folder, beside=beside)
     try:
-        moment = Moment(
-            now_ms=SystemClock().now_ms(),
-            policy=config.policy,
-            surfaces=_surfaces(config, environment),
-            ring=passing_ring(),
-            nonce=lambda: secrets.token_urlsafe(16),
-        )
+        moment = _moment(config, environment)
         return await store.write(lambda tx: unit(tx, moment))
     finally:
         await store.close()

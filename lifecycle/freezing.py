@@ -11,7 +11,7 @@ from lifecycle.door import announce, record
 from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
-from lifecycle.proposal import ActorKind, Proposal
+from lifecycle.proposal import SENTINEL, ActorKind, Proposal
 
 FLAG: Final = "freeze"
 #: What a proposal waits for while the freeze stands.
@@ -44,6 +44,14 @@ def freeze(tx: Transaction, moment: Moment, sender: Sender, reason: str) -> Repl
     words = f"Frozen by {sender.id}: {reason}. Nothing executes or commits until thaw."
     announce(tx, moment, f"freeze:{moment.now_ms}", words)
     return Reply(words)
+
+
+def stand_still_restored(tx: Transaction, moment: Moment, copy: str) -> None:
+    """Put the freeze in force in a copy that is brought back: what it holds may be done since."""
+    reason = plain_words(f"restored from {copy}: what was done since the copy is not known to it")
+    tx.flags.put(FLAG, {"reason": reason, "by": SENTINEL.id, "at_ms": moment.now_ms})
+    record(tx, moment, "frozen", SENTINEL, details={"why": reason})
+    announce(tx, moment, f"freeze:{moment.now_ms}", f"Frozen: {reason}. Look before thaw.")
 
 
 def thaw(tx: Transaction, moment: Moment, sender: Sender) -> Reply:

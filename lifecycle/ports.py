@@ -52,6 +52,10 @@ class StoreUnavailable(Exception):
     """The store could not commit or read; nothing of the unit has happened."""
 
 
+class RowUnreadable(StoreUnavailable):
+    """One row holds what no record can be, changed by hand; everything else can be read."""
+
+
 class ProposalStore(Protocol):
     """One writer, many readers. A unit runs whole in one transaction or not at all."""
 

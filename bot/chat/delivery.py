@@ -16,7 +16,7 @@ from bot.chat.card_facts import Beside, defaults_of
 from bot.chat.content import CardContent
 from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
 from bot.chat.undelivered import healed, undelivered
-from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.records import Card, Message
 from lifecycle.review import Review
@@ -82,7 +82,11 @@ class Delivery:
             )
             done = 0
             for card in stale:
-                shown = await self._card(card)
+                try:
+                    shown = await self._card(card)
+                except RowUnreadable as unreadable:
+                    log.error("%s: a card is not shown: %s", self.surface.name, unreadable)
+                    continue
                 if shown is None:
                     break
                 done += shown

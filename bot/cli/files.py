@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -51,11 +53,19 @@ def restore(context: typer.Context, file: FileArgument, config: ConfigOption = N
     signoff restore /var/backups/signoff-2026-03-02.db
     """
     loaded = config_of(context, config, only_look=True)
+    from bot.single import stand_still_restored
     from bot.storage.copies import bring_back
 
+    def frozen(fresh: Path) -> None:
+        asyncio.run(stand_still_restored(loaded, os.environ, fresh, file.name))
+
     with progress("Checking and copying") as done:
-        kept = bring_back(file, _database(loaded.database_file), done)
+        kept = bring_back(file, _database(loaded.database_file), done, frozen)
     say(f"{file} is the database now.{f' The old one stands in {kept}.' if kept else ''}")
+    say(
+        "It is frozen: what was done since the copy was made, it does not know, and would do "
+        "again. Settle or reject that first (signoff pending), then: signoff thaw."
+    )
 
 
 def bench(context: typer.Context, config: ConfigOption = None) -> None:

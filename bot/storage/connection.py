@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
@@ -75,6 +76,8 @@ def open_plain(path: Path, *, writing: bool) -> sqlite3.Connection:
 
     Raises sqlite3.Error, and CannotOpen where a writing connection is not in WAL mode.
     """
+    if writing:
+        _made_ready(path)
     mode = "rwc" if writing else "ro"
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
@@ -90,6 +93,23 @@ def open_plain(path: Path, *, writing: bool) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _made_ready(path: Path) -> None:
+    """Make a new database the owner's alone: mails and parameters stand in it.
+
+    Raises CannotOpen where a restore was cut off before the copy took the name.
+    """
+    if path.exists():
+        return
+    half = path.with_name(path.name + ".restored")
+    if half.exists():
+        raise CannotOpen(
+            f"There is no database {path}, but {half.name} of a restore that did not come to its "
+            "end. Run signoff restore again, or move that file away to begin empty."
+        )
+    with suppress(OSError):  # SQLite says what is wrong with the folder
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
 
 
 def _set_up(connection: sqlite3.Connection, path: Path, *, writing: bool) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,8 @@ from bot.storage.queries import PRAGMAS
 Progress = Callable[[int], object]
 
 _PAGES_A_STEP: Final = 1_000
+#: The name under which a copy is made ready to take the database's place.
+RESTORED: Final = ".restored"
 #: What SQLite keeps beside a database in WAL mode.
 _SIDE_FILES: Final = ("-wal", "-shm")
 
@@ -34,22 +37,30 @@ def back_up(database: Path, file: Path, progress: Progress = lambda _done: None)
     _copy(database, file, progress)
 
 
-def bring_back(file: Path, database: Path, progress: Progress = lambda _done: None) -> Path | None:
+def bring_back(
+    file: Path,
+    database: Path,
+    progress: Progress = lambda _done: None,
+    prepare: Callable[[Path], object] = lambda _fresh: None,
+) -> Path | None:
     """Put the copy `file` in the place of `database`; return where the old one stands now.
 
+    `prepare` is given the copy before it takes the name. At every moment either database has it.
     Raises CannotOpen where a process holds the database, or where `file` is no sound copy that
     this program knows; then nothing has changed.
     """
     if not file.exists():
         raise CannotOpen(f"There is no file {file}.")
+    database = database.resolve()
     database.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(database)
     lock.take()
     try:
-        fresh = database.with_name(database.name + ".restored")
+        fresh = database.with_name(database.name + RESTORED)
         fresh.unlink(missing_ok=True)
         _copy(file, fresh, progress)
-        kept = _move_aside(database)
+        prepare(fresh)
+        kept = _kept_beside(database)
         fresh.replace(database)
         sync_folder(database.parent)
     finally:
@@ -75,6 +86,7 @@ def _copy_pages(source: Path, half_made: Path, progress: Progress) -> None:
     def told(_status: int, remaining: int, total: int) -> None:
         progress(total - remaining)
 
+    half_made.touch(mode=0o600)  # mails and parameters stand in it
     with (
         closing(open_plain(source, writing=False)) as original,
         closing(sqlite3.connect(half_made, isolation_level=None)) as copy,
@@ -88,18 +100,29 @@ def _copy_pages(source: Path, half_made: Path, progress: Progress) -> None:
         check_known(copy, source)
 
 
-def _move_aside(database: Path) -> Path | None:
-    """Rename the database with its side files, which would otherwise be read into the new one."""
-    if not database.exists():
-        for side in _SIDE_FILES:
-            database.with_name(database.name + side).unlink(missing_ok=True)
-        return None
-    kept = _free_name(database)
-    for side in ("", *_SIDE_FILES):
-        part = database.with_name(database.name + side)
-        if part.exists():
-            part.replace(kept.with_name(kept.name + side))
+def _kept_beside(database: Path) -> Path | None:
+    """Give the database a second name, and take its side files from under the first one.
+
+    They would be read into the new one. What they hold is written into the database before, so
+    that it is whole under either name if this process ends right here.
+    """
+    kept = None
+    if database.exists():
+        _emptied_wal(database)
+        kept = _free_name(database)
+        for side in ("", *_SIDE_FILES):
+            part = database.with_name(database.name + side)
+            if part.exists():
+                os.link(part, kept.with_name(kept.name + side))
+    for side in _SIDE_FILES:
+        database.with_name(database.name + side).unlink(missing_ok=True)
     return kept
+
+
+def _emptied_wal(database: Path) -> None:
+    # A database that is too damaged for it is kept as it is, side files and all.
+    with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as old:
+        old.execute(PRAGMAS["empty_wal"])
 
 
 def _free_name(database: Path) -> Path:

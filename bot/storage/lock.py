@@ -23,6 +23,7 @@ class FileLock:
 
     def __init__(self, database: Path) -> None:
         """Name the database; nothing is taken yet."""
+        database = database.resolve()  # a link to it is the same database
         self.path = database.with_name(database.name + ".lock")
         self._database = database
         self._descriptor: int | None = None
@@ -71,6 +72,7 @@ def _locked(descriptor: int) -> bool:
 
 def holder_of(database: Path) -> int | None:
     """Return the process that holds the lock, None where nobody does; takes nothing."""
+    database = database.resolve()
     path = database.with_name(database.name + ".lock")
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

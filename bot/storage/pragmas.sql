@@ -41,3 +41,7 @@ PRAGMA journal_mode = DELETE;
 -- integrity --
 -- Whether every page and index is sound.
 PRAGMA integrity_check(1);
+
+-- empty_wal --
+-- Before a copy takes its place: the old database is then whole in its one file.
+PRAGMA wal_checkpoint(TRUNCATE);

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from bot.storage.books import Book
+from lifecycle.ports import RowUnreadable
 from lifecycle.proposal import Proposal
 
 _NEVER_MS = 2**63 - 1
+
+log = logging.getLogger("signoff.storage")
+
+_MOST_TOLD: Final = 1_000
+_TOLD: set[str] = set()
 
 
 class ProposalBook(Book):
@@ -152,4 +159,18 @@ class ProposalBook(Book):
         return self.desk.of_row(row) if row else None
 
     def _many(self, query: str, **values: Any) -> list[Proposal]:
-        return [self.desk.of_row(row) for row in self._all(query, **values)]
+        """Return what rows hold. One that cannot be read stands still and stops none beside it."""
+        found = []
+        for row in self._all(query, **values):
+            try:
+                found.append(self.desk.of_row(row))
+            except RowUnreadable as unreadable:
+                _told_once(str(unreadable))
+        return found
+
+
+def _told_once(words: str) -> None:
+    """Lists are read every second; a person is told once a process."""
+    if words not in _TOLD and len(_TOLD) < _MOST_TOLD:
+        _TOLD.add(words)
+        log.error("%s. It stands still; look at it with: signoff audit verify", words)

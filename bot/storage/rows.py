@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bot.storage.json_text import dump, load
 from lifecycle.policy import Level
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import RowUnreadable
 from lifecycle.proposal import (
     ActorKind,
     Attention,
@@ -122,7 +122,7 @@ def row_of(proposal: Proposal) -> dict[str, Any]:
 def proposal_of(row: Row) -> Proposal:
     """Return the proposal that a row holds.
 
-    Raises StoreUnavailable where the row holds what no proposal can be.
+    Raises RowUnreadable where the row holds what no proposal can be.
     """
     # A row finds a name by going through all of them, a dictionary does not.
     columns = dict(zip(row.keys(), row, strict=True)) if isinstance(row, sqlite3.Row) else row
@@ -130,7 +130,7 @@ def proposal_of(row: Row) -> Proposal:
         return _proposal_of(columns)
     except (ValueError, TypeError, KeyError) as error:
         words = f"The row of {row['proposal_id']} in the database cannot be read: {error}"
-        raise StoreUnavailable(words) from error
+        raise RowUnreadable(words) from error
 
 
 def _proposal_of(row: Mapping[str, Any]) -> Proposal:

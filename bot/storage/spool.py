@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from bot.storage.durable_files import replace_file, sync_folder
 from bot.storage.json_text import dump, load
+from lifecycle.proposal import ActorKind
+
+_NEEDED: Final = ("proposal_id", "surface")
+_KINDS: Final = frozenset({None, *(kind.value for kind in ActorKind)})
 
 
 class FileSpool:
@@ -79,6 +83,11 @@ class FileSpool:
 
 def _is_stop(line: bytes) -> bool:
     try:
-        return isinstance(load(line.decode()), dict)
+        stop = load(line.decode())
     except ValueError:
         return False
+    return (
+        isinstance(stop, dict)
+        and all(isinstance(stop.get(name), str) for name in _NEEDED)
+        and stop.get("kind") in _KINDS
+    )

@@ -255,6 +255,31 @@ def test_a_copy_is_made_and_brought_back(house: House) -> None:
     assert house.run("restore", "copy.db").returncode == 0
     assert house.run("show", "search").returncode == 1
     assert house.run("show", "mail").returncode == 0
+    assert "restored from copy.db" in house.run("status").stdout
+    assert [file.stat().st_mode & 0o077 for file in house.folder.glob("**/*.db")] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("freeze", "fire", "--as", "ana"),
+        ("thaw", "--as", "ana"),
+        ("propose", "--as", "leila", "examples/mail.json"),
+    ],
+)
+def test_nothing_is_done_to_a_store_that_only_the_running_bot_has(
+    house: House, words: tuple[str, ...]
+) -> None:
+    path = house.folder / "config.yaml"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(
+        "".join('database: "memory:"\n' if line.startswith("database:") else line for line in lines)
+    )
+
+    done = house.run(*words)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "memory:" in done.stderr
 
 
 def test_nobody_to_reach_the_bot_is_exit_2(house: House) -> None:

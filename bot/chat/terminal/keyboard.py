@@ -21,7 +21,7 @@ class Keyboard:
         """Return the next line, None at the end."""
         try:
             with patch_stdout(raw=True):
-                line = await self._session.prompt_async(_PROMPT)
+                line = await self._session.prompt_async(_PROMPT, handle_sigint=False)
         except (EOFError, KeyboardInterrupt):
             return None
         return line.encode("utf-8", "surrogatepass")

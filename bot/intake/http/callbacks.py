@@ -51,6 +51,8 @@ class Callbacks:
                     await self.drain()
                 except StoreUnavailable:
                     log.error("the store cannot be read or written; callbacks wait")
+                except Exception as error:
+                    log.error("callbacks wait: %s", type(error).__name__)
                 try:
                     await asyncio.wait_for(self._due.wait(), _EVERY_S)
                 except TimeoutError:
@@ -121,8 +123,8 @@ class Callbacks:
             answer = await self._outwards().post(
                 str(agent.callback_url), content=data.encode(), headers=headers
             )
-        except httpx.HTTPError as error:
-            return type(error).__name__
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            return type(error).__name__  # UnicodeError of a host's name among them
         return None if answer.is_success else f"status {answer.status_code}"
 
     def _outwards(self) -> httpx.AsyncClient:

@@ -9,8 +9,9 @@ import pytest
 
 from bot.chat.broadcast import Broadcast
 from bot.chat.commands import Commands
+from bot.chat.content import CardContent
 from bot.chat.delivery import ATTENTION_AFTER, Delivery
-from bot.chat.surface import SurfaceFailed
+from bot.chat.surface import Posted, SurfaceFailed
 from bot.expected import StartFailed
 from bot.storage.memory import MemoryStore
 from lifecycle.records import Card
@@ -286,3 +287,32 @@ async def test_a_card_that_is_not_read_in_time_is_left_to_itself_and_counts_once
     assert len(asked) == 1, "its answer came late and counts all the same"
     assert await stage.broadcast.read_cards("p1")
     assert len(asked) == 2
+
+
+async def test_a_cancellation_out_of_a_library_ends_no_delivery(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    surface, shown = FakeSurface(), asyncio.Event()
+    stage, real, tried = Stage(surface), surface.post_card, asyncio.Event()
+
+    async def post_card(content: CardContent, claim: str) -> Posted:
+        if not tried.is_set():
+            tried.set()
+            raise asyncio.CancelledError  # as aiohttp does where a session closes in a lookup
+        shown.set()
+        return await real(content, claim)
+
+    monkeypatch.setattr(surface, "post_card", post_card)
+    running = asyncio.create_task(stage.delivery().run())
+    await stage.submits(PROD)
+    stage.delivery().nudge()
+    await asyncio.wait_for(tried.wait(), 5)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert not running.done()
+    stage.world.clock.advance(3_600)
+    stage.delivery().nudge()
+    await asyncio.wait_for(shown.wait(), 5)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert running.cancelled()

@@ -124,3 +124,19 @@ async def test_without_a_callback_nothing_is_kept_for_one(world: World) -> None:
     await world.rejects("ben", "p1")
     kept = await world.store.read(lambda tx: tx.outbox.waiting(SURFACE, 2**60, 9))
     assert list(kept) == []
+
+
+@pytest.mark.parametrize("url", ["http://xn--/x", "http://ex\u00e4mple\u2024com/x", "http://[::1"])
+async def test_an_address_that_is_none_keeps_no_other_agent_waiting(
+    called: Outside, receiver: Receiver, url: str
+) -> None:
+    agents = dict(called.world.workflow.policy.agents)
+    agents["nour"] = replace(agents["leila"], id="nour", accounts={}, callback_url=url)
+    await called.world.adopts(agents=agents)
+    for number, agent in enumerate(("nour", "leila")):
+        await called.world.submits(PROD, by=agent, parameters={"version": f"v{number}"})
+        await called.world.rejects("ben", f"p{number + 1}", "not today")
+
+    told = await asyncio.wait_for(receiver.told(1), 20)
+
+    assert told[0]["data"]["proposal_id"] == "p2"

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -160,3 +161,47 @@ async def test_only_what_this_program_knows_is_brought_back(
         bring_back(copy, tmp_path / "signoff.db")
 
     assert not (tmp_path / "signoff.db").exists()
+
+
+async def test_at_every_moment_of_a_restore_there_is_a_database(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = tmp_path / "signoff.db"
+    await (await filled(database, "p8", "p9")).close()
+
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as death:
+        death.setattr(Path, "replace", only_from(".restored", dies))
+        with pytest.raises(KeyboardInterrupt):
+            bring_back(copy, database)
+
+    assert await held(database) == ["p8", "p9"]
+
+
+def only_from(suffix: str, instead: Callable[..., None]) -> Callable[..., object]:
+    real = Path.replace
+
+    def replace(path: Path, target: Path) -> object:
+        return instead() if path.name.endswith(suffix) else real(path, target)
+
+    return replace
+
+
+async def test_a_restore_that_was_cut_off_before_the_end_is_no_empty_start(
+    copy: Path, tmp_path: Path
+) -> None:
+    copy.rename(tmp_path / "signoff.db.restored")
+
+    with pytest.raises(CannotOpen, match="restore"):
+        await SqliteStore.open(tmp_path / "signoff.db")
+
+
+async def test_a_link_to_a_database_is_the_same_database(tmp_path: Path) -> None:
+    store = await filled(tmp_path / "signoff.db", "p1")
+    (tmp_path / "other.db").symlink_to(tmp_path / "signoff.db")
+
+    with pytest.raises(AlreadyRunning):
+        await SqliteStore.open(tmp_path / "other.db")
+    await store.close()

@@ -10,7 +10,14 @@ import pytest
 from bot.storage.spool import FileSpool
 
 STOPS = [
-    {"proposal_id": f"p{number}", "reason": "zu spät\n", "at_ms": 2**60} for number in (1, 2, 3)
+    {
+        "proposal_id": f"p{number}",
+        "surface": "slack",
+        "kind": "person",
+        "reason": "zu spät\n",
+        "at_ms": 2**60,
+    }
+    for number in (1, 2, 3)
 ]
 
 
@@ -104,3 +111,20 @@ def test_a_stop_that_cannot_be_written_leaves_no_half(
         spool.keep(STOPS[1])
 
     assert spool.kept() == STOPS[:1]
+
+
+@pytest.mark.parametrize(
+    "line", [b"{}", b'{"proposal_id": 1, "surface": "x"}', b"[]", b"\xff", b"1"]
+)
+def test_a_line_that_is_no_stop_keeps_the_bot_from_nothing(path: Path, line: bytes) -> None:
+    FileSpool(path).keep(STOPS[0])
+    path.write_bytes(path.read_bytes() + line + b"\n")
+
+    assert FileSpool(path).kept() == STOPS[:1]
+    assert path.with_name("spool.jsonl.torn").read_bytes() == line + b"\n"
+
+
+def test_a_kind_that_nobody_knows_is_no_stop(path: Path) -> None:
+    FileSpool(path).keep(STOPS[0] | {"kind": "robot"})
+
+    assert FileSpool(path).kept() == []
