@@ -14,29 +14,17 @@ from urllib.parse import quote
 
 import httpx
 
+from bot.client_errors import SignoffRefused, SignoffUnreachable
+from bot.telling import Receipts, fitting, told
+
+__all__ = ["NothingDone", "Signoff", "SignoffRefused", "SignoffUnreachable", "governed"]
+
 P = ParamSpec("P")
 R = TypeVar("R")
-Receipts = Callable[[Any], Mapping[str, Any]]
 
 _TERMINAL: Final = frozenset({"completed", "rolled_back", "rejected"})
 _HOLD_S: Final = 25
 _TIMEOUT_S: Final = 20.0
-
-
-class SignoffRefused(Exception):
-    """Signoff said no. `reason` is the stable code, `retry` whether to try again."""
-
-    def __init__(self, reason: str, explanation: str, answer: Mapping[str, Any]) -> None:
-        """Keep the whole answer: `errors` say what to change."""
-        super().__init__(f"{reason}: {explanation}" if explanation else reason)
-        self.reason = reason
-        self.explanation = explanation
-        self.answer = dict(answer)
-        self.retry = self.answer.get("retry")
-
-
-class SignoffUnreachable(Exception):
-    """The bot could not be reached, or answered what nobody understands."""
 
 
 class Signoff:
@@ -272,10 +260,9 @@ async def _reported(
     try:
         result = await run(*bound.args, **bound.kwargs)
     except NothingDone:
-        await session.report(proposal_id, "failed")
+        await told(session.report, proposal_id, "failed", {})
         raise
-    told = receipt(result) if receipt else result if isinstance(result, dict) else {}
-    await session.report(proposal_id, "done", told)
+    await told(session.report, proposal_id, "done", fitting(receipt, result))
     return result
 
 

@@ -120,12 +120,16 @@ class Callbacks:
             "webhook-signature": signature,
         }
         try:
-            answer = await self._outwards().post(
-                str(agent.callback_url), content=data.encode(), headers=headers
-            )
+            # The answer's body says nothing to us, and may come for as long as its server likes.
+            async with (
+                asyncio.timeout(_TIMEOUT_S),
+                self._outwards().stream(
+                    "POST", str(agent.callback_url), content=data.encode(), headers=headers
+                ) as answer,
+            ):
+                return None if answer.is_success else f"status {answer.status_code}"
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             return type(error).__name__  # UnicodeError of a host's name among them
-        return None if answer.is_success else f"status {answer.status_code}"
 
     def _outwards(self) -> httpx.AsyncClient:
         """Return the client, made when there is something to tell."""

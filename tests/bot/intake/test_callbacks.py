@@ -140,3 +140,31 @@ async def test_an_address_that_is_none_keeps_no_other_agent_waiting(
     told = await asyncio.wait_for(receiver.told(1), 20)
 
     assert told[0]["data"]["proposal_id"] == "p2"
+
+
+async def test_an_answer_that_never_ends_keeps_no_callback_waiting(
+    called: Outside, receiver: Receiver
+) -> None:
+    open_ones: list[asyncio.StreamWriter] = []
+
+    async def trickles(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        open_ones.append(writer)
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n")
+        await writer.drain()
+
+    server = await asyncio.start_server(trickles, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()[:2]
+    agents = dict(called.world.workflow.policy.agents)
+    url = f"http://{host}:{port}/x"
+    agents["nour"] = replace(agents["leila"], id="nour", accounts={}, callback_url=url)
+    await called.world.adopts(agents=agents)
+    for number, agent in enumerate(("nour", "leila")):
+        await called.world.submits(PROD, by=agent, parameters={"version": f"v{number}"})
+        await called.world.rejects("ben", f"p{number + 1}", "not today")
+
+    told = await asyncio.wait_for(receiver.told(1), 5)
+
+    assert told[0]["data"]["proposal_id"] == "p2"
+    for writer in open_ones:
+        writer.close()
+    server.close()

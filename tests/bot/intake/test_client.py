@@ -116,3 +116,38 @@ async def test_a_bot_that_is_not_there_is_a_sentence() -> None:
     async with Signoff("http://127.0.0.1:9", "x") as session:
         with pytest.raises(SignoffUnreachable, match="Is the bot running"):
             await session.tools()
+
+
+@pytest.mark.parametrize("made", [float("nan"), object()])
+async def test_a_result_that_is_no_receipt_is_done_all_the_same(signoff, outside, made) -> None:
+    refund, _ = a_refund(signoff, receipt=lambda _: {"at": made})
+
+    result, proposal_id = await asyncio.gather(refund("12.00"), decided(outside.world, "ana"))
+
+    ended = await outside.world.proposal(proposal_id)
+    assert result == {"refund": "r-1"}
+    assert ended.state.value == "completed"
+    assert "receipt_left_out" in ended.execution.receipt
+
+
+@pytest.mark.parametrize("failures", [1, 9])
+async def test_what_was_done_is_returned_although_nobody_can_be_told(
+    signoff, outside, monkeypatch: pytest.MonkeyPatch, failures: int
+) -> None:
+    monkeypatch.setattr("bot.telling._TOLD_AGAIN_S", (0.0, 0.0))
+    real, left = signoff.report, [None] * failures
+
+    async def report(*told: Any) -> Any:
+        if left:
+            left.pop()
+            raise SignoffUnreachable("no answer")
+        return await real(*told)
+
+    monkeypatch.setattr(signoff, "report", report)
+    refund, calls = a_refund(signoff)
+
+    result, proposal_id = await asyncio.gather(refund("12.00"), decided(outside.world, "ana"))
+
+    assert (result, len(calls)) == ({"refund": "r-1"}, 1)
+    ended = await outside.world.proposal(proposal_id)
+    assert ended.state.value == ("completed" if failures == 1 else "executing")
