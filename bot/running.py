@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import sys
 from collections.abc import Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
@@ -123,9 +124,12 @@ def _slack(config: Config, environment: Mapping[str, str]) -> ServedSurface:
 
 def _terminal(config: Config) -> ServedSurface:
     from bot.chat.terminal.notifier import TerminalSurface
+    from bot.chat.terminal.outlet import Outlet
     from bot.chat.terminal.render import Screen
 
-    return TerminalSurface(Screen(), (Path.cwd(), config.folder), config.data)
+    # A pipe that nobody reads must not hold up the loop; a prompt may stand in for a keyboard's.
+    screen = Screen(None if sys.stdout.isatty() else Outlet(sys.stdout))
+    return TerminalSurface(screen, (Path.cwd(), config.folder), config.data)
 
 
 class _Signals:

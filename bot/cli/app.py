@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from io import TextIOWrapper
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Annotated, Final
@@ -73,6 +74,9 @@ for _add in (add_starting, add_acting, add_looking, add_trail, add_files, add_do
 
 def main() -> None:
     """Run the command line; ends the process with 0, 1 or 2 and never with a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # what a terminal cannot show is shown as an escape
+            stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="signoff")
     except KeyboardInterrupt:

@@ -74,6 +74,7 @@ class TerminalSurface:
     async def _written(self, write: Callable[[], None]) -> None:
         try:
             write()
+            await self._screen.settled()
         except (OSError, ValueError) as error:
             raise SurfaceFailed("nobody reads the terminal any more", lasting=True) from error
         await asyncio.sleep(0)

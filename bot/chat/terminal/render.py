@@ -15,6 +15,7 @@ from rich.text import Text
 
 from bot.chat.content import CardContent, Colour, Field
 from bot.chat.replies import CommandReply, Table
+from bot.chat.terminal.outlet import Outlet
 
 #: What changes while a proposal is open, beside its state.
 _NEWS: Final = ("Reviewers", "Window", "Decisions")
@@ -35,13 +36,13 @@ class Screen:
     `stream` None means whatever standard output is at the moment: a prompt may stand in for it.
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | Outlet | None = None) -> None:
         self._stream = stream
 
     @property
     def drawn(self) -> bool:
         """True where somebody looks at a terminal; a pipe gets plain lines."""
-        return self._out.isatty()
+        return bool(self._out.isatty())
 
     def document(self, value: Mapping[str, Any]) -> None:
         """Write one JSON object on one line: no colour, no wrapping, ASCII alone."""
@@ -56,6 +57,11 @@ class Screen:
             encoding = out.encoding or "ascii"
             out.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
         out.flush()
+
+    async def settled(self) -> None:
+        """Wait until what was written has left this process. Raises OSError where it cannot."""
+        if isinstance(self._stream, Outlet):
+            await self._stream.settled()
 
     def reply(self, reply: CommandReply) -> None:
         """Write the answer to a command."""
@@ -109,7 +115,7 @@ class Screen:
         out.flush()
 
     @property
-    def _out(self) -> TextIO:
+    def _out(self) -> Any:
         return self._stream if self._stream is not None else sys.stdout
 
 
