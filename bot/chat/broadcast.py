@@ -187,7 +187,8 @@ class Broadcast:
         for name, surface in self._surfaces.items():
             if name not in self._catching:
                 self._catching[name] = asyncio.create_task(surface.catch_up())
-        await asyncio.wait(self._catching.values(), timeout=_PATIENCE_S)
+        if self._catching:  # with HTTP alone there is no surface
+            await asyncio.wait(self._catching.values(), timeout=_PATIENCE_S)
         ended = {name: task for name, task in self._catching.items() if task.done()}
         for name, task in ended.items():
             self._catching.pop(name)

@@ -316,3 +316,7 @@ async def test_a_cancellation_out_of_a_library_ends_no_delivery(
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert running.cancelled()
+
+
+async def test_without_a_surface_nothing_was_missed() -> None:
+    assert await Stage().broadcast.catch_up() == 0
