@@ -59,21 +59,14 @@ async def _serve(
 ) -> None:
     scheduler = Scheduler(JOBS, app.workflow, app.workflow.world.clock)
     scheduler.start()
-    served = broadcast.serve(app.workflow)
+    # With HTTP on, the end of every surface is not the end.
+    served = broadcast.serve(app.workflow, on=app.config.intake.http.enabled)
     try:
-        # With HTTP on, the end of every surface is not the end.
-        await _until_ended(
-            ended, _and_forever(served) if app.config.intake.http.enabled else served
-        )
+        await _until_ended(ended, served)
     finally:
         stopping = (scheduler.stop(GRACE_S), app.workflow.stop(GRACE_S), doors.aclose())
         await asyncio.gather(*stopping)
         await _leave(broadcast)
-
-
-async def _and_forever(serving: Coroutine[Any, Any, None]) -> None:
-    await serving
-    await asyncio.Event().wait()
 
 
 async def _until_ended(ended: asyncio.Event, serving: Coroutine[Any, Any, None]) -> None:

@@ -41,7 +41,7 @@ class Recoverer:
         while True:
             page = await self.world.store.read(partial(_in_flight, after))
             self.orphans.update(p.proposal_id for p in page if not _agents_own(p))
-            if len(page) < _PAGE:
+            if not page:  # a page may be short of a row that cannot be read
                 return
             after = page[-1].proposal_id
 

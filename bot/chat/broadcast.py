@@ -80,8 +80,11 @@ class Broadcast:
         """Return the deliverer of one surface; raises KeyError."""
         return self._deliveries[name]
 
-    async def serve(self, workflow: Workflow) -> None:
-        """Deliver, and meet people until the last surface has ended."""
+    async def serve(self, workflow: Workflow, *, on: bool = False) -> None:
+        """Deliver, and meet people until the last surface has ended; then go `on` delivering.
+
+        A terminal whose input has ended still shows what is proposed through other doors.
+        """
         if self._world is not workflow.world:
             self.attach(workflow.world)
         commands = Commands(workflow, health=self.health, summaries=self._summaries)
@@ -94,6 +97,8 @@ class Broadcast:
                     for name, surface in self._surfaces.items()
                 )
             )
+            if on:
+                await asyncio.Event().wait()
         finally:
             begun = (each.task for each in self._reading.values())
             ending = (*running, *begun, *self._catching.values())

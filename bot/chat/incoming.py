@@ -16,7 +16,7 @@ from lifecycle.workflow import Workflow
 #: Refusals that a person need not be told of.
 _SILENT: Final = frozenset({"duplicate_event", "already_counted"})
 #: Refusals that pass: the emoji counts when it is found on its card again.
-COUNTS_LATER: Final = frozenset({"audit_unavailable", "still_running", "frozen"})
+COUNTS_LATER: Final = frozenset({"audit_unavailable", "still_running"})
 
 
 def card_event(message_id: str, event_id: str) -> str:

@@ -42,6 +42,8 @@ def run(
     DISCORD_TOKEN=… signoff run            on Discord
     kill -HUP, or signoff reload           read the config again
     """
+    # A reload asked for while the bot still starts is no reason to die: it reads the config anyway.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     _log_to_stderr(verbose)
     loaded = config_of(context, config)
     choice = _choice(loaded)

@@ -320,3 +320,21 @@ async def test_a_cancellation_out_of_a_library_ends_no_delivery(
 
 async def test_without_a_surface_nothing_was_missed() -> None:
     assert await Stage().broadcast.catch_up() == 0
+
+
+async def test_cards_are_shown_although_nobody_can_be_met_any_more() -> None:
+    surface = Breaking()
+    stage = Stage(surface)
+    broadcast = Broadcast([surface])
+    stage.world.workflow.world.notifier = broadcast
+    serving = asyncio.create_task(broadcast.serve(stage.world.workflow, on=True))
+    while not surface.lives:  # noqa: ASYNC110 - it has no more to tell than that
+        await asyncio.sleep(0)
+    await stage.submits(PROD)
+    broadcast.nudge()
+    async with asyncio.timeout(5):
+        while not surface.posted:  # noqa: ASYNC110 - nor has this
+            await asyncio.sleep(0)
+    assert not serving.done()
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
