@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from bot.intake.aap.wire import AapRefused
-from lifecycle.canonical import canonical_bytes
+from lifecycle.canonical import canonical_bytes, digest_of
+from lifecycle.masking import mask_secrets
 from lifecycle.ports import Transaction
 
 _SPACE: Final = uuid.UUID("5f3c0b5e-6d1e-4c0a-9a53-3d9c4f0a7d11")
@@ -18,7 +19,8 @@ _SPACE: Final = uuid.UUID("5f3c0b5e-6d1e-4c0a-9a53-3d9c4f0a7d11")
 class Asked:
     """One call that an adapter asks about. Times in ms UTC.
 
-    `proposal_id` is None until a proposal stands behind it; `refused` says why none does.
+    `proposal_id` is None where no proposal stands behind it; `refused` says why. `digest` is that
+    of the submission as it came.
     """
 
     id: str
@@ -30,6 +32,7 @@ class Asked:
     refused: str | None = None
     refused_at_ms: int | None = None
     outcome: Mapping[str, Any] | None = None
+    digest: str = ""
 
 
 def id_of(agent: str, key: str) -> str:
@@ -45,20 +48,31 @@ def asked(tx: Transaction, asked_id: str, agent: str) -> Asked:
     return Asked(**kept)
 
 
-def open_call(tx: Transaction, fresh: Asked) -> tuple[Asked, bool]:
-    """Keep a call once; return it, and whether it is new. Raises AapRefused for another content."""
+def fingerprint(submission: Mapping[str, Any]) -> str:
+    """Return what tells one submission from another, kept where its words are masked."""
+    return digest_of(canonical_bytes(submission))
+
+
+def known_call(tx: Transaction, fresh: Asked) -> Asked | None:
+    """Return the call that this key stands for. Raises AapRefused where that is another one."""
     kept = tx.flags.get(_flag(fresh.id))
     if kept is None:
-        keep(tx, fresh)
-        return fresh, True
+        return None
     known = Asked(**kept)
-    if canonical_bytes(known.submission) != canonical_bytes(fresh.submission):
+    if (known.digest or fingerprint(known.submission)) != fresh.digest:
         raise AapRefused(409, "idempotency_conflict", "This key stands for another call.")
-    return known, False
+    return known
 
 
 def keep(tx: Transaction, call: Asked) -> Asked:
-    """Write what became of a call."""
+    """Write what became of a call; raises AapRefused where its key stands for another one.
+
+    The words of one that was refused, or whose proposal held a credential, are kept masked.
+    """
+    known_call(tx, call)
+    proposal = tx.proposals.get(call.proposal_id) if call.proposal_id else None
+    if call.refused is not None or (proposal is not None and proposal.masked):
+        call = replace(call, submission=mask_secrets(call.submission))
     tx.flags.put(_flag(call.id), asdict(call))
     return call
 

@@ -9,13 +9,14 @@ from typing import Any, Final
 from bot.intake.aap.book import (
     Asked,
     asked,
+    fingerprint,
     id_of,
     is_use,
     keep,
     keep_outcome,
+    known_call,
     known_outcome,
     note_use,
-    open_call,
     used_by,
 )
 from bot.intake.aap.shown import shown
@@ -43,11 +44,16 @@ class Provider:
         """Ask about one call; return it, and whether it is new."""
         agent, now_ms = str(sender.id), self.door.now_ms()
         deadline_ms = now_ms + seconds(submission["timeout"]) * 1000
-        fresh = Asked(id_of(agent, key), agent, submission, now_ms, deadline_ms)
-        call, new = await self.door.store.write(lambda tx: open_call(tx, fresh))
-        if call.proposal_id is None and call.refused is None:
-            call = await self._proposed(call, sender)
-        return await self._shown(call), new
+        digest = fingerprint(submission)
+        fresh = Asked(id_of(agent, key), agent, submission, now_ms, deadline_ms, digest=digest)
+        known = await self.door.store.read(lambda tx: known_call(tx, fresh))
+        if known is None:
+            # Nothing of it is written before Sentinel has looked for credentials. Who asks again
+            # after a crash finds the proposal by its id, which is the call's.
+            return await self._shown(await self._proposed(fresh, sender)), True
+        if known.proposal_id is None and known.refused is None:
+            known = await self._proposed(known, sender)
+        return await self._shown(known), False
 
     async def look(self, asked_id: str, wait_s: int, sender: Sender) -> dict[str, Any]:
         """Return a call; held up to `wait_s` while it is pending."""

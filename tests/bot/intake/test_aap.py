@@ -277,3 +277,26 @@ async def test_an_outcome_that_could_not_be_written_is_told_again(
     proposal = await outside.world.proposal(proposal_id)
     assert proposal.execution is not None
     assert proposal.execution.outcome is Outcome.DONE
+
+
+async def test_a_credential_in_a_call_is_kept_masked_alone(outside, aap) -> None:
+    secret = "AKIAIOSFODNN7EXAMPLE"
+    call = {**CALL, "arguments": {**ARGUMENTS, "note": f"aws_access_key_id={secret}"}}
+
+    asked = await aap.create(call, "k1")
+    again = await aap.create(call, "k1")
+
+    assert (asked.status, again.id) == ("denied", asked.id)
+    flags = await outside.world.store.read(lambda tx: tx.flags.get(f"aap:{asked.id}"))
+    assert secret not in str(flags)
+    with pytest.raises(ConflictError):
+        await aap.create({**call, "timeout": "11m"}, "k1")
+
+
+async def test_true_is_not_one_in_a_call(aap) -> None:
+    await aap.create({**CALL, "arguments": {"amount": "12.00", "currency": "USD", "x": 1}}, "k1")
+
+    with pytest.raises(ConflictError):
+        await aap.create(
+            {**CALL, "arguments": {"amount": "12.00", "currency": "USD", "x": True}}, "k1"
+        )
