@@ -16,6 +16,7 @@ from bot.expected import StartFailed
 from bot.intake.http.app import application
 from bot.intake.http.callbacks import Callbacks
 from bot.intake.http.door import Door
+from bot.intake.http.protocol import PromptProtocol
 from bot.intake.http.waiting import Heard
 from lifecycle.workflow import Workflow
 
@@ -88,6 +89,7 @@ async def served(
 def _settings(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=PromptProtocol,
         log_config=None,
         access_log=False,
         lifespan="on",
