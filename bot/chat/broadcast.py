@@ -29,8 +29,11 @@ _PATIENCE_S: Final = 10.0
 _BEGIN_ANEW_S: Final = (1, 5, 30, 60)
 
 
-#: An answer that came late counts for an attempt within so long after it was asked for.
-_COUNTS_S: Final = 120.0
+#: An answer that came late counts for an attempt within so long after it was asked for: a limit
+#: that lets a few cards a second through makes hundreds of windows wait for minutes.
+_COUNTS_S: Final = 900.0
+#: So many answers that came late may wait for an attempt.
+_MOST_LATE: Final = 1_000
 
 
 class ServedSurface(Surface, Protocol):
@@ -45,6 +48,10 @@ class _Reading(NamedTuple):
 
     task: asyncio.Task[bool]
     at_s: float
+
+    def stale(self, now_s: float) -> bool:
+        """Say whether its answer came and counts no more."""
+        return self.task.done() and now_s - self.at_s > _COUNTS_S
 
 
 def _went_well(task: asyncio.Task[Any]) -> bool:
@@ -163,7 +170,8 @@ class Broadcast:
         """
         key, now_s = (card.surface, card.proposal_id), asyncio.get_running_loop().time()
         begun = self._reading.get(key)
-        if begun is None or (begun.task.done() and now_s - begun.at_s > _COUNTS_S):
+        if begun is None or begun.stale(now_s):
+            self._forget_late(now_s)
             begun = _Reading(
                 asyncio.create_task(self._surfaces[card.surface].read_card(card)), now_s
             )
@@ -179,6 +187,11 @@ class Broadcast:
         why = None if begun.task.cancelled() else begun.task.exception()
         log.warning("a card could not be read: %s", type(why).__name__)
         return False
+
+    def _forget_late(self, now_s: float) -> None:
+        """Let go of answers that no attempt came for: what they were for has ended otherwise."""
+        if len(self._reading) >= _MOST_LATE:
+            self._reading = {k: each for k, each in self._reading.items() if not each.stale(now_s)}
 
     async def catch_up(self) -> int:
         """Read the open cards of every surface that had a gap; tell who hears nothing."""

@@ -289,6 +289,30 @@ async def test_a_card_that_is_not_read_in_time_is_left_to_itself_and_counts_once
     assert len(asked) == 2
 
 
+async def test_an_answer_that_came_far_too_late_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.chat.broadcast._PATIENCE_S", 0.01)
+    monkeypatch.setattr("bot.chat.broadcast._COUNTS_S", -1.0)
+    monkeypatch.setattr("bot.chat.broadcast._MOST_LATE", 1)
+    surface, gate, asked = FakeSurface(), asyncio.Event(), []
+    stage = Stage(surface)
+    await stage.submits(PROD)
+
+    async def slow(card: Card) -> bool:
+        asked.append(card)
+        await gate.wait()
+        return True
+
+    monkeypatch.setattr(surface, "read_card", slow)
+    assert not await stage.broadcast.read_cards("p1")
+    gate.set()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert await stage.broadcast.read_cards("p1")
+    assert len(asked) == 2
+
+
 async def test_a_cancellation_out_of_a_library_ends_no_delivery(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
