@@ -161,7 +161,9 @@ class Listening:
 
     async def _stands(self, heard: Reacted) -> bool:
         """Say whether a ✅ is still there; a ❌ counts however short it stood."""
-        if heard.signal is Signal.STOP:
+        store = self._workflow.world.store
+        card = await store.read(lambda tx: tx.cards.find(SURFACE, heard.message_ts))
+        if heard.signal is Signal.STOP or card is None:
             return True
         try:
             return await self.reactions.stands(heard)
