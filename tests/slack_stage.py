@@ -29,7 +29,7 @@ from tests.fakes.slack_server.signed import SignedPoster
 from tests.fakes.slack_server.workspace import Message
 from tests.world import World, a_world
 
-_DEADLINE_S = 20.0
+_DEADLINE_S = 40.0
 
 
 class QuickClock(FakeClock):

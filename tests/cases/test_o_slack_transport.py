@@ -88,7 +88,7 @@ async def test_O03_a_deaf_connection_that_nobody_bids_goodbye_is_hung_up_on(
         await slack.opens()
         await slack.proposes(PROD)
         slack.world.clock.advance(120)
-        await eventually(lambda: sockets.opened >= 2 and slack.hearing.connected, "anew", 8)
+        await eventually(lambda: sockets.opened >= 2 and slack.hearing.connected, "anew")
         await eventually(lambda: sockets.hung_up, "hanging up")
 
 

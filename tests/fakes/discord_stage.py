@@ -34,7 +34,7 @@ ANA, BEN, CAL, DEE, OLGA, LEILA, NOUR = "1001", "1002", "1003", "1004", "1005", 
 TICK, CROSS = "✅", "❌"
 
 
-async def until(condition: Callable[[], Any], what: str = "", seconds: float = 15.0) -> Any:
+async def until(condition: Callable[[], Any], what: str = "", seconds: float = 40.0) -> Any:
     """Wait until `condition` (plain or a coroutine function) is true; fail with `what`."""
     try:
         async with asyncio.timeout(seconds):
