@@ -64,6 +64,19 @@ def known_call(tx: Transaction, fresh: Asked) -> Asked | None:
     return known
 
 
+def open_call(tx: Transaction, fresh: Asked) -> tuple[Asked, bool]:
+    """Reserve a key for a call, without its words: those are kept once Sentinel has seen them.
+
+    Returns the call, whose times stay those of its first request, and whether it is new. Raises
+    AapRefused where the key stands for another one.
+    """
+    known = known_call(tx, fresh)
+    if known is not None:
+        return known, False
+    tx.flags.put(_flag(fresh.id), asdict(replace(fresh, submission={})))
+    return fresh, True
+
+
 def keep(tx: Transaction, call: Asked) -> Asked:
     """Write what became of a call; raises AapRefused where its key stands for another one.
 

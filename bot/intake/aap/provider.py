@@ -14,9 +14,9 @@ from bot.intake.aap.book import (
     is_use,
     keep,
     keep_outcome,
-    known_call,
     known_outcome,
     note_use,
+    open_call,
     used_by,
 )
 from bot.intake.aap.shown import shown
@@ -46,14 +46,10 @@ class Provider:
         deadline_ms = now_ms + seconds(submission["timeout"]) * 1000
         digest = fingerprint(submission)
         fresh = Asked(id_of(agent, key), agent, submission, now_ms, deadline_ms, digest=digest)
-        known = await self.door.store.read(lambda tx: known_call(tx, fresh))
-        if known is None:
-            # Nothing of it is written before Sentinel has looked for credentials. Who asks again
-            # after a crash finds the proposal by its id, which is the call's.
-            return await self._shown(await self._proposed(fresh, sender)), True
-        if known.proposal_id is None and known.refused is None:
-            known = await self._proposed(known, sender)
-        return await self._shown(known), False
+        call, new = await self.door.store.write(lambda tx: open_call(tx, fresh))
+        if call.proposal_id is None and call.refused is None:
+            call = await self._proposed(replace(call, submission=submission), sender)
+        return await self._shown(call), new
 
     async def look(self, asked_id: str, wait_s: int, sender: Sender) -> dict[str, Any]:
         """Return a call; held up to `wait_s` while it is pending."""

@@ -300,3 +300,28 @@ async def test_true_is_not_one_in_a_call(aap) -> None:
         await aap.create(
             {**CALL, "arguments": {"amount": "12.00", "currency": "USD", "x": True}}, "k1"
         )
+
+
+async def test_a_call_asked_about_many_times_at_once_is_one_proposal(outside, aap) -> None:
+    asked = await asyncio.gather(*(aap.create(CALL, "k1") for _ in range(6)))
+
+    assert {each.status for each in asked} == {"pending"}
+    await decided(outside, "ana")
+    assert (await aap.get(asked[0].id)).status == "approved"
+
+
+async def test_a_call_whose_proposal_was_not_noted_finds_it_again(
+    outside, aap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: Any) -> Any:
+        raise StoreUnavailable("disk full")
+
+    with monkeypatch.context() as death:
+        death.setattr("bot.intake.aap.provider.keep", dies)
+        with pytest.raises(AAPError):
+            await aap.create(CALL, "k1")
+
+    asked = await aap.create(CALL, "k1")
+
+    assert asked.status == "pending"
+    assert await decided(outside, "ana") == asked.id
