@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from lifecycle.answers import Reply
 
-#: An answer that could not be posted is posted again after so long, in seconds. An answer is
-#: comfort: the command behind it is never run again for it, and nothing waits longer for it.
+#: An answer that could not be posted is posted again after so long, in seconds.
 ANSWERED_AGAIN_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
 
 

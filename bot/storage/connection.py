@@ -17,6 +17,8 @@ from bot.storage.queries import PRAGMAS
 
 T = TypeVar("T")
 
+#: The name under which a copy is made ready to take the database's place.
+RESTORED: Final = ".restored"
 _STATEMENTS_KEPT: Final = 256
 _ROWS_A_HOP: Final = 64
 
@@ -102,7 +104,7 @@ def _made_ready(path: Path) -> None:
     """
     if path.exists():
         return
-    half = path.with_name(path.name + ".restored")
+    half = path.with_name(path.name + RESTORED)
     if half.exists():
         raise CannotOpen(
             f"There is no database {path}, but {half.name} of a restore that did not come to its "

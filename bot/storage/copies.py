@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
-from bot.storage.connection import CannotOpen, open_plain
+from bot.storage.connection import RESTORED, CannotOpen, open_plain
 from bot.storage.durable_files import sync_file, sync_folder
 from bot.storage.lock import FileLock
 from bot.storage.migrations import check_known
@@ -18,8 +18,6 @@ from bot.storage.queries import PRAGMAS
 Progress = Callable[[int], object]
 
 _PAGES_A_STEP: Final = 1_000
-#: The name under which a copy is made ready to take the database's place.
-RESTORED: Final = ".restored"
 #: What SQLite keeps beside a database in WAL mode.
 _SIDE_FILES: Final = ("-wal", "-shm")
 
@@ -59,13 +57,22 @@ def bring_back(
         fresh = database.with_name(database.name + RESTORED)
         fresh.unlink(missing_ok=True)
         _copy(file, fresh, progress)
-        prepare(fresh)
+        _prepared(fresh, prepare)
         kept = _kept_beside(database)
         fresh.replace(database)
         sync_folder(database.parent)
     finally:
         lock.release()
     return kept
+
+
+def _prepared(fresh: Path, prepare: Callable[[Path], object]) -> None:
+    """Have a copy made ready; all of it must then stand in its one file."""
+    prepare(fresh)
+    for side in (".lock", "-shm"):
+        fresh.with_name(fresh.name + side).unlink(missing_ok=True)
+    if fresh.with_name(fresh.name + "-wal").exists():
+        raise CannotOpen(f"{fresh} is still in use by somebody; nothing was changed.")
 
 
 def _copy(source: Path, target: Path, progress: Progress) -> None:

@@ -256,6 +256,7 @@ def test_a_copy_is_made_and_brought_back(house: House) -> None:
     assert house.run("show", "search").returncode == 1
     assert house.run("show", "mail").returncode == 0
     assert "restored from copy.db" in house.run("status").stdout
+    assert list(house.folder.glob("**/*.restored*")) == []
     assert [file.stat().st_mode & 0o077 for file in house.folder.glob("**/*.db")] == [0, 0]
 
 

@@ -12,13 +12,14 @@ from typing import Any, Final
 
 import discord
 
+from bot.chat.answering import Answers
 from bot.chat.commands import Commands
 from bot.chat.discord.render import Said, answer_messages
 from bot.chat.discord.rest import Outgoing, Rest
 from bot.chat.discord.settings import SURFACE, DiscordSettings
 from bot.chat.help import COMMANDS
 from bot.chat.notes import Notes
-from bot.chat.replies import ANSWERED_AGAIN_S, Attached, CommandReply
+from bot.chat.replies import Attached, CommandReply
 from bot.chat.senders import sender_of, stranger
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import typed
@@ -87,6 +88,7 @@ class TextCommands:
         self._workflow = workflow
         self._rest = rest
         self._notes = notes
+        self.answers = Answers(workflow.world)
 
     async def run(self, event_id: str, payload: Mapping[str, Any]) -> None:
         """Carry out one command and answer it; without an answer, what was done stays done."""
@@ -140,25 +142,25 @@ class TextCommands:
         return Attached(str(file["name"]), int(file["size"]), lambda: self._rest.download(url))
 
     async def _say(self, payload: Mapping[str, Any], messages: Sequence[Said]) -> None:
-        for number, each in enumerate(messages):
-            outgoing = Outgoing(
-                text=each.text,
-                file=each.file(),
-                reply_to=int(payload["message"]) if number == 0 else None,
-                nonce=f"a{number}{payload['message']}"[-25:],
-            )
-            if not await self._sent(outgoing, int(payload["channel"])):
-                return
+        left = list(enumerate(messages))
 
-    async def _sent(self, outgoing: Outgoing, channel: int) -> bool:
-        """Post, again and again where Discord cannot be reached; the command is never run again."""
-        for pause_s in (*ANSWERED_AGAIN_S, None):
-            try:
-                await self._rest.send(outgoing, channel)
-                return True
-            except SurfaceFailed as failure:
-                if failure.lasting or pause_s is None or self._workflow.world.stopping:
-                    log.warning("an answer is not posted: %s", failure)
-                    return False
-                await self._workflow.world.clock.sleep(failure.retry_after_s or pause_s)
-        return False
+        async def post() -> None:
+            while left:
+                number, each = left[0]
+                outgoing = Outgoing(
+                    text=each.text,
+                    file=each.file(),
+                    reply_to=int(payload["message"]) if number == 0 else None,
+                    nonce=f"a{number}{payload['message']}"[-25:],
+                )
+                try:
+                    await self._rest.send(outgoing, int(payload["channel"]))
+                except SurfaceFailed as failure:
+                    if not failure.lasting:
+                        raise
+                    log.info("an answer cannot be posted: %s", failure)
+                    left.clear()  # no permission, or the thread is gone: what was done stays done
+                    return
+                left.pop(0)
+
+        await self.answers.post(post)

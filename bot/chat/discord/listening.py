@@ -74,7 +74,8 @@ class Listening:
         """Let go; what is kept is taken up at the next start."""
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, self.offering.close(), return_exceptions=True)
+        closing = (self.offering.close(), self._commands.answers.close())
+        await asyncio.gather(*self._tasks, *closing, return_exceptions=True)
         await self.inbox.close()
 
     def troubles(self) -> list[str]:

@@ -105,10 +105,6 @@ class SlackWeb:
             raise self._told(AnswerLost(words)) from None
         return dict(response.data) if isinstance(response.data, dict) else {}
 
-    async def pause(self, seconds: float) -> None:
-        """Wait, by the surface's clock."""
-        await self._clock.sleep(seconds)
-
     def _told(self, failure: SurfaceFailed) -> SurfaceFailed:
         self.trouble = str(failure)
         return failure

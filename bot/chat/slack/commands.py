@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from bot.chat.answering import Answers
 from bot.chat.commands import Commands
-from bot.chat.replies import ANSWERED_AGAIN_S, Attached, CommandReply
+from bot.chat.replies import Attached, CommandReply
 from bot.chat.slack.calls import SlackRefused, SlackWeb
 from bot.chat.slack.rest import Rest
 from bot.chat.slack.text import fenced, literal, unescape
@@ -71,6 +72,7 @@ class SlackCommands:
         self._commands = commands
         self._rest = rest
         self._web = web
+        self.answers = Answers(commands.workflow.world)
 
     async def mentioned(self, heard: Said, sender: Sender) -> None:
         """Run a mention and answer in its thread."""
@@ -81,22 +83,17 @@ class SlackCommands:
         await self._answered(heard, answer(reply))
 
     async def _answered(self, heard: Said, words: str) -> None:
-        """Post an answer: once more outside a thread that takes none, again where Slack is away.
+        """Post an answer; outside of a thread that takes none."""
 
-        The command is never run again for its answer, nor anybody's next one kept waiting for it.
-        """
-        thread_ts: str | None = heard.thread_ts
-        for pause_s in (*ANSWERED_AGAIN_S, None):
-            try:
-                await self._rest.post(f"answer:{heard.ts}", words, thread_ts=thread_ts)
-                return
-            except SurfaceFailed as failure:
-                refused = isinstance(failure, SlackRefused)
-                if pause_s is None or (refused and thread_ts is None):
-                    log.warning("an answer is not posted: %s", failure)
+        async def post() -> None:
+            for thread_ts in (heard.thread_ts, None):
+                try:
+                    await self._rest.post(f"answer:{heard.ts}", words, thread_ts=thread_ts)
                     return
-                thread_ts = None if refused else thread_ts
-                await self._web.pause(0 if refused else failure.retry_after_s or pause_s)
+                except SlackRefused as refused:
+                    log.info("an answer cannot be posted: %s", refused)
+
+        await self.answers.post(post)
 
     async def slash(self, text: str, sender: Sender, response_url: str, user: str) -> None:
         """Run `/signoff …` and answer the person alone."""

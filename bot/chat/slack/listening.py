@@ -46,6 +46,11 @@ class Listening:
             desk, self.inbox, self._incoming, self._commands, self._speaking
         )
 
+    async def close(self) -> None:
+        """Let go; what is stored is taken up at the next start."""
+        await self._commands.answers.close()
+        await self.inbox.close()
+
     async def hear(self, kind: str, body: Mapping[str, Any]) -> Mapping[str, Any] | str | None:
         """Store what was delivered. Raises StoreUnavailable: Slack delivers it again then."""
         match kind:

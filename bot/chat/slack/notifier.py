@@ -81,7 +81,7 @@ class SlackSurface:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
             desk.hearing.lost("stopped")
-            await listening.inbox.close()
+            await listening.close()
 
     # -- cards ----------------------------------------------------------------------------
 

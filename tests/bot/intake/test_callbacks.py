@@ -126,16 +126,21 @@ async def test_without_a_callback_nothing_is_kept_for_one(world: World) -> None:
     assert list(kept) == []
 
 
-@pytest.mark.parametrize("url", ["http://xn--/x", "http://ex\u00e4mple\u2024com/x", "http://[::1"])
-async def test_an_address_that_is_none_keeps_no_other_agent_waiting(
-    called: Outside, receiver: Receiver, url: str
-) -> None:
+async def both_ended(called: Outside, url: str) -> None:
+    """Let a proposal of nour's, who is called back at `url`, end, and then one of leila's."""
     agents = dict(called.world.workflow.policy.agents)
     agents["nour"] = replace(agents["leila"], id="nour", accounts={}, callback_url=url)
     await called.world.adopts(agents=agents)
     for number, agent in enumerate(("nour", "leila")):
         await called.world.submits(PROD, by=agent, parameters={"version": f"v{number}"})
         await called.world.rejects("ben", f"p{number + 1}", "not today")
+
+
+@pytest.mark.parametrize("url", ["http://xn--/x", "http://ex\u00e4mple\u2024com/x", "http://[::1"])
+async def test_an_address_that_is_none_keeps_no_other_agent_waiting(
+    called: Outside, receiver: Receiver, url: str
+) -> None:
+    await both_ended(called, url)
 
     told = await asyncio.wait_for(receiver.told(1), 20)
 
@@ -154,13 +159,7 @@ async def test_an_answer_that_never_ends_keeps_no_callback_waiting(
 
     server = await asyncio.start_server(trickles, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()[:2]
-    agents = dict(called.world.workflow.policy.agents)
-    url = f"http://{host}:{port}/x"
-    agents["nour"] = replace(agents["leila"], id="nour", accounts={}, callback_url=url)
-    await called.world.adopts(agents=agents)
-    for number, agent in enumerate(("nour", "leila")):
-        await called.world.submits(PROD, by=agent, parameters={"version": f"v{number}"})
-        await called.world.rejects("ben", f"p{number + 1}", "not today")
+    await both_ended(called, f"http://{host}:{port}/x")
 
     told = await asyncio.wait_for(receiver.told(1), 5)
 

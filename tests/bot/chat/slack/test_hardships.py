@@ -145,11 +145,19 @@ async def test_a_thaw_kept_over_a_restart_does_not_lift_a_newer_freeze() -> None
         assert await slack.world.store.read(freezing.frozen) is not None
 
 
-async def test_an_answer_that_slack_never_takes_keeps_no_command_waiting() -> None:
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "error", "error": "restricted_action_thread_locked"},
+        {"kind": "status", "status": 503},
+    ],
+)
+async def test_an_answer_that_slack_never_takes_keeps_no_command_waiting(
+    fault: dict[str, Any],
+) -> None:
     async with on_slack() as slack:
         await in_window(slack)
-        locked = "restricted_action_thread_locked"
-        slack.server.fails("chat.postMessage", "error", error=locked, times=None)
+        slack.server.fails("chat.postMessage", times=None, **fault)
         await slack.server.says("UBEN", f"<@{slack.server.workspace.bot_user}> pending")
         await slack.beats(10)
         await slack.server.slash("UBEN", "reject p1 wrong recipient")
