@@ -159,7 +159,7 @@ class Notifier(Protocol):
         """Apply decisions found on the cards; True where one surface was read or had no gap."""
 
     async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
-        """Return who left, is banned or cannot be read; `surely`: not who cannot be read (ADR 11)."""
+        """Return who left, is banned or cannot be read; `surely`: not the last (ADR 0011)."""
 
 
 class Spool(Protocol):
