@@ -247,13 +247,6 @@ class Proposal:
         self.__dict__[_READ] = document
         return self
 
-    def as_read_by(self, twin: Proposal) -> Proposal:
-        """Take over what an equal proposal has read of the same bytes; return self."""
-        for name in (_READ, _FITS):
-            if name in twin.__dict__:
-                self.__dict__[name] = twin.__dict__[name]
-        return self
-
     def expired(self, now_ms: int) -> bool:
         """Say whether the deadline has passed before execution began."""
         waiting = self.state in (State.PENDING, State.SENTINEL_APPROVED)

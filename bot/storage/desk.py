@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from bot.storage.queries import PRAGMAS, QUERIES
-from bot.storage.rows import HOW_IT_ENDED, WHAT_WAS_PROPOSED, proposal_of, row_of
+from bot.storage.queries import PRAGMAS, QUERIES, saving
+from bot.storage.rows import changes_of, own_copy, proposal_of, row_of
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Proposal
 from lifecycle.review import Review
@@ -169,25 +168,21 @@ class Desk:
         return True
 
     def _save_unseen(self, proposal: Proposal, seen: Proposal) -> bool:
-        row = row_of(proposal)
-        if self._moved(row, proposal, seen) != 1:
+        if self._moved(proposal, seen) != 1:
             return False
         self._touched.add(proposal.proposal_id)
-        self._keep(proposal, row)
         return True
 
-    def _keep(self, proposal: Proposal, row: dict[str, Any]) -> None:
+    def _keep(self, proposal: Proposal) -> None:
         """Keep what was just written, unless it is large or has ended; in no case another's own.
 
-        What somebody else holds, and may change, is read anew from what was written.
+        What somebody else holds, and may change, is kept as it was written.
         """
-        proposal_id = proposal.proposal_id
-        if proposal.terminal or not _is_small(row):
-            self._kept.pop(proposal_id, None)
-        elif proposal.execution or proposal.frame or proposal.extra:
-            self._kept[proposal_id] = proposal_of(row).as_read_by(proposal)
+        own = None if proposal.terminal else own_copy(proposal, _LARGEST_KEPT_BYTES)
+        if own is None:
+            self._kept.pop(proposal.proposal_id, None)
         else:
-            self._kept[proposal_id] = proposal
+            self._kept[proposal.proposal_id] = own
 
     def add_beside(self, query: str, row: dict[str, Any]) -> None:
         """Note a row that names a proposal: it is written behind that one."""
@@ -213,17 +208,19 @@ class Desk:
         written, self._written = self._written, {}
         for proposal_id, before in written.items():
             proposal = self._kept[proposal_id]
-            row = row_of(proposal)
             if before is None:
-                self._connection.execute(QUERIES["add_proposal"], row)
-            elif self._moved(row, proposal, before) != 1:
+                self._connection.execute(QUERIES["add_proposal"], row_of(proposal))
+            elif self._moved(proposal, before) != 1:
                 words = f"The row of {proposal_id} was changed by somebody else. Try again."
                 raise StoreUnavailable(words)
-            self._keep(proposal, row)
+            self._keep(proposal)
 
-    def _moved(self, row: dict[str, Any], proposal: Proposal, before: Proposal) -> int:
-        values = row | {"seen_state": before.state, "seen_version": before.version}
-        return self._connection.execute(QUERIES[_statement(proposal, before)], values).rowcount
+    def _moved(self, proposal: Proposal, before: Proposal) -> int:
+        changes = changes_of(proposal, before) | {"version": proposal.version}
+        statement = saving(tuple(changes))
+        changes["proposal_id"] = proposal.proposal_id
+        changes["seen_state"], changes["seen_version"] = str(before.state), before.version
+        return self._connection.execute(statement, changes).rowcount
 
     def write_all_but(self, proposal_id: str) -> None:
         """Write what was changed, unless that is nothing but this proposal."""
@@ -243,18 +240,5 @@ class Desk:
         return any(wanted == proposal_id for wanted, _ in self._wanted)
 
 
-def _is_small(row: sqlite3.Row | dict[str, Any]) -> bool:
+def _is_small(row: sqlite3.Row) -> bool:
     return sum(len(row[name] or ()) for name in _LARGE_COLUMNS) <= _LARGEST_KEPT_BYTES
-
-
-def _statement(proposal: Proposal, before: Proposal) -> str:
-    """Name the statement that writes what has changed and touches as few indices as it can."""
-    if _differ(proposal, before, WHAT_WAS_PROPOSED):
-        return "save_proposal"
-    return "end_proposal" if _differ(proposal, before, HOW_IT_ENDED) else "move_proposal"
-
-
-def _differ(one: Proposal, other: Proposal, names: Iterable[str]) -> bool:
-    mine: Mapping[str, Any] = one.__dict__
-    others: Mapping[str, Any] = other.__dict__
-    return any(mine[name] is not others[name] and mine[name] != others[name] for name in names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
@@ -32,3 +33,11 @@ def parse(text: str, file_name: str) -> dict[str, str]:
 QUERIES: Final = load("queries.sql")
 PRAGMAS: Final = load("pragmas.sql")
 LEDGER: Final = load("migrations/ledger.sql")
+_VERSION: Final = "version = :version"
+
+
+@lru_cache(maxsize=64)
+def saving(columns: tuple[str, ...]) -> str:
+    """Return the statement that saves just these columns of a proposal, the version among them."""
+    changed = ", ".join(f"{column} = :{column}" for column in columns)
+    return QUERIES["save_proposal"].replace(_VERSION, changed, 1)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, asdict, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, Field, asdict, fields, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -54,29 +54,8 @@ _AS_THEY_ARE: Final = (
     "retry_at_ms",
     "checked_policy_digest",
 )
-#: What was proposed; only `save_proposal` writes the columns of these again.
-WHAT_WAS_PROPOSED: Final = (
-    "tool_tier",
-    "tool",
-    "actor",
-    "digest",
-    "content_digest",
-    "likeness_digest",
-    "policy_digest",
-    "document",
-    "r3_document",
-    "r3_s256",
-    "surface",
-    "created_at_ms",
-)
-#: How it ended, and under which policy it was checked; `move_proposal` leaves these as they are.
-HOW_IT_ENDED: Final = (
-    "reason",
-    "decided_by",
-    "decided_at_ms",
-    "reason_due_ms",
-    "checked_policy_digest",
-)
+#: Fields of that kind whose values SQLite would have to be taught to take.
+_ENUMS: Final = frozenset({"state", "tier", "tool_tier", "attention"})
 #: Fields that stand in columns in another form.
 _TRANSLATED: Final = frozenset(
     {"actor", "verdict", "decided_by", "opener", "execution", "kept_stop"}
@@ -98,25 +77,96 @@ def _default(field: Field[Any]) -> Any:
 #: All other fields with their defaults, those that the law may gain later included.
 _REST: Final = _defaults(Proposal, frozenset(_AS_THEY_ARE) | _TRANSLATED)
 _EXECUTION_REST: Final = _defaults(Execution, _EXECUTION_COLUMNS)
+_FIELDS: Final = tuple(f.name for f in fields(Proposal))
+#: Where a field stands that has columns of its own; all others stand in `rest`.
+_STANDS_IN: Final = {name: name for name in (*_AS_THEY_ARE, *_TRANSLATED)}
+_HOLDS_JSON: Final = frozenset({"execution", "frame", "extra"})
 
 
 def row_of(proposal: Proposal) -> dict[str, Any]:
     """Return the columns of a proposal by name."""
+    return _columns_of(proposal, (*_AS_THEY_ARE, *_TRANSLATED, "rest"))
+
+
+def changes_of(proposal: Proposal, before: Proposal) -> dict[str, Any]:
+    """Return the columns in which a proposal differs from what it was, by name.
+
+    What holds JSON counts as changed where it is another object: to Python 1 and true are equal.
+    """
+    held, was = proposal.__dict__, before.__dict__
+    others = [name for name in _FIELDS if held[name] is not was[name]]  # nearly all are the same
+    changed = dict.fromkeys(
+        _STANDS_IN.get(name, "rest")
+        for name in others
+        if name in _HOLDS_JSON or held[name] != was[name]
+    )
+    if "execution" in changed:
+        changed["rest"] = None
+    return _columns_of(proposal, changed)
+
+
+def _columns_of(proposal: Proposal, names: Iterable[str]) -> dict[str, Any]:
+    """Return what stands in the columns of these fields, and in `rest` where that is named."""
     held = proposal.__dict__
-    row = {name: held[name] for name in _AS_THEY_ARE}
-    row["actor_kind"], row["actor"] = proposal.actor.kind, proposal.actor.id
-    row["decided_by_kind"], row["decided_by"] = _pair(proposal.decided_by)
-    row["opener_kind"], row["opener"] = _pair(proposal.opener)
-    row["verdict"] = _verdict_text(proposal.verdict) if proposal.verdict else None
-    row["kept_stop"] = dump(asdict(proposal.kept_stop)) if proposal.kept_stop else None
-    rest = {n: v for n, d in _REST if (v := held[n]) is not d and v != d}
-    execution = proposal.execution
-    for name in _EXECUTION_COLUMNS:
-        row[name] = getattr(execution, name) if execution else None
-    if execution is not None:
-        rest["execution"] = _rest_of_execution(execution)
-    row["rest"] = dump(rest)
+    row: dict[str, Any] = {}
+    for name in names:
+        match name:
+            case "rest":
+                row["rest"] = _rest_of(proposal)
+            case "actor" | "decided_by" | "opener":
+                row[f"{name}_kind"], row[name] = _pair(held[name])
+            case "verdict":
+                row["verdict"] = _verdict_text(proposal.verdict) if proposal.verdict else None
+            case "kept_stop":
+                stop = proposal.kept_stop
+                row["kept_stop"] = dump(asdict(stop)) if stop else None
+            case "execution":
+                row.update(_execution_columns(proposal.execution))
+            case _ if name in _ENUMS:
+                row[name] = str(held[name]) if held[name] is not None else None
+            case _:
+                row[name] = held[name]
     return row
+
+
+def own_copy(proposal: Proposal, most_bytes: int) -> Proposal | None:
+    """Return an equal proposal in which nobody else can change anything; None where it is larger.
+
+    Only JSON can be changed; it is copied as the row holds it.
+    """
+    size = len(proposal.document) + len(proposal.r3_document)
+    for result in proposal.verdict.results if proposal.verdict else ():
+        size += sum(len(finding.path) + len(finding.words) for finding in result.findings)
+    execution = proposal.execution
+    receipt, standing = (execution.receipt, execution.still_stands) if execution else (None, ())
+    if not (receipt or standing or proposal.frame or proposal.extra):
+        return proposal if size <= most_bytes else None
+    text = dump([receipt, standing, proposal.frame, proposal.extra])
+    if size + len(text) > most_bytes:
+        return None
+    receipt, standing, frame, extra = load(text)
+    if execution is not None:
+        execution = replace(execution, receipt=receipt, still_stands=tuple(standing))
+    return proposal.but(execution=execution, frame=frame, extra=extra)
+
+
+def _execution_columns(execution: Execution | None) -> dict[str, Any]:
+    if execution is None:
+        return dict.fromkeys(_EXECUTION_COLUMNS)
+    return {
+        "verb": str(execution.verb),
+        "attempt": execution.attempt,
+        "outcome": str(execution.outcome),
+        "window_closes_at_ms": execution.window_closes_at_ms,
+    }
+
+
+def _rest_of(proposal: Proposal) -> str:
+    held = proposal.__dict__
+    rest = {n: v for n, d in _REST if (v := held[n]) is not d and v != d}
+    if proposal.execution is not None:
+        rest["execution"] = _rest_of_execution(proposal.execution)
+    return dump(rest)
 
 
 def proposal_of(row: Row) -> Proposal:
@@ -162,7 +212,7 @@ def _bytes(column: bytes | str) -> bytes:
 
 
 def _pair(identity: Identity | None) -> tuple[str | None, str | None]:
-    return (identity.kind, identity.id) if identity else (None, None)
+    return (str(identity.kind), identity.id) if identity else (None, None)
 
 
 def _identity(kind: str | None, name: str | None) -> Identity | None:

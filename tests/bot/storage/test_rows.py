@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bot.storage.connection import open_plain
 from bot.storage.json_text import dump, load
 from bot.storage.migrations import migrate
-from bot.storage.rows import HOW_IT_ENDED, WHAT_WAS_PROPOSED, row_of
+from bot.storage.rows import changes_of, own_copy, row_of
 from bot.storage.transaction import SqliteTransaction
 from lifecycle.policy import Level
 from lifecycle.ports import StoreUnavailable
@@ -146,15 +146,18 @@ def test_a_proposal_comes_back_whole(
         assert written(transaction).proposals.get(proposal.proposal_id) == moved
 
 
-@pytest.mark.parametrize("left_alone", [WHAT_WAS_PROPOSED, (*WHAT_WAS_PROPOSED, *HOW_IT_ENDED)])
 @pytest.mark.parametrize("at_hand", [True, False])
 @often
-@given(proposal=made_of(Proposal), moved=made_of(Proposal))
-def test_a_move_that_leaves_much_as_it_was_is_stored_whole(
+@given(
+    proposal=made_of(Proposal),
+    moved=made_of(Proposal),
+    left_alone=st.sets(st.sampled_from([field.name for field in fields(Proposal)])),
+)
+def test_a_move_that_leaves_some_fields_as_they_were_is_stored_whole(
     plain: sqlite3.Connection,
     proposal: Proposal,
     moved: Proposal,
-    left_alone: tuple[str, ...],
+    left_alone: set[str],
     at_hand: bool,
 ) -> None:
     moved = replace(moved, **{n: getattr(proposal, n) for n in ("proposal_id", *left_alone)})
@@ -165,6 +168,44 @@ def test_a_move_that_leaves_much_as_it_was_is_stored_whole(
             transaction.forget()
         assert transaction.proposals.save(moved, proposal)
         assert written(transaction).proposals.get(proposal.proposal_id) == moved
+
+
+@given(proposal=made_of(Proposal), moved=made_of(Proposal))
+def test_the_columns_of_a_move_are_those_in_which_the_rows_differ(
+    proposal: Proposal, moved: Proposal
+) -> None:
+    before, after = row_of(proposal), row_of(moved)
+
+    changes = changes_of(moved, proposal)
+
+    assert changes == {name: after[name] for name in changes}
+    assert {name for name in after if after[name] != before[name]} <= changes.keys()
+
+
+def test_one_and_true_in_a_receipt_are_not_the_same() -> None:
+    before = a_proposal(frame={"value": 1})
+
+    assert '"value":true' in changes_of(before.but(frame={"value": True}), before)["rest"]
+
+
+@given(proposal=made_of(Proposal))
+def test_a_copy_of_its_own_is_equal_and_shares_nothing_that_can_be_changed(
+    proposal: Proposal,
+) -> None:
+    own = own_copy(proposal, 10**6)
+
+    assert own == proposal
+    assert own is not None
+    if proposal.frame:
+        assert own.frame is not proposal.frame
+    if proposal.execution and proposal.execution.receipt:
+        assert own.execution is not None
+        assert own.execution.receipt is not proposal.execution.receipt
+
+
+def test_what_is_large_is_copied_by_nobody() -> None:
+    assert own_copy(a_proposal(frame={"value": "x" * 100}), 100) is None
+    assert own_copy(a_proposal(), 10) is None
 
 
 @often
