@@ -155,11 +155,13 @@ def _unknown(
     problems: list[RuleProblem],
 ) -> list[RuleProblem]:
     told = {problem.rule for problem in problems}
-    known = classes.keys() | guest_names()
+    unknown = settings.keys() - classes.keys() - told
+    # Everything that is installed is looked through for that, which a start need not wait for.
+    known = classes.keys() | guest_names() if unknown else frozenset[str]()
     return [
         _problem(name, f"there is no rule {name}.{meant(name, known) or ' Remove it.'}")
         for name in settings
-        if name not in classes and name not in told
+        if name in unknown
     ]
 
 

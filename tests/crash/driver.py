@@ -20,6 +20,7 @@ from typing import Any
 
 from bot.bootstrap import opened
 from bot.config import Config, load_config
+from bot.storage import sqlite  # noqa: F401 - so that no life pays for importing it
 from lifecycle.audit import broken_links
 from tests.conftest import ROOT
 from tests.crash.fuse import Fuse, FusedStore, FusedToolbox
