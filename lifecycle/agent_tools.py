@@ -12,6 +12,7 @@ from lifecycle.acts import plain_words
 from lifecycle.answers import Reply, Sender
 from lifecycle.calling import CallResult, result_of
 from lifecycle.concluding import conclude
+from lifecycle.document import TimeWindow
 from lifecycle.door import record
 from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.expiry import expire
@@ -38,6 +39,7 @@ from lifecycle.sentinel import Facts
 from lifecycle.standing import in_force
 from lifecycle.state import State
 from lifecycle.verdict import Verdict
+from lifecycle.windows import call_limit_ms
 
 _FRESH_CHECKS = 5
 _UNAVAILABLE = "The audit trail cannot be written, so nothing begins; try again later."
@@ -102,13 +104,29 @@ async def report(
     return Reply("The receipt is recorded.", None, proposal.proposal_id, proposal.state.value)
 
 
-def overdue(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """Call for a person where an agent redeemed its permit and never reported."""
+def is_overdue(moment: Moment, proposal: Proposal) -> bool:
+    """Say whether an agent redeemed its permit and should have reported by now.
+
+    It has as long as a tool of ours would.
+    """
     tool, execution = moment.policy.tools.get(proposal.tool), proposal.execution
     if execution is None or execution.outcome is not Outcome.RUNNING:
-        return proposal
-    limit_ms = tool.timeout_s * 1000 if tool else LONGEST_MS
-    if moment.now_ms < execution.began_at_ms + limit_ms:
+        return False
+    timeout_s = tool.timeout_s if tool else LONGEST_MS // 1000
+    limit_ms = call_limit_ms(timeout_s, _time_window(proposal))
+    return moment.now_ms >= execution.began_at_ms + limit_ms
+
+
+def _time_window(proposal: Proposal) -> TimeWindow | None:
+    try:
+        return proposal.read().time_window
+    except ValueError:
+        return None  # somebody wrote into the row, and bounds nothing with it
+
+
+def overdue(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """Call for a person where an agent redeemed its permit and never reported."""
+    if not is_overdue(moment, proposal):
         return proposal
     return unknown(tx, moment, proposal, "The agent redeemed its permit and sent no receipt.")
 

@@ -18,6 +18,7 @@ from lifecycle.ports import Call, Transaction
 from lifecycle.proposal import Execution, Outcome, Proposal, Verb
 from lifecycle.quorum import configured_tier
 from lifecycle.tier import Tier
+from lifecycle.windows import call_limit_ms
 from lifecycle.world import World, log
 
 
@@ -120,9 +121,6 @@ class Carrier:
 def call_of(proposal: Proposal, called: Execution, token: str, tool: ToolPolicy) -> Call:
     """Build the call from the stored bytes; nothing is added."""
     document = ProposalDocument.of_bytes(proposal.document)  # a tool may do with it what it likes
-    limit_s = float(tool.timeout_s)
-    if document.time_window is not None and document.time_window.max_duration_ms > 0:
-        limit_s = min(limit_s, document.time_window.max_duration_ms / 1000)
     # A copy of its own, as of the document: what a tool does to it reaches no record.
     receipt = deepcopy(called.receipt)
     if called.verb is Verb.ROLL_BACK and called.still_stands and receipt is not None:
@@ -137,7 +135,7 @@ def call_of(proposal: Proposal, called: Execution, token: str, tool: ToolPolicy)
         parameters=document.parameters,
         receipt=receipt,
         permit=token,
-        limit_s=limit_s,
+        limit_s=call_limit_ms(tool.timeout_s, document.time_window) / 1000,
     )
 
 

@@ -134,7 +134,7 @@ class Keeper:
             for p in page
             if not p.permit_waits and self._changed(tx, moment, p, frozen_now=stands)
         ]
-        return worth, page[-1].proposal_id if len(page) == _PAGE else None
+        return worth, page[-1].proposal_id if page else None
 
     def _changed(
         self, tx: Transaction, moment: Moment, proposal: Proposal, *, frozen_now: bool

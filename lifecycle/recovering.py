@@ -14,9 +14,9 @@ from lifecycle.gating import Gatekeeper
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
 from lifecycle.opening import fits_its_digest, tell_of_a_changed_row
-from lifecycle.ports import Transaction
+from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import Outcome, Proposal, Verb
-from lifecycle.world import World
+from lifecycle.world import World, log
 
 _PAGE = 200
 _ORPHANED_MS = 5_000
@@ -49,7 +49,11 @@ class Recoverer:
         """Take up orphaned calls and checks, and agents that never reported."""
         taken = 0
         for proposal_id in sorted(self.orphans):
-            taken += await self._recover_call(proposal_id)
+            try:
+                taken += await self._recover_call(proposal_id)
+            except RowUnreadable as error:
+                log.error("%s It stands still; the calls beside it are taken up.", error)
+                self.orphans.discard(proposal_id)
         return taken + await self._overdue_agents() + await self._recover_checks()
 
     async def _recover_call(self, proposal_id: str) -> bool:
@@ -62,12 +66,13 @@ class Recoverer:
         return True
 
     async def _overdue_agents(self) -> int:
-        page = await self.world.store.read(partial(_in_flight, ""))
-        agents = [p.proposal_id for p in page if _agents_own(p)]
-        if not agents:
-            return 0
-        moment = self.world.moment()
-        return await self.world.write(lambda tx: _called_overdue(tx, moment, agents))
+        called, after, moment = 0, "", self.world.moment()
+        while page := await self.world.store.read(partial(_in_flight, after)):
+            after = page[-1].proposal_id
+            late = [p for p in page if _agents_own(p) and agent_tools.is_overdue(moment, p)]
+            if late:
+                called += await self.world.write(partial(_called_overdue, moment, late))
+        return called
 
     async def _recover_checks(self) -> int:
         moment = self.world.moment()
@@ -91,8 +96,8 @@ def _in_flight(after: str, tx: Transaction) -> Sequence[Proposal]:
     return tx.proposals.in_flight(_PAGE, after)
 
 
-def _called_overdue(tx: Transaction, moment: Moment, ids: Sequence[str]) -> int:
-    before = [tx.proposals.get(proposal_id) for proposal_id in ids]
+def _called_overdue(moment: Moment, late: Sequence[Proposal], tx: Transaction) -> int:
+    before = [tx.proposals.get(proposal.proposal_id) for proposal in late]
     after = [agent_tools.overdue(tx, moment, p) for p in before if p is not None]
     return sum(p.attention is not None for p in after)
 

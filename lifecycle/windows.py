@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, assert_never
 
-from lifecycle.document import RollbackSemantics
+from lifecycle.document import RollbackSemantics, TimeWindow
 from lifecycle.errors import Fault
 from lifecycle.policy import ToolPolicy
 from lifecycle.tier import TIER_POLICIES, Tier
@@ -30,6 +30,12 @@ def window_of(tool: ToolPolicy, tier: Tier) -> int:
             return tool.window_s or kept
         case _:
             assert_never(tier)
+
+
+def call_limit_ms(timeout_s: int, window: TimeWindow | None) -> int:
+    """Return how long a call may take: the tool's limit, or the document's where it is shorter."""
+    asked_ms = window.max_duration_ms if window is not None else 0
+    return min(timeout_s * 1000, asked_ms) if asked_ms > 0 else timeout_s * 1000
 
 
 def window_asked(tool: ToolPolicy, tier: Tier, asked: RollbackSemantics | None) -> int:

@@ -159,9 +159,23 @@ class ProposalBook(Book):
         return self.desk.of_row(row) if row else None
 
     def _many(self, query: str, **values: Any) -> list[Proposal]:
-        """Return what rows hold. One that cannot be read stands still and stops none beside it."""
+        """Return what rows hold. One that cannot be read stands still and stops none beside it.
+
+        It takes no place either: more are asked for until as many as were wanted can be read. A
+        page by number is left as it is, for the next one would show the same again.
+        """
+        wanted = values["limit"]
+        while True:
+            rows = self._all(query, **values)
+            found = self._readable(rows)
+            all_there = len(found) >= wanted or len(rows) < values["limit"]
+            if all_there or "offset" in values:
+                return found[:wanted]
+            values["limit"] *= 2
+
+    def _readable(self, rows: Iterable[Any]) -> list[Proposal]:
         found = []
-        for row in self._all(query, **values):
+        for row in rows:
             try:
                 found.append(self.desk.of_row(row))
             except RowUnreadable as unreadable:

@@ -7,10 +7,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.proposal import Attention
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Attention, Execution, Outcome, Verb
 from lifecycle.redemption import digest_value
 from lifecycle.state import State
-from tests.builders import PROD, REFUND
+from tests.builders import PROD, REFUND, a_document, a_proposal
 from tests.fakes.tools import waiting_for
 from tests.world import World
 
@@ -75,6 +76,44 @@ async def test_an_agent_that_never_reports_is_noticed_although_its_tool_is_gone(
     await world.passes(minutes=61)
 
     assert (await world.proposal(proposal_id)).attention is Attention.OUTCOME_UNKNOWN
+
+
+async def test_an_agent_has_as_long_as_its_document_says_where_that_is_shorter(
+    world: World,
+) -> None:
+    now_ms = world.clock.now_ms()
+    bounds = {"valid_from_ms": now_ms, "valid_until_ms": now_ms + 600_000, "max_duration_ms": 5_000}
+    await permitted(world, time_window=bounds)
+    proposal_id = await begun_after(world)
+
+    world.clock.advance(4)
+    await world.workflow.recover()
+    before = (await world.proposal(proposal_id)).attention
+    world.clock.advance(1)
+    await world.workflow.recover()
+
+    assert before is None
+    assert (await world.proposal(proposal_id)).attention is Attention.OUTCOME_UNKNOWN
+
+
+async def test_agents_that_never_report_are_noticed_however_many_calls_are_in_flight(
+    world: World,
+) -> None:
+    now_ms = world.clock.now_ms()
+    silent = Execution(Verb.EXECUTE, 1, Outcome.RUNNING, began_at_ms=now_ms, by_agent=True)
+    ids = [f"p{number:03d}" for number in range(201)]
+
+    def in_flight(tx: Transaction) -> None:
+        for proposal_id in ids:
+            row = a_proposal(a_document(proposal_id=proposal_id))
+            tx.proposals.add(row.but(tool=REFUNDS, state=State.EXECUTING, execution=silent))
+
+    await world.store.write(in_flight)
+    world.clock.advance(3_600)
+    await world.workflow.recover()
+
+    noticed = {(await world.proposal(proposal_id)).attention for proposal_id in ids}
+    assert noticed == {Attention.OUTCOME_UNKNOWN}
 
 
 async def test_an_agent_may_report_although_its_tool_is_gone(world: World) -> None:
