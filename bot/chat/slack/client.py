@@ -20,6 +20,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.chat.hearing import Hearing
 from bot.chat.slack.calls import FATAL, SlackRefused, SlackWeb, bypassed
 from bot.chat.slack.checks import Me
+from bot.chat.slack.signed import only_signed
 from bot.config.models import SlackHttpEntry
 from bot.expected import StartFailed
 from lifecycle.ports import Clock
@@ -166,6 +167,7 @@ class SlackClient:
     async def _over_http(self, app: AsyncApp) -> None:
         entry = self._doors.http
         server = app.server(port=entry.port, path=entry.path, host=entry.host)
+        server.web_app.middlewares.append(only_signed(self._doors.signing_secret or ""))
         runner = http.AppRunner(server.web_app, access_log=None)
         await runner.setup()
         try:

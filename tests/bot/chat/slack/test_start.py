@@ -80,6 +80,42 @@ async def test_a_forged_event_changes_nothing(unused_tcp_port: int) -> None:
         assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
 
 
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("{", "application/json"),
+        ("[]", "application/json"),
+        ("payload={", "application/x-www-form-urlencoded"),
+        ("{}", "application/json; charset=no-such"),
+    ],
+)
+async def test_what_cannot_be_read_is_answered_and_leaves_no_trace_of_our_insides(
+    unused_tcp_port: int, body: str, kind: str, signed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with on_slack(port=unused_tcp_port) as slack:
+        poster = slack.over_http()
+        answered = await poster.post(body, kind, slack.wall_s(), signed=signed)
+        assert answered.status in ((200, 400, 404) if signed else (401,))
+        assert "Traceback" not in answered.body + caplog.text
+        card = await slack.proposes(PROD)
+        await slack.server.reacts("UANA", card.ts)
+        await slack.stands("p1", "completed")
+
+
+@pytest.mark.parametrize(
+    "odd", [{"X-Slack-Request-Timestamp": "soon"}, {"X-Slack-Signature": "v0=\u00e9"}]
+)
+async def test_an_odd_signature_is_a_wrong_one(unused_tcp_port: int, odd: dict[str, str]) -> None:
+    async with on_slack(port=unused_tcp_port) as slack:
+        poster = slack.over_http()
+        kind = "application/json"
+        answered = await poster.post("{}", kind, slack.wall_s(), signed=False, more=odd)
+        complete = {"X-Slack-Request-Timestamp": "1", "X-Slack-Signature": "v0="} | odd
+        both = await poster.post("{}", kind, slack.wall_s(), signed=False, more=complete)
+        assert (answered.status, both.status) == (401, 401)
+
+
 async def test_slacks_question_whether_the_address_is_ours_is_answered(
     unused_tcp_port: int,
 ) -> None:
