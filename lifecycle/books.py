@@ -194,11 +194,14 @@ class EvidenceBook(Protocol):
 class Spending(Protocol):
     """Amounts of money, kept for the daily limit."""
 
-    def add(self, actor: str, proposal_id: str, amounts: Iterable[Money], at_ms: int) -> None:
+    def add(self, actor: str, proposal_id: str, amounts: Iterable[Money]) -> None:
         """Note the amounts of a new proposal."""
 
     def spent(self, actor: str, since_ms: int, but_id: str) -> Mapping[str, Decimal]:
-        """Sum by currency what this proposer's open and completed proposals since then hold."""
+        """Sum by currency what this proposer's proposals hold, one left out.
+
+        Open ones count however old they are, completed ones where they ended since then.
+        """
 
 
 class Uses(Protocol):

@@ -26,7 +26,7 @@ def enrol(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
         tx.proposals.bind_evidence(proposal.proposal_id, sorted(refs))
     amounts = amounts_of(document.parameters)
     if amounts:
-        tx.spending.add(document.actor, proposal.proposal_id, amounts, moment.now_ms)
+        tx.spending.add(document.actor, proposal.proposal_id, amounts)
     record(
         tx,
         moment,

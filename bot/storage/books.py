@@ -174,15 +174,15 @@ class RecordedEvidence(Book):
 class SpendingBook(Book):
     """Amounts of money for the daily limit."""
 
-    def add(self, actor: str, proposal_id: str, amounts: Iterable[Money], at_ms: int) -> None:
-        """Note the amounts of a new proposal."""
+    def add(self, actor: str, proposal_id: str, amounts: Iterable[Money]) -> None:
+        """Note the amounts of a new proposal; the desk settles them when it ends."""
         for money in amounts:
-            values = {"actor": actor, "proposal_id": proposal_id, "at_ms": at_ms}
+            values = {"actor": actor, "proposal_id": proposal_id}
             amount = {"currency": money.currency, "amount": str(money.amount)}
             self.desk.add_beside("add_spending", values | amount)
 
     def spent(self, actor: str, since_ms: int, but_id: str) -> Mapping[str, Decimal]:
-        """Sum by currency, exactly, what open and completed proposals since then hold."""
+        """Sum by currency, exactly, what is open and what was completed since then."""
         self.desk.write_all_but(but_id)
         sums: defaultdict[str, Decimal] = defaultdict(Decimal)
         for row in self._all("spent", actor=actor, since_ms=since_ms, but_id=but_id):

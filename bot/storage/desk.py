@@ -17,6 +17,7 @@ from bot.storage.rows import changes_of, own_copy, proposal_of, row_of
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Proposal
 from lifecycle.review import Review
+from lifecycle.state import State
 
 #: So many rows stay at hand, none of them larger than this; so many messages and flags.
 _KEPT_ROWS: Final = 512
@@ -39,6 +40,8 @@ class Desk:
         #: Ids that this unit has asked for in vain.
         self._absent: set[str] = set()
         self._wanted: dict[tuple[str, str], int] = {}
+        #: What has ended and holds no money any more, once the rows beside it are written.
+        self._ended: list[Proposal] = []
         #: Rows of other books that name a new proposal: statements and their values.
         self._later: list[tuple[str, dict[str, Any]]] = []
         self._data_version: int | None = None
@@ -81,6 +84,7 @@ class Desk:
         self._written.clear()
         self._wanted.clear()
         self._later.clear()
+        self._ended.clear()
         self._touched.clear()
         self.flags.clear()
         self.messages.clear()
@@ -115,6 +119,8 @@ class Desk:
             later, self._later = self._later, []
             for query, row in later:
                 self._connection.execute(QUERIES[query], row)
+        while self._ended:
+            self._settle_spending(self._ended.pop())
         if self._wanted:
             wanted, self._wanted = self._wanted, {}
             for (proposal_id, surface), version in wanted.items():
@@ -171,6 +177,8 @@ class Desk:
         if self._moved(proposal, seen) != 1:
             return False
         self._touched.add(proposal.proposal_id)
+        if proposal.terminal:
+            self._settle_spending(proposal)
         return True
 
     def _keep(self, proposal: Proposal) -> None:
@@ -213,7 +221,16 @@ class Desk:
             elif self._moved(proposal, before) != 1:
                 words = f"The row of {proposal_id} was changed by somebody else. Try again."
                 raise StoreUnavailable(words)
+            if proposal.terminal:
+                self._ended.append(proposal)
             self._keep(proposal)
+
+    def _settle_spending(self, ended: Proposal) -> None:
+        """Let what it held count for a day where it was completed, and no more where it was not."""
+        values = {"proposal_id": ended.proposal_id, "at_ms": ended.decided_at_ms}
+        completed = ended.state is State.COMPLETED
+        query = "spending_completed" if completed else "spending_released"
+        self._connection.execute(QUERIES[query], values)
 
     def _moved(self, proposal: Proposal, before: Proposal) -> int:
         changes = changes_of(proposal, before) | {"version": proposal.version}

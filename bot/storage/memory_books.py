@@ -107,28 +107,28 @@ class EvidenceTable:
 class SpendingTable:
     """Implements the port Spending."""
 
-    _HOLD = (State.PENDING, State.SENTINEL_APPROVED, State.EXECUTING, State.COMPLETED)
-
     def __init__(self, journal: Journal, proposals: ProposalTable) -> None:
         """Begin empty."""
-        self._rows: Table[int, tuple[str, str, Money, int]] = Table(journal)
+        self._rows: Table[int, tuple[str, str, Money]] = Table(journal)
         self._proposals = proposals
 
-    def add(self, actor: str, proposal_id: str, amounts: Iterable[Money], at_ms: int) -> None:
+    def add(self, actor: str, proposal_id: str, amounts: Iterable[Money]) -> None:
         for money in amounts:
             self._proposals.must_exist(proposal_id)
-            self._rows.put(len(self._rows), (actor, proposal_id, money, at_ms))
+            self._rows.put(len(self._rows), (actor, proposal_id, money))
 
     def spent(self, actor: str, since_ms: int, but_id: str) -> Mapping[str, Decimal]:
         sums: defaultdict[str, Decimal] = defaultdict(Decimal)
-        for spender, proposal_id, money, at_ms in self._rows:
-            if spender == actor and at_ms >= since_ms and self._holds(proposal_id, but_id):
+        for spender, proposal_id, money in self._rows:
+            if spender == actor and proposal_id != but_id and self._holds(proposal_id, since_ms):
                 sums[money.currency] += money.amount
         return dict(sums)
 
-    def _holds(self, proposal_id: str, but_id: str) -> bool:
+    def _holds(self, proposal_id: str, since_ms: int) -> bool:
         proposal = self._proposals.get(proposal_id)
-        return proposal_id != but_id and proposal is not None and proposal.state in self._HOLD
+        if proposal is None or proposal.state is not State.COMPLETED:
+            return proposal is not None and not proposal.terminal
+        return (proposal.decided_at_ms or 0) >= since_ms
 
 
 class UseTable:

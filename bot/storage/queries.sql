@@ -365,12 +365,21 @@ ON CONFLICT (evidence_id) DO UPDATE SET
     recorded_at_ms = excluded.recorded_at_ms, payload = excluded.payload;
 
 -- add_spending --
--- One amount of a new proposal.
+-- One amount of a new proposal; it counts until that has ended, however late that is.
 INSERT INTO spending (actor, proposal_id, currency, amount, at_ms)
-VALUES (:actor, :proposal_id, :currency, :amount, :at_ms);
+VALUES (:actor, :proposal_id, :currency, :amount, 9223372036854775807);
+
+-- spending_completed --
+-- What a proposal held is spent, from now on for a day.
+UPDATE spending SET at_ms = :at_ms
+WHERE proposal_id = :proposal_id AND at_ms = 9223372036854775807;
+
+-- spending_released --
+-- What a proposal held is free again.
+DELETE FROM spending WHERE proposal_id = :proposal_id AND at_ms = 9223372036854775807;
 
 -- spent --
--- Amounts that the proposer's open and completed proposals hold since then, one left out.
+-- Amounts that the proposer's open proposals hold, and those completed since then; one left out.
 SELECT spending.currency, spending.amount FROM spending CROSS JOIN proposals
     ON proposals.proposal_id = spending.proposal_id
 WHERE spending.actor = :actor AND spending.at_ms >= :since_ms

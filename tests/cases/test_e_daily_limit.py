@@ -87,3 +87,49 @@ async def test_E06_a_proposal_does_not_count_itself_when_it_begins(world: World)
         lambda tx: tx.spending.spent("leila", world.clock.now_ms() - 86_400_000, last)
     )
     assert spent == {"USD": Decimal(20000)}
+
+
+async def test_E06_what_is_open_counts_however_old_it_is(world: World) -> None:
+    now_ms = world.clock.now_ms()
+    six_days = {"valid_from_ms": now_ms, "valid_until_ms": now_ms + 6 * 86_400_000}
+    window = six_days | {"max_duration_ms": 600_000}
+    for order in (1, 2):
+        parameters = {"amount": "9900.00", "currency": "USD"}
+        target = REFUND["target"] | {"resource_id": f"order-{order}"}
+        answer = await world.submits(
+            REFUND, target=target, parameters=parameters, time_window=window
+        )
+        assert answer.state == "sentinel_approved"
+    await world.passes(minutes=3 * 24 * 60)
+
+    assert codes(await refunds(world, 3)) == {"daily_limit"}
+
+
+async def test_E06_what_was_completed_counts_from_then_on_for_a_day(world: World) -> None:
+    now_ms = world.clock.now_ms()
+    window = {"valid_from_ms": now_ms, "valid_until_ms": now_ms + 6 * 86_400_000}
+    parameters = {"amount": "9900.00", "currency": "USD"}
+    for order in (1, 2):
+        await world.passes(minutes=24 * 60)
+        answer = await world.submits(
+            REFUND,
+            target=REFUND["target"] | {"resource_id": f"order-{order}"},
+            parameters=parameters,
+            time_window=window | {"max_duration_ms": 600_000},
+        )
+        await world.approves("ana", answer.proposal_id or "")
+        permits = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+        permit = [str(m.body["permit"]) for m in permits if m.kind == "permit"][-1]
+        leila = world.sender("leila")
+        if order == 2:
+            await world.passes(minutes=30)
+        assert (await world.workflow.redeem(permit, parameters, leila)).done
+        assert (await world.workflow.report(answer.proposal_id or "", leila, "done", {})).done
+
+    await world.passes(minutes=23 * 60)
+    within = await refunds(world, 3, "15200.00")
+    await world.passes(minutes=61)
+    after = await refunds(world, 4, "9900.00")
+
+    assert "daily_limit" in codes(within)
+    assert after.state == "sentinel_approved"

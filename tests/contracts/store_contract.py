@@ -60,6 +60,11 @@ def rejected(name: str, reason: str = "rejected_by_person", **changes: Any) -> P
     return waiting(name, **(ended | changes))
 
 
+def ended(state: State, at_ms: int) -> dict[str, Any]:
+    """Return the changes with which a proposal ends."""
+    return {"state": state, "reason": "x", "decided_at_ms": at_ms, "decided_by": ANA}
+
+
 def event(kind: str = "moved", **changes: Any) -> AuditEvent:
     """Return an audit event."""
     return AuditEvent(**({"at": "2026-03-02T12:00:00.000Z", "kind": kind} | changes))
@@ -536,7 +541,7 @@ class StoreContract:
             lambda tx: tx.cards.want("no", "terminal", 1),
             lambda tx: tx.cards.put(Card("no", "terminal", 1)),
             lambda tx: tx.permits.add(PermitRecord("x", "no", "execute", 1, "t", 0)),
-            lambda tx: tx.spending.add("leila", "no", [Money("EUR", Decimal(1))], 0),
+            lambda tx: tx.spending.add("leila", "no", [Money("EUR", Decimal(1))]),
             lambda tx: tx.proposals.bind_evidence("no", ["e1"]),
         ],
         ids=["review", "card wanted", "card", "permit", "spending", "binding"],
@@ -704,25 +709,45 @@ class StoreContract:
         assert await store.read(lambda tx: tx.evidence.get("e1")) == new
         assert await store.read(lambda tx: tx.evidence.get("e2")) is None
 
-    async def test_money_is_summed_exactly_over_what_was_not_refused(
+    async def test_money_is_summed_exactly_over_what_is_open_and_what_was_completed_lately(
         self, store: ProposalStore
     ) -> None:
-        await self.filled(store, waiting("p1"), executing("p2"), rejected("no"), waiting("me"))
-        done = waiting("done", state=State.COMPLETED)
-        await self.filled(store, done)
+        ends = {
+            "no": ended(State.REJECTED, NOW_MS),
+            "back": ended(State.ROLLED_BACK, NOW_MS),
+            "done": ended(State.COMPLETED, NOW_MS),
+            "long": ended(State.COMPLETED, NOW_MS - 1),
+        }
+        held = {"p1": "0.10", "p2": "0.20", "no": "5", "back": "6", "done": "0.01", "long": "9"}
 
-        def unit(tx: Transaction) -> None:
-            for name, amount in (("p1", "0.10"), ("p2", "0.20"), ("no", "5"), ("me", "7")):
-                tx.spending.add("leila", name, [Money("EUR", Decimal(amount))], NOW_MS)
-            two = [Money("EUR", Decimal("0.01")), Money("USD", Decimal("3"))]
-            tx.spending.add("leila", "done", two, NOW_MS)
-            tx.spending.add("leila", "p1", [Money("EUR", Decimal("99"))], NOW_MS - 1)
-            tx.spending.add("nour", "p1", [Money("EUR", Decimal("50"))], NOW_MS)
+        def holds(tx: Transaction, name: str, amount: str) -> None:
+            tx.proposals.add(waiting(name))
+            tx.spending.add("leila", name, [Money("EUR", Decimal(amount))])
 
-        await store.write(unit)
+        def begins(tx: Transaction) -> None:
+            for name, amount in held.items():
+                holds(tx, name, amount)
+            tx.spending.add("leila", "p1", [Money("USD", Decimal(3))])
+            tx.spending.add("nour", "p1", [Money("EUR", Decimal(50))])
+            holds(tx, "me", "7")
+
+        def ends_all(tx: Transaction) -> None:
+            for name, changes in ends.items():
+                seen = tx.proposals.get(name)
+                assert seen is not None
+                assert tx.proposals.save(seen.but(version=seen.version + 1, **changes), seen)
+            holds(tx, "at-once", "70")
+            born = tx.proposals.get("at-once")
+            assert born is not None
+            assert tx.proposals.save(born.but(version=2, **ends["no"]), born)
+
+        await store.write(begins)
+        await store.write(ends_all)
 
         spent = await store.read(lambda tx: tx.spending.spent("leila", NOW_MS, "me"))
         assert spent == {"EUR": Decimal("0.31"), "USD": Decimal("3")}
+        later = await store.write(lambda tx: tx.spending.spent("leila", NOW_MS + 1, "me"))
+        assert later == {"EUR": Decimal("0.30"), "USD": Decimal("3")}
         assert await store.read(lambda tx: tx.spending.spent("ana", 0, "")) == {}
 
     async def test_uses_are_counted_strictly_after_a_moment(self, store: ProposalStore) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 from aiohttp import web as http
+from aiohttp.typedefs import Handler, Middleware
 from slack_sdk.signature import SignatureVerifier
 
 log = logging.getLogger("signoff.slack")
@@ -14,10 +14,8 @@ log = logging.getLogger("signoff.slack")
 _UNREADABLE: Final = "This cannot be read.\n"
 _UNSIGNED: Final = "Slack's signature is missing or wrong.\n"
 
-Handler = Callable[[http.Request], Awaitable[http.StreamResponse]]
 
-
-def only_signed(secret: str) -> Callable[[http.Request, Handler], Awaitable[http.StreamResponse]]:
+def only_signed(secret: str) -> Middleware:
     """Return a middleware that lets through what is signed with `secret`, and answers the rest.
 
     Bolt parses a body before it looks at who signed it, so that anybody could make it stumble.

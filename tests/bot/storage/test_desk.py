@@ -237,7 +237,7 @@ async def test_a_flag_that_was_read_and_set_anew_is_read_anew(store: SqliteStore
 async def test_what_another_proposal_of_the_same_unit_spends_counts(store: SqliteStore) -> None:
     def unit(tx: Transaction) -> object:
         tx.proposals.add(a_proposal(a_document(proposal_id="p2")))
-        tx.spending.add("leila", "p2", [Money("USD", Decimal(5))], 1)
+        tx.spending.add("leila", "p2", [Money("USD", Decimal(5))])
         return tx.spending.spent("leila", 0, "p3"), tx.spending.spent("leila", 0, "p2")
 
     assert await store.write(unit) == ({"USD": Decimal(5)}, {})
