@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from lifecycle.acts import Act, Reviewed, first_heard, plain_words
+from lifecycle.acts import Act, Reviewed, first_heard
 from lifecycle.answers import Reply, Sender
 from lifecycle.books import Transaction
 from lifecycle.errors import GovernanceError, ReviewRefused
 from lifecycle.explaining import note_ignored
+from lifecycle.fitting import fits_its_digest
 from lifecycle.gating import Gatekeeper, Look, NotAtOnce
 from lifecycle.moment import Moment
-from lifecycle.opening import Opening, fits_its_digest
-from lifecycle.ports import StoreUnavailable
+from lifecycle.opening import Opening
+from lifecycle.ports import RowUnreadable, StoreUnavailable
 from lifecycle.proposal import ActorKind, Proposal, Verb
+from lifecycle.sentinel import Facts
+from lifecycle.settling import CheckAgain, retry
+from lifecycle.spooling import act_of, spool, unavailable
 from lifecycle.state import State
 from lifecycle.stopping import stop
+from lifecycle.verdict import Verdict
 from lifecycle.world import World, log
+
+_FRESH_CHECKS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +67,10 @@ class Acting:
         except GovernanceError as error:
             await self.note(act, error.code)
             return Reply.of_error(error, act.proposal_id)
-        except StoreUnavailable:
-            by_person = act.sender.kind is ActorKind.PERSON
-            return self.spool(act) if spools and by_person else unavailable(act.proposal_id)
+        except StoreUnavailable as error:
+            if spools and act.sender.kind is ActorKind.PERSON:
+                return spool(self.world, act, error)
+            return unavailable(act.proposal_id, error)
         return await self._followed(led_to)
 
     async def _reviewed(
@@ -132,14 +140,19 @@ class Acting:
             return await self.gatekeeper.follow(led_to.opening, wait=False)
         return await self.gatekeeper.open(proposal_id, led_to.look)
 
-    async def _replay(self, act: Act) -> bool:
-        """Bring a spooled stop through the door; True once it is settled either way."""
+    async def _replay(self, act: Act) -> bool | None:
+        """Bring a spooled stop through the door: True once it is settled either way.
+
+        False where the store still fails, None where it is this row alone that cannot be read.
+        """
         moment = self.world.moment()
         try:
             reviewed = await self.world.write(lambda tx: stop(tx, moment, act))
         except GovernanceError as error:
             await self.note(act, error.code)
             return True
+        except RowUnreadable:
+            return None
         except StoreUnavailable:
             return False
         await self._followed(LedTo(reviewed))
@@ -166,68 +179,55 @@ class Acting:
         except ReviewRefused as error:
             await self.note(Act("", sender), error.code)
             return Reply.of_error(error)
-        except StoreUnavailable:
-            return unavailable()
+        except StoreUnavailable as error:
+            return unavailable(None, error)
 
-    async def sentinel_objects(self, proposal_id: str) -> Reply | None:
-        """Ask Sentinel before a verb is repeated; taking back is never stood in the way of."""
+    async def retry(self, act: Act) -> Reply:
+        """Repeat what failed, under a verdict that still holds in the unit that repeats it."""
+        return await self.world.surely(self._retried(act))
+
+    async def _retried(self, act: Act) -> Reply:
+        for _ in range(_FRESH_CHECKS):
+            try:
+                checked = await self._checked_to_repeat(act.proposal_id)
+                return await self._acting(act, partial(retry, checked=checked), spools=False)
+            except StoreUnavailable as error:
+                return unavailable(act.proposal_id, error)
+            except CheckAgain:
+                continue
+        words = "The policy or the evidence is just changing; try again."
+        return Reply(words, "policy_changed", act.proposal_id)
+
+    async def _checked_to_repeat(self, proposal_id: str) -> tuple[Facts, Verdict] | None:
+        """Ask Sentinel, unless it is to be taken back, which is never stood in the way of."""
         proposal = await self.world.store.read(lambda tx: tx.proposals.get(proposal_id))
         execution = proposal.execution if proposal else None
         if proposal is None or execution is None or execution.verb is Verb.ROLL_BACK:
             return None
         if not fits_its_digest(proposal):
             return None  # refused in the unit itself
-        checked = await self.gatekeeper.check(proposal, executing=True)
-        if checked is None or checked[1].passed:
-            return None
-        verdict = checked[1]
-        words = "; ".join(fault.suggestion or fault.code for fault in verdict.faults())
-        return Reply(f"Sentinel objects now: {words}", verdict.reason, proposal_id)
-
-    def spool(self, act: Act) -> Reply:
-        """Keep a stop on disk and hold its proposal at once."""
-        identity = act.sender.identity
-        stop: dict[str, Any] = {
-            "proposal_id": act.proposal_id,
-            "surface": act.sender.surface,
-            "kind": identity.kind.value if identity else None,
-            "id": identity.id if identity else None,
-            "account": plain_words(act.sender.account),
-            "event_id": act.sender.event_id,
-            "reason": act.reason,
-            "at_ms": self.world.clock.now_ms(),
-        }
-        try:
-            self.world.spool.keep(stop)
-        except OSError:
-            log.critical("a stop could be written neither to the store nor to the spool")
-            self.world.held.add(act.proposal_id)
-            return Reply(
-                "Neither the store nor the spool can be written. The proposal is held as long as "
-                "this process runs; stop it or free the disk.",
-                "audit_unavailable",
-                act.proposal_id,
-            )
-        self.world.held.add(act.proposal_id)
-        return Reply(
-            "Kept: the store cannot be written now; nothing executes, commits or closes, and your "
-            "stop is carried out as soon as it can be.",
-            None,
-            act.proposal_id,
-        )
+        return await self.gatekeeper.check(proposal, executing=True)
 
     async def replay_spool(self) -> int:
-        """Bring spooled stops through the door, in order, before anything else runs."""
-        done = 0
+        """Bring spooled stops through the door, in order, before anything else runs.
+
+        One whose row cannot be read stays, behind those that were carried out.
+        """
+        done, aside = 0, list[Mapping[str, Any]]()
         for kept in self.world.spool.kept():
-            act = _act_of(kept)
-            if not await self._replay(act):
+            act = act_of(kept)
+            settled = await self._replay(act)
+            if settled is None:
+                aside.append(kept)
+                continue
+            if not settled:
                 return done
-            self.world.spool.clear(1)
+            for waiting in aside:  # kept twice for a moment rather than not at all
+                self.world.spool.keep(waiting)
+            self.world.spool.clear(len(aside) + 1)
+            aside.clear()
             # What another stop still waits for stays held, also one spooled a moment ago.
-            if all(
-                _act_of(stop).proposal_id != act.proposal_id for stop in self.world.spool.kept()
-            ):
+            if all(act_of(stop).proposal_id != act.proposal_id for stop in self.world.spool.kept()):
                 self.world.held.discard(act.proposal_id)
             done += 1
         return done
@@ -246,25 +246,3 @@ def _everybody_asked(tx: Transaction, proposal_id: str, asked: Collection[str]) 
     others = {review.person for review in reviews if review.counts}.difference(asked)
     if others:
         raise _AskAlso(frozenset(others))
-
-
-def _act_of(stop: Any) -> Act:
-    kind = ActorKind(stop["kind"]) if stop.get("kind") else None
-    sender = Sender(
-        surface=stop["surface"],
-        kind=kind,
-        id=stop.get("id"),
-        account=stop.get("account", ""),
-        event_id=stop.get("event_id"),
-    )
-    return Act(stop["proposal_id"], sender, stop.get("reason", ""))
-
-
-def unavailable(proposal_id: str | None = None) -> Reply:
-    """Return the word to a person whose act could not be written."""
-    return Reply(
-        "The audit trail cannot be written, so nothing was done; the proposal stands as it was. "
-        "Try again, and tell an operator.",
-        "audit_unavailable",
-        proposal_id,
-    )

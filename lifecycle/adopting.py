@@ -10,9 +10,9 @@ from functools import partial
 from lifecycle.door import announce, record
 from lifecycle.evidence import judged, unjudged
 from lifecycle.finishing import Concluded
+from lifecycle.fitting import fits_its_digest
 from lifecycle.gating import Gatekeeper
 from lifecycle.moment import Moment
-from lifecycle.opening import fits_its_digest
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.rechecking import recheck, recheck_window, rules_to_run
@@ -63,11 +63,13 @@ class Adopter:
         tried: set[str] = set()
         while True:
             digest = self.world.law.policy.digest
-            page = await self.world.store.read(partial(_under_other, digest))
+            # What was tried and stays, since its tool is at work, hides nothing behind it.
+            limit = len(tried) + _PAGE
+            page = await self.world.store.read(partial(_under_other, digest, limit))
             fresh = [p for p in page if p.proposal_id not in tried]
             for proposal in fresh:
                 tried.add(proposal.proposal_id)
-                await self.recheck_one(proposal)
+                await self.world.beside(proposal.proposal_id, self.recheck_one(proposal))
             if not fresh:
                 return len(tried)
 
@@ -138,5 +140,5 @@ class Adopter:
         self.gatekeeper.carrier.carry_claim(concluded.claim)
 
 
-def _under_other(digest: str, tx: Transaction) -> Sequence[Proposal]:
-    return tx.proposals.checked_under_other(digest, _PAGE)
+def _under_other(digest: str, limit: int, tx: Transaction) -> Sequence[Proposal]:
+    return tx.proposals.checked_under_other(digest, limit)

@@ -16,6 +16,7 @@ from lifecycle.document import TimeWindow
 from lifecycle.door import record
 from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.expiry import expire
+from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.gathering import same_evidence
 from lifecycle.gating import Gatekeeper
@@ -25,7 +26,6 @@ from lifecycle.moment import Moment
 from lifecycle.opening import (
     ask_people,
     digest_mismatch,
-    fits_its_digest,
     newly_soft,
     start_execution,
     waits_for_rule,

@@ -7,10 +7,11 @@ from typing import Any
 
 from lifecycle.claiming import Claim, claim_commit, claim_roll_back
 from lifecycle.door import advance, amend
+from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.mishaps import tool_of
 from lifecycle.moment import Moment
-from lifecycle.opening import fits_its_digest, tell_of_a_changed_row
+from lifecycle.opening import tell_of_a_changed_row
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Cause, Proposal
 from lifecycle.quorum import configured_tier

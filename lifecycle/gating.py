@@ -7,16 +7,11 @@ from functools import partial
 
 from lifecycle.carrying import Carrier
 from lifecycle.document import ProposalDocument
+from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import gather
 from lifecycle.judging import judge
 from lifecycle.moment import Moment
-from lifecycle.opening import (
-    Opening,
-    begin,
-    digest_mismatch,
-    fits_its_digest,
-    of_this_policy,
-)
+from lifecycle.opening import Opening, begin, digest_mismatch, of_this_policy
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal

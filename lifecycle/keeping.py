@@ -18,7 +18,7 @@ from lifecycle.freezing import frozen
 from lifecycle.gating import Gatekeeper
 from lifecycle.moment import Moment, clock_words
 from lifecycle.opening import card_is_out
-from lifecycle.ports import Transaction
+from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.proposal import CLOCK, SENTINEL, Proposal
 from lifecycle.state import State
 from lifecycle.tier import TIER_POLICIES, CardKind
@@ -55,7 +55,7 @@ class Keeper:
     async def _close_batch(self, batch: Sequence[Proposal]) -> int:
         for proposal in batch:
             if proposal.checked_policy_digest != self.world.law.policy.digest:
-                await self.adopter.recheck_one(proposal)
+                await self.world.beside(proposal.proposal_id, self.adopter.recheck_one(proposal))
         # Together: a platform that is slow to answer holds up one batch, not each one in it.
         seen = await asyncio.gather(*map(self._seen, batch))
         readable = [p for p, was_seen in zip(batch, seen, strict=True) if was_seen]
@@ -77,9 +77,30 @@ class Keeper:
         """Close as seen a moment ago; where one has moved since, look at all of them again."""
         moment = self.world.moment()
         try:
-            return await self.world.write(lambda tx: _closed(tx, moment, seen))
+            return await self.world.write(partial(_closed, moment, seen))
         except StaleProposal:
-            return await self.world.write(lambda tx: _closed(tx, moment, _fresh(tx, seen)))
+            pass
+        except Exception as error:
+            if isinstance(error, StoreUnavailable) and not isinstance(error, RowUnreadable):
+                raise
+            return await self._each_closed(seen)
+        try:
+            return await self.world.write(partial(_closed_afresh, moment, seen))
+        except RowUnreadable:
+            return await self._each_closed(seen)
+
+    async def _each_closed(self, seen: Sequence[Proposal]) -> Sequence[Concluded]:
+        """Close each by itself: one that cannot be judged stands in the way of none beside it."""
+        closed: list[Concluded] = []
+        for proposal in seen:
+            unit = partial(_closed_afresh, self.world.moment(), [proposal])
+            one = await self.world.beside(proposal.proposal_id, self.world.write(unit))
+            closed += one or ()
+            if one is None:
+                why = "it cannot be judged, as the log says"
+                noting = self._not_closed(proposal.proposal_id, why)
+                await self.world.beside(proposal.proposal_id, noting)
+        return closed
 
     async def _not_closed(self, proposal_id: str, why: str) -> None:
         moment = self.world.moment()
@@ -112,7 +133,7 @@ class Keeper:
             worth += page
         opened = 0
         for _, proposal_id in sorted(worth):
-            tried = await self.gatekeeper.open(proposal_id)
+            tried = await self.world.beside(proposal_id, self.gatekeeper.open(proposal_id))
             opened += tried is not None and tried.state is not State.SENTINEL_APPROVED
             self._look_again(tried, moment.now_ms)
         return opened
@@ -186,10 +207,14 @@ def _fresh(tx: Transaction, seen: Sequence[Proposal]) -> list[Proposal]:
     return [proposal for proposal in looked_up if proposal is not None]
 
 
-def _closed(tx: Transaction, moment: Moment, proposals: Sequence[Proposal]) -> list[Concluded]:
+def _closed(moment: Moment, proposals: Sequence[Proposal], tx: Transaction) -> list[Concluded]:
     """Close what may be closed. Raises StaleProposal, and nothing is done, where one has moved."""
     closed = [(seen, close(tx, moment, seen)) for seen in proposals]
     return [after for seen, after in closed if after.proposal is not seen]
+
+
+def _closed_afresh(moment: Moment, seen: Sequence[Proposal], tx: Transaction) -> list[Concluded]:
+    return _closed(moment, _fresh(tx, seen), tx)
 
 
 def _expired(tx: Transaction, moment: Moment, ids: Sequence[str]) -> int:

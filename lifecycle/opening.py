@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
-
 from lifecycle.callbacks import call_back
-from lifecycle.canonical import canonical_bytes, digest_of, s256
 from lifecycle.door import advance, amend, announce
 from lifecycle.expiry import expire
+from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.gathering import same_evidence
 from lifecycle.judging import raised_by, reject_by_sentinel, verdict_details
@@ -49,7 +47,7 @@ def begin(
     ended = _cannot_begin(tx, moment, proposal, tool)
     if ended is not None or tool is None:
         return Opening(ended or proposal)
-    if not _still_true(tx, moment, proposal, verdict, facts):
+    if not still_true(tx, moment, proposal, verdict, facts):
         return Opening(proposal, again=True)
     otherwise = _judged_otherwise(tx, moment, proposal)
     if otherwise is not None:
@@ -79,7 +77,7 @@ def _judged_otherwise(tx: Transaction, moment: Moment, proposal: Proposal) -> Pr
     return None
 
 
-def _still_true(
+def still_true(
     tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict, facts: Facts
 ) -> bool:
     """Say whether what the verdict was made of is still so: policy and evidence."""
@@ -166,31 +164,6 @@ def start_execution(
         ),
     )
     return Opening(begun, token)
-
-
-def fits_its_digest(proposal: Proposal) -> bool:
-    """Say whether the stored bytes still are what was digested, and the columns what they say.
-
-    The R3 document is judged with them: it is what an agent's parameters are compared with.
-    """
-    return proposal.fits(_fits)
-
-
-def _fits(proposal: Proposal) -> bool:
-    if proposal.masked or digest_of(proposal.document) != proposal.digest:
-        return False
-    document = proposal.read()
-    return (
-        document.proposal_id == proposal.proposal_id
-        and document.actor == proposal.actor.id
-        and document.tool in (None, proposal.tool)
-        and s256(proposal.r3_document) == proposal.r3_s256
-        and _r3_parameters(proposal) == canonical_bytes(document.parameters)
-    )
-
-
-def _r3_parameters(proposal: Proposal) -> bytes:
-    return canonical_bytes(orjson.loads(proposal.r3_document)["parameters"])
 
 
 def digest_mismatch(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:

@@ -9,9 +9,10 @@ from lifecycle.claiming import claim_roll_back
 from lifecycle.counting import approvals
 from lifecycle.door import advance, amend
 from lifecycle.finishing import Concluded
+from lifecycle.fitting import fits_its_digest
 from lifecycle.judging import may_orchestrate, opening_changes, raised_by, reject_by_sentinel
 from lifecycle.moment import Moment
-from lifecycle.opening import WAITABLE, digest_mismatch, fits_its_digest
+from lifecycle.opening import WAITABLE, digest_mismatch
 from lifecycle.policy import Level, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Cause, Outcome, Proposal, Verb

@@ -9,14 +9,15 @@ from functools import partial
 from lifecycle import agent_tools
 from lifecycle.claiming import Claim, reclaim
 from lifecycle.finishing import Concluded
+from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.gating import Gatekeeper
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
-from lifecycle.opening import fits_its_digest, tell_of_a_changed_row
-from lifecycle.ports import RowUnreadable, Transaction
+from lifecycle.opening import tell_of_a_changed_row
+from lifecycle.ports import Transaction
 from lifecycle.proposal import Outcome, Proposal, Verb
-from lifecycle.world import World, log
+from lifecycle.world import World
 
 _PAGE = 200
 _ORPHANED_MS = 5_000
@@ -49,11 +50,8 @@ class Recoverer:
         """Take up orphaned calls and checks, and agents that never reported."""
         taken = 0
         for proposal_id in sorted(self.orphans):
-            try:
-                taken += await self._recover_call(proposal_id)
-            except RowUnreadable as error:
-                log.error("%s It stands still; the calls beside it are taken up.", error)
-                self.orphans.discard(proposal_id)
+            done = await self.world.beside(proposal_id, self._recover_call(proposal_id))
+            taken += done or False
         return taken + await self._overdue_agents() + await self._recover_checks()
 
     async def _recover_call(self, proposal_id: str) -> bool:

@@ -12,10 +12,11 @@ from lifecycle.concluding import after_execute, commit_not_done, roll_back_done
 from lifecycle.door import advance, amend
 from lifecycle.errors import ReviewRefused
 from lifecycle.finishing import Concluded
+from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.mishaps import rollback_incomplete
 from lifecycle.moment import Moment
-from lifecycle.opening import fits_its_digest
+from lifecycle.opening import still_true
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
     ActorKind,
@@ -27,12 +28,18 @@ from lifecycle.proposal import (
     Verb,
 )
 from lifecycle.quorum import configured_tier
+from lifecycle.sentinel import Facts
 from lifecycle.state import Trigger
 from lifecycle.tier import Puller, Tier
+from lifecycle.verdict import Verdict
 
 _REPEATABLE = frozenset(
     {Attention.OUTCOME_UNKNOWN, Attention.COMMIT_FAILED, Attention.ROLLBACK_INCOMPLETE}
 )
+
+
+class CheckAgain(Exception):
+    """Policy or evidence is another one than Sentinel was asked about."""
 
 
 def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Reviewed:
@@ -69,11 +76,14 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
     return _reviewed(concluded, "Settled.")
 
 
-def retry(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
-    """Repeat the failed verb with a new attempt and permit; Sentinel has been asked before this.
+def retry(
+    tx: Transaction, moment: Moment, act: Act, *, checked: tuple[Facts, Verdict] | None
+) -> Reviewed:
+    """Repeat the failed verb with a new attempt and permit, where Sentinel has nothing against it.
 
     Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, tool_blocked,
-    already_decided, frozen, digest_mismatch.
+    already_decided, frozen, digest_mismatch, permit_already_consumed, or with the id of the rule
+    that objects; CheckAgain where `checked` is of another policy or other evidence.
     """
     proposal = found(tx, moment, act)
     _reviewer(moment, proposal, act)
@@ -84,9 +94,21 @@ def retry(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
         raise ReviewRefused("nothing_to_settle", f"Nothing of {proposal.proposal_id} has failed.")
     if execution.verb is not Verb.ROLL_BACK:
         _may_act_again(tx, moment, proposal)
+        _sentinel_agrees(tx, moment, proposal, checked)
     claim = reclaim(tx, moment, proposal, person=True)
     concluded = Concluded(claim.proposal, claim if claim.token else None)
     return _reviewed(concluded, f"{execution.verb.value} is tried again.")
+
+
+def _sentinel_agrees(
+    tx: Transaction, moment: Moment, proposal: Proposal, checked: tuple[Facts, Verdict] | None
+) -> None:
+    if checked is None or not still_true(tx, moment, proposal, checked[1], checked[0]):
+        raise CheckAgain
+    verdict = checked[1]
+    if not verdict.passed:
+        words = "; ".join(fault.suggestion or fault.code for fault in verdict.faults())
+        raise ReviewRefused(str(verdict.reason), f"Sentinel objects now: {words}")
 
 
 def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
@@ -94,6 +116,13 @@ def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
     tool = moment.policy.tools.get(proposal.tool)
     if tool is None or configured_tier(tool) is Tier.BLOCK:
         raise ReviewRefused("tool_blocked", f"{proposal.tool} may not be used any more.")
+    if proposal.execution is not None and proposal.execution.by_agent:
+        raise ReviewRefused(
+            "permit_already_consumed",
+            f"{proposal.actor.id} carries this out itself, and has used its permit. Find out what "
+            f"happened, then settle {proposal.proposal_id} happened | did-not-happen; to try it "
+            "again the agent proposes it again.",
+        )
     if proposal.kept_stop is not None:
         raise ReviewRefused(
             "already_decided",
@@ -113,7 +142,7 @@ def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
 
 def _reviewer(moment: Moment, proposal: Proposal, act: Act) -> Identity:
     sender, tool = act.sender, moment.policy.tools.get(proposal.tool)
-    if sender.kind is not ActorKind.PERSON or sender.id is None:
+    if sender.kind is not ActorKind.PERSON or sender.id is None or sender.id in act.lost:
         _refuse()
     group = tool.reviewers if tool else "approvers"
     if sender.id not in moment.policy.group(group):

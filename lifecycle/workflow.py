@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from lifecycle import agent_tools, freezing
-from lifecycle.acting import Acting, unavailable
+from lifecycle.acting import Acting
 from lifecycle.acts import Act, plain_words
 from lifecycle.adopting import Adopter
 from lifecycle.answers import Answer, CardPlace, Reply, Sender
@@ -25,7 +25,8 @@ from lifecycle.questions import answer_question
 from lifecycle.recovering import Recoverer
 from lifecycle.reviewing import approve, take_back
 from lifecycle.sentinel_run import Sentinel
-from lifecycle.settling import retry, settle
+from lifecycle.settling import settle
+from lifecycle.spooling import unavailable
 from lifecycle.stopping import stop, withdraw
 from lifecycle.world import Law, World
 
@@ -121,11 +122,7 @@ class Workflow:
 
     async def retry(self, proposal_id: str, sender: Sender) -> Reply:
         """Repeat a failed verb after Sentinel, with a new attempt and permit."""
-        act = Act(proposal_id, sender)
-        objection = await self.acting.sentinel_objects(act.proposal_id)
-        if objection is not None:
-            return objection
-        return await self.acting.act(act, retry)
+        return await self.acting.retry(Act(proposal_id, sender))
 
     # -- an agent carries out what it was permitted -----------------------------------------
 

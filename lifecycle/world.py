@@ -15,6 +15,7 @@ from lifecycle.ports import (
     Clock,
     Notifier,
     ProposalStore,
+    RowUnreadable,
     Spool,
     StoreUnavailable,
     Toolbox,
@@ -26,6 +27,7 @@ T = TypeVar("T")
 log = logging.getLogger("signoff.workflow")
 
 _LONGEST_PAUSE_S = 60.0
+_MOST_TOLD = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class World:
     held: set[str] = field(default_factory=set)
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     stopping: bool = False
+    told: set[str] = field(default_factory=set)
 
     def moment(self, *, answering: bool = False) -> Moment:
         """Return this moment, for one unit."""
@@ -94,6 +97,28 @@ class World:
     async def surely(self, work: Coroutine[Any, Any, T]) -> T:
         """Do work to its end, and wait for it as long as the caller likes."""
         return await asyncio.shield(self.spawn(work))
+
+    async def beside(self, proposal_id: str, work: Coroutine[Any, Any, T]) -> T | None:
+        """Do one of many works; what goes wrong with it stands in the way of none beside it.
+
+        Raises StoreUnavailable where it is the store, which fails for all of them.
+        """
+        try:
+            return await work
+        except RowUnreadable as error:
+            self._tell_once(proposal_id, str(error))
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            self._tell_once(proposal_id, f"{type(error).__name__}: an operator must look at it.")
+        return None
+
+    def _tell_once(self, proposal_id: str, what: str) -> None:
+        """Say so once: it is met again at every round."""
+        words = f"{proposal_id} was left as it is: {what}"
+        if words not in self.told:
+            self.told = {*self.told, words} if len(self.told) < _MOST_TOLD else {words}
+            log.error("%s", words)
 
     async def idle(self) -> None:
         """Wait until nothing that was started is still going on, whoever started it."""

@@ -116,6 +116,19 @@ async def test_agents_that_never_report_are_noticed_however_many_calls_are_in_fl
     assert noticed == {Attention.OUTCOME_UNKNOWN}
 
 
+async def test_what_an_agent_carries_out_itself_is_tried_again_by_the_agent_alone(
+    world: World,
+) -> None:
+    proposal_id = await begun(world)
+    await world.passes(minutes=61)
+
+    reply = await world.workflow.retry(proposal_id, world.sender("ana"))
+
+    assert reply.code == "permit_already_consumed"
+    assert "proposes it again" in reply.words
+    assert (await world.proposal(proposal_id)).attention is Attention.OUTCOME_UNKNOWN
+
+
 async def test_an_agent_may_report_although_its_tool_is_gone(world: World) -> None:
     proposal_id = await begun(world)
     tools = {n: t for n, t in world.workflow.policy.tools.items() if n != REFUNDS}

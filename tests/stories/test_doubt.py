@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
 import pytest
@@ -144,3 +146,74 @@ async def test_what_a_blocked_tool_has_staged_is_taken_back(world: World) -> Non
     ended = await world.proposal(proposal_id)
     assert world.tool(SEND).verbs() == ["execute", "roll_back"]
     assert (ended.state, ended.reason) == (State.ROLLED_BACK, "rolled_back_by_sentinel")
+
+
+async def unknown_deployment(world: World, **changes: object) -> str:
+    """Return the id of a deployment of which nobody knows whether it happened."""
+    world.tool(DEPLOY).on["execute"] = raising(RuntimeError("cut off"))
+    proposal_id = (await world.submits(PROD, **changes)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    world.tool(DEPLOY).on.clear()
+    return proposal_id
+
+
+def meanwhile(world: World, act: Callable[[], Awaitable[object]]) -> None:
+    """Let something happen while it is read whether the person still is a member."""
+    real, happened = world.notifier.lost_members, list[bool]()
+
+    async def lost_members(people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+        if not happened:
+            happened.append(True)
+            await act()
+        return await real(people, surely=surely)
+
+    world.notifier.lost_members = lost_members  # type: ignore[method-assign]
+
+
+async def test_a_retry_is_judged_by_the_policy_in_force_when_it_begins(world: World) -> None:
+    proposal_id = await unknown_deployment(world)
+    rules = dict(world.workflow.policy.rules)
+    narrower = {"targets": {DEPLOY: ["other.example"], "staging-deploy": ["other.example"]}}
+    rules["deploy_target_allowed"] = replace(rules["deploy_target_allowed"], settings=narrower)
+    meanwhile(world, lambda: world.adopts(rules=rules))
+
+    reply = await world.workflow.retry(proposal_id, world.sender("ana"))
+    await world.workflow.idle()
+
+    assert reply.code == "deploy_target_allowed"
+    assert world.tool(DEPLOY).verbs() == ["execute"]
+
+
+async def test_a_retry_is_judged_by_the_evidence_on_record_when_it_begins(world: World) -> None:
+    async def observes(value: object) -> None:
+        packet = {
+            "evidence_id": "e1",
+            "source": "crm-sensor",
+            "observed_at_ms": world.clock.now_ms(),
+            "payload": {"ok": value},
+        }
+        source = world.sender("crm-sensor")
+        assert (await world.workflow.record_evidence(json.dumps(packet).encode(), source)).done
+
+    await observes(True)
+    precondition = {"evidence_ref": "e1", "field": "ok", "operator": "eq", "value": True}
+    proposal_id = await unknown_deployment(world, preconditions=[precondition])
+    meanwhile(world, lambda: observes(False))
+
+    reply = await world.workflow.retry(proposal_id, world.sender("ana"))
+    await world.workflow.idle()
+
+    assert reply.code == "preconditions_hold"
+    assert world.tool(DEPLOY).verbs() == ["execute"]
+
+
+async def test_who_has_left_neither_settles_nor_retries(world: World) -> None:
+    proposal_id = await unknown_deployment(world)
+    world.notifier.lost = frozenset({"ben"})
+
+    retried = await world.workflow.retry(proposal_id, world.sender("ben"))
+    settled = await world.workflow.settle(proposal_id, world.sender("ben"), happened=True)
+
+    assert (retried.code, settled.code) == ("not_a_reviewer", "not_a_reviewer")
+    assert (await world.proposal(proposal_id)).attention is Attention.OUTCOME_UNKNOWN
+    assert world.tool(DEPLOY).verbs() == ["execute"]

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from lifecycle.policy import Policy
-from lifecycle.ports import Call, StoreUnavailable
+from lifecycle.ports import Call, StoreUnavailable, Transaction
+from lifecycle.proposal import Execution, Outcome, Verb
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from sentinel_rules import load_rules
-from tests.builders import MAIL, PROD, REFUND
+from tests.builders import MAIL, PROD, REFUND, a_document, a_proposal
 from tests.world import World
 
 SEND, DEPLOY = "send-email", "production-deploy"
@@ -239,3 +240,23 @@ async def test_a_permit_of_the_policy_before_is_good_for_nothing(world: World) -
 
     assert reply.code == "permit_mismatch"
     assert (await world.proposal(proposal_id)).execution is None
+
+
+async def test_tools_at_work_hide_nothing_from_the_check_under_a_new_policy(world: World) -> None:
+    digest, now_ms = world.workflow.policy.digest, world.clock.now_ms()
+    running = Execution(Verb.EXECUTE, 1, Outcome.RUNNING, began_at_ms=now_ms, by_agent=True)
+
+    def at_work(tx: Transaction) -> None:
+        for number in range(201):
+            row = a_proposal(a_document(proposal_id=f"a{number:03d}"))
+            at_work = row.but(
+                state=State.EXECUTING, execution=running, checked_policy_digest=digest
+            )
+            tx.proposals.add(at_work)
+
+    await world.submits(PROD, proposal_id="zz")
+    await world.store.write(at_work)
+
+    await world.adopts(limits=replace(world.workflow.policy.limits, proposal_ttl_s=99_999))
+
+    assert (await world.proposal("zz")).checked_policy_digest == world.workflow.policy.digest

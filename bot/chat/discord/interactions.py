@@ -21,9 +21,9 @@ from bot.chat.replies import Attached
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal
 from bot.chat.surface import SurfaceFailed
-from lifecycle.acting import unavailable
 from lifecycle.answers import Reply, Sender
 from lifecycle.ports import StoreUnavailable
+from lifecycle.spooling import unavailable
 from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.discord")

@@ -9,11 +9,16 @@ from pathlib import Path
 import pytest
 
 from bot.storage.sqlite import SqliteStore
+from lifecycle import closing as closing_law
+from lifecycle.canonical import s256
+from lifecycle.finishing import Concluded
+from lifecycle.moment import Moment
 from lifecycle.ports import RowUnreadable, Transaction
-from lifecycle.proposal import SENTINEL, Attention, Execution, Outcome, Verb
+from lifecycle.proposal import SENTINEL, Attention, Cause, Execution, Outcome, Proposal, Verb
 from lifecycle.state import State
 from tests.builders import MAIL, a_document, a_proposal
-from tests.world import a_world
+from tests.stories.test_no_record import break_audit, mend_audit
+from tests.world import World, a_world
 
 
 async def test_other_windows_close_and_other_cards_are_shown(tmp_path: Path) -> None:
@@ -83,4 +88,123 @@ async def test_a_call_beside_a_row_that_can_no_longer_be_read_is_taken_up(
     await world.workflow.recover()
 
     assert (await world.proposal("p2")).attention is Attention.OUTCOME_UNKNOWN
+    await store.close()
+
+
+def gutted(path: Path, proposal_id: str) -> None:
+    """Write an R3 document that is none, and its hash beside it."""
+    digest = s256(b"{}")
+    values = (b"{}", digest, proposal_id)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(
+            "UPDATE proposals SET r3_document = ?, r3_s256 = ? WHERE proposal_id = ?", values
+        )
+        other.commit()
+
+
+async def two_mails(world: World) -> None:
+    for number in (1, 2):
+        parameters = MAIL["parameters"] | {"subject": f"Invoice {number}"}
+        await world.submits(MAIL, proposal_id=f"p{number}", parameters=parameters)
+
+
+async def test_a_window_over_bytes_that_are_no_document_is_taken_back_and_others_close(
+    tmp_path: Path,
+) -> None:
+    store = await SqliteStore.open(tmp_path / "signoff.db")
+    world = a_world(store)
+    await two_mails(world)
+    for number in (1, 2):
+        await world.approves("ana", f"p{number}")
+    gutted(tmp_path / "signoff.db", "p1")
+
+    await world.passes(minutes=16)
+
+    first, second = await world.proposal("p1"), await world.proposal("p2")
+    assert (first.state, first.reason) == (State.ROLLED_BACK, "digest_mismatch")
+    assert second.state is State.COMPLETED
+    await store.close()
+
+
+async def test_what_waits_over_bytes_that_are_no_document_ends_and_others_begin(
+    tmp_path: Path,
+) -> None:
+    store = await SqliteStore.open(tmp_path / "signoff.db")
+    world = a_world(store)
+    await two_mails(world)
+    await world.workflow.freeze("for a moment", world.sender("ana"))
+    for number in (1, 2):
+        await world.approves("ana", f"p{number}")
+    gutted(tmp_path / "signoff.db", "p1")
+    await world.workflow.thaw(world.sender("ana"))
+
+    await world.keeps_house()
+    await world.restarts()
+
+    first, second = await world.proposal("p1"), await world.proposal("p2")
+    assert (first.state, first.reason) == (State.REJECTED, "digest_mismatch")
+    assert second.state is State.EXECUTING
+    await store.close()
+
+
+async def test_one_window_that_cannot_be_judged_stands_in_the_way_of_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await SqliteStore.open(tmp_path / "signoff.db")
+    world = a_world(store)
+    await two_mails(world)
+    for number in (1, 2):
+        await world.approves("ana", f"p{number}")
+    real = closing_law.finish
+
+    def stumbles(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Concluded:
+        if proposal.proposal_id == "p1":
+            raise ZeroDivisionError
+        return real(tx, moment, proposal, cause)
+
+    monkeypatch.setattr(closing_law, "finish", stumbles)
+
+    await world.passes(minutes=16)
+    second = await world.proposal("p2")
+    for _ in range(6):
+        await world.passes(minutes=2)
+
+    assert second.state is State.COMPLETED
+    assert (await world.proposal("p1")).attention is Attention.OVERDUE
+    await store.close()
+
+
+async def test_a_stop_of_a_row_that_cannot_be_read_is_kept_and_holds_up_none_behind_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "signoff.db"
+    store = await SqliteStore.open(path)
+    world = a_world(store)
+    await two_mails(world)
+    with closing(sqlite3.connect(path)) as other:
+        whole = other.execute("SELECT rest FROM proposals WHERE proposal_id = 'p1'").fetchone()
+        other.execute("UPDATE proposals SET rest = 'x' WHERE proposal_id = 'p1'")
+        other.commit()
+    kept = await world.rejects("ben", "p1", "no")
+    break_audit(tmp_path)
+    behind = await world.rejects("ben", "p2", "no")
+    mend_audit(tmp_path)
+
+    await world.keeps_house()
+    second, waiting = (
+        await world.proposal("p2"),
+        [stop["proposal_id"] for stop in world.spool.stops],
+    )
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE proposals SET rest = ? WHERE proposal_id = 'p1'", whole)
+        other.commit()
+    await world.keeps_house()
+
+    assert "Kept" in kept.words
+    assert "cannot be read" in kept.words
+    assert "Kept" in behind.words
+    assert (second.state, second.reason) == (State.REJECTED, "rejected_by_person")
+    assert waiting == ["p1"]
+    assert (await world.proposal("p1")).reason == "rejected_by_person"
+    assert (world.spool.stops, world.workflow.world.held) == ([], set())
     await store.close()
