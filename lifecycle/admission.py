@@ -16,7 +16,9 @@ from lifecycle.enrolling import enrol
 from lifecycle.errors import Fault, Refused
 from lifecycle.expiry import expire
 from lifecycle.gate import Accepted
+from lifecycle.judging import masked_forms
 from lifecycle.llm.ingest import EnvelopeRefused
+from lifecycle.masking import mask_secrets
 from lifecycle.moment import Moment
 from lifecycle.policy import Agent, Person
 from lifecycle.ports import Transaction
@@ -277,14 +279,18 @@ def _blocked_words(accepted: Accepted) -> str:
 
 
 def _blocked(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal:
+    enrolled = enrol(tx, moment, accepted, sender)
+    shown = accepted.document.model_dump(mode="json", exclude_none=True)
+    holds_secrets = mask_secrets(shown) != shown  # no rule is asked about what nobody may execute
     return advance(
         tx,
         moment,
-        enrol(tx, moment, accepted, sender),
+        enrolled,
         Trigger.REJECT,
         Identity(ActorKind.TOOL, accepted.tool.name),
         Puller.TIER,
         reason="tool_blocked",
         explanation=_blocked_words(accepted),
         sender=sender,
+        **(masked_forms(enrolled) if holds_secrets else {}),
     )

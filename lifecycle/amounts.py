@@ -84,19 +84,30 @@ def value_of(text: object, currency: str) -> Decimal | None:
     return None
 
 
-def amounts_of(parameters: Mapping[str, Any]) -> tuple[Money, ...]:
+def amounts_of(
+    parameters: Mapping[str, Any], constraints: Mapping[str, Any] | None = None
+) -> tuple[Money, ...]:
     """Return what the amounts come to, one sum a currency; what no rule would pass is left out.
 
     An amount that is exactly the sum of a list beside it is that list's total and counts once.
     """
-    total = read_amounts(parameters).total
+    total = read_amounts(parameters, constraints).total
     return tuple(Money(currency, total[currency]) for currency in sorted(total))
 
 
-def read_amounts(parameters: Mapping[str, Any]) -> AmountsRead:
-    """Read every amount of the parameters, good and bad."""
+def read_amounts(
+    parameters: Mapping[str, Any], constraints: Mapping[str, Any] | None = None
+) -> AmountsRead:
+    """Read every amount of the parameters and of the target's constraints, good and bad.
+
+    A tool is handed both. Constraints that repeat what the parameters come to count once.
+    """
     read = AmountsRead()
     read.total = _walk(parameters, ("parameters",), None, read)
+    if constraints:
+        beside = _walk(constraints, ("target", "constraints"), None, read)
+        if beside != read.total:
+            read.total = _sum(read.total, beside)
     return read
 
 
@@ -122,11 +133,14 @@ def _walk_object(
     read.amounts += found
     own = _totals(found)
     rest: Totals = {}
+    totalled = False  # an amount is the total of one list, not of each that comes to the same
     for key, item in value.items():
         if isinstance(item, (list, tuple)) and words_of(key) in (("items",), ("amounts",)):
             read.bare += _bare(item, (*parts, key))
         below = _walk(item, (*parts, key), currency, read)
-        if not (isinstance(item, (list, tuple)) and below == own):
+        if below and below == own and not totalled and isinstance(item, (list, tuple)):
+            totalled = True
+        else:
             rest = _sum(rest, below)
     return _sum(own, rest)
 

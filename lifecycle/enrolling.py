@@ -24,7 +24,7 @@ def enrol(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
     refs |= {b.evidence_id for b in document.evidence_bindings}
     if refs:
         tx.proposals.bind_evidence(proposal.proposal_id, sorted(refs))
-    amounts = amounts_of(document.parameters)
+    amounts = amounts_of(document.parameters, document.target.constraints)
     if amounts:
         tx.spending.add(document.actor, proposal.proposal_id, amounts)
     record(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lifecycle.secrets_found import find_secrets, secret_named, stand_in
+from lifecycle.secrets_found import find_secrets, named_beside, secret_named, stand_in
 
 _MASK: Final = re.compile(r"‹[a-zA-Z ]{1,40}, \d{1,9} characters›")
 
@@ -38,11 +38,13 @@ def mask_secrets(value: Any) -> Any:
 
 def _masked_object(value: Mapping[str, Any]) -> dict[str, Any]:
     masked: dict[str, Any] = {}
+    beside = named_beside(value)
     for key, item in value.items():
         shown = mask_text(str(key))
         while shown in masked:  # two keys that are masked alike must both be seen
             shown += "′"
-        masked[shown] = _all_masked(item) if secret_named(str(key)) else mask_secrets(item)
+        named = secret_named(str(key)) or (beside and key == "value")
+        masked[shown] = _all_masked(item) if named else mask_secrets(item)
     return masked
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lifecycle.patterns import compiled
 
@@ -107,9 +107,13 @@ _FLAG: Final = re.compile(
     r"(?<![\w-])--?(?P<bare>[a-z][\w-]*+)\s{1,8}(?P<plain>[^\s\"'-][^\s\"']*+)"
 )
 _TELLING: Final = re.compile(r"\d|[A-Za-z\d][^\sA-Za-z\d.,:;!?-]|[^\sA-Za-z\d.,:;!?'-][A-Za-z\d]")
+#: Our own mask, closed forms, and words alone: `$uper5ecret!` and `hidden hunter2` are none.
 _STAND_IN: Final = re.compile(
-    r"[‹<{\[(%$*].*|[*•.x_-]{3,}|(?:env|vault|secret|secretref|op|ssm|aws-sm|keyring)://?.*"
-    r"|(?:none|null|true|false|redacted|masked|hidden|changed|rotated|required|optional)\b.*",
+    r"‹.*|<[^<>]*>|\{.*\}|\[.*\]|\(.*\)"  # a slot of a template, a note in brackets
+    r"|%\w+%|%\(\w+\)s|%s|\$\{.*\}|\$\(.*\)|(?-i:\$[A-Z_][A-Z\d_]*|\$[a-z_]+)"  # a variable
+    r"|[*•]{3,}\w{0,4}|[.x_-]{3,}"
+    r"|(?:env|vault|secret|secretref|op|ssm|aws-sm|keyring)://?.*"
+    r"|(?:none|null|true|false|redacted|masked|hidden|changed|rotated|required|optional)[.!]?",
     re.IGNORECASE | re.DOTALL,
 )
 _SHORTEST: Final = 4
@@ -134,6 +138,8 @@ _HARMLESS_TOKENS: Final = frozenset(
     "completion used".split()
 )
 
+_NAMES_BESIDE: Final = ("name", "key", "variable", "header", "field")
+
 
 @lru_cache(maxsize=4096)
 def secret_named(key: str) -> bool:
@@ -153,6 +159,17 @@ def secret_named(key: str) -> bool:
     if last in ("key", "keys"):
         return before in _KEY_WORDS
     return last in _SECRET_WORDS or last.endswith(("password", "passwd", "apikey", "secret"))
+
+
+def named_beside(value: Mapping[str, Any]) -> bool:
+    """Say whether the `value` in an object is a credential by the name that stands beside it.
+
+    So lists of variables and headers are written: `{"name": "DB_PASSWORD", "value": "..."}`.
+    """
+    if "value" not in value:
+        return False
+    names = (value.get(key) for key in _NAMES_BESIDE)
+    return any(isinstance(name, str) and secret_named(name) for name in names)
 
 
 def stand_in(value: str) -> bool:

@@ -172,6 +172,10 @@ def named_in(parameters: Mapping[str, Any], names: frozenset[str]) -> Iterator[P
                 yield Place(("parameters", *parts, key), value)
 
 
+#: Compared with `in`, so that false and 0 are not among them.
+_NOTHING: Final[tuple[Any, ...]] = (None, "", [])
+
+
 def _at(content: Mapping[str, Any], parts: tuple[str, ...]) -> Any:
     value: Any = content
     for part in parts:
@@ -180,16 +184,24 @@ def _at(content: Mapping[str, Any], parts: tuple[str, ...]) -> Any:
 
 
 def likeness(value: Any) -> Any:
-    """Return a JSON value with every text and name folded, so that imitations are equal."""
+    """Return a JSON value with every text and name folded, so that imitations are equal.
+
+    What is null or empty says nothing, and a list of one says what that one says.
+    """
     if isinstance(value, str):
         return folded(value)
     if isinstance(value, Mapping):
         return sorted(
-            ([folded(str(key)), likeness(item)] for key, item in value.items()),
+            (
+                [folded(str(key)), alike]
+                for key, item in value.items()
+                if (alike := likeness(item)) not in _NOTHING
+            ),
             key=_spelt,
         )
     if isinstance(value, (list, tuple)):
-        return [likeness(item) for item in value]
+        items = [likeness(item) for item in value]
+        return items[0] if len(items) == 1 else items
     return value
 
 

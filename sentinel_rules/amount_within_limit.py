@@ -2,10 +2,11 @@
 
 What it checks:
     Every `amount` (a string of ASCII digits: no sign, no leading zero, no point or exactly the
-    currency's decimals) and every `amount_minor` (an integer) at any depth, with the `currency` of
-    the same object or the nearest one around it. Each must be positive, have a limit, and be within
-    it alone and summed with its list; all together, with what the agent's other open and completed
-    proposals of the last 24 hours hold, must be within the limit of the day. A `transact` without
+    currency's decimals) and every `amount_minor` (an integer) at any depth of the parameters and
+    of the target's constraints, with the `currency` of the same object or the nearest one around
+    it. Each must be positive, have a limit, and be within it alone and summed with its list; all
+    together, with what the agent's other proposals hold that are open or were completed in the
+    last 24 hours, must be within the limit of the day. A `transact` without
     an amount, and numbers in a list named `items` or `amounts` that are not called an amount, are
     missing amounts.
 
@@ -105,7 +106,7 @@ class AmountWithinLimit:
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
         """Find every amount that is not one, and every limit that is passed."""
-        read = read_amounts(proposal.parameters)
+        read = read_amounts(proposal.parameters, proposal.target.constraints)
         moves_money = ActionType.TRANSACT in (proposal.action_type, facts.tool.action_type)
         if not (moves_money or read.amounts or read.bare):
             return said(())

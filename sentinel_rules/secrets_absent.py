@@ -26,7 +26,7 @@ from lifecycle.folding import visible
 from lifecycle.markup import decoded
 from lifecycle.paths import Parts, dotted
 from lifecycle.patterns import compiled
-from lifecycle.secrets_found import find_secrets, secret_named, stand_in
+from lifecycle.secrets_found import find_secrets, named_beside, secret_named, stand_in
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.values import texts_of
 from lifecycle.verdict import Finding
@@ -128,6 +128,8 @@ class SecretsAbsent:
             ("a header", {"parameters": {"headers": {"Authorization": "Bearer abc.def"}}}),
             ("an address", {"parameters": {"dsn": "postgres://u:pw@h/d"}}),
             ("a name", {"parameters": {"api_key": "k-1234567890"}}),
+            ("a name beside", {"parameters": {"env": [{"name": "DB_PASSWORD", "value": "hi4x"}]}}),
+            ("what only begins like a variable", {"parameters": {"password": "$uper5ecret!9"}}),
             ("a shape in the justification", {"justification": "use AKIA" + "IOSFODNN7EXAMPLE"}),
             ("escaped", {"parameters": {"body": "postgres%3A%2F%2Fu%3Apw%40h/d"}}),
         )
@@ -143,8 +145,9 @@ def _named_secrets_in(proposal: ProposalDocument) -> Iterator[Parts]:
 def _named_secrets(value: Any, parts: Parts, *, is_secret: bool) -> Iterator[Parts]:
     """Yield the places of values below a name that says secret; flags and null hold none."""
     if isinstance(value, dict):
+        beside = named_beside(value)
         for key, item in value.items():
-            named = is_secret or secret_named(visible(key))
+            named = is_secret or secret_named(visible(key)) or (beside and key == "value")
             yield from _named_secrets(item, (*parts, key), is_secret=named)
     elif isinstance(value, list):
         for index, item in enumerate(value):

@@ -137,3 +137,36 @@ def test_spans_are_in_order_and_apart():
 )
 def test_no_text_of_64_kib_keeps_the_search_busy(piece):
     find_secrets(piece * (300_000 // len(piece)))
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["$uper5ecret!9", "<3mysecretpw", "hidden hunter2xyz", "(hunter2", "%hunter2", "true love 7",
+     "changed 4me", "[x", "{y9", "*hunter2", "$Secret99"],
+)  # fmt: skip
+def test_what_only_begins_like_a_stand_in_is_a_credential(value):
+    masked = mask_secrets({"smtp_password": value})["smtp_password"]
+
+    assert masked == f"‹secret, {len(value)} characters›"
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["${PAYMENTS_KEY}", "$PAYMENTS_KEY", "$password", "$(pass show x)", "{{ secret }}", "<token>",
+     "%PASSWORD%", "%(password)s", "[redacted]", "(see the vault)", "********", "****1234", "xxxx",
+     "REDACTED", "none", "vault://kv/x", ""],
+)  # fmt: skip
+def test_what_stands_for_a_credential_is_shown(value):
+    assert mask_secrets({"smtp_password": value}) == {"smtp_password": value}
+
+
+@pytest.mark.parametrize("name", ["name", "key", "variable", "header", "field"])
+def test_a_credential_is_known_by_the_name_beside_it(name):
+    listed = {"env": [{name: "DB_PASSWORD", "value": "hunter2"}, {name: "COLOUR", "value": "red"}]}
+
+    shown = mask_secrets(listed)["env"]
+
+    assert shown == [
+        {name: "DB_PASSWORD", "value": "‹secret, 7 characters›"},
+        {name: "COLOUR", "value": "red"},
+    ]

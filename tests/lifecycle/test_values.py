@@ -100,10 +100,55 @@ def test_path_like_values_are_found(parameters: dict[str, Any], paths: list[str]
             [("EUR", "2"), ("USD", "1.00")],
         ),
         ({"amount": "3.00", "currency": "USD", "fee": {"amount": "3.00"}}, [("USD", "6.00")]),
+        ({"amount": "3.00", "currency": "USD", "items": [{"amount": "3.00"}]}, [("USD", "3.00")]),
+        (
+            {"amount": "3.00", "currency": "USD"}
+            | {name: [{"amount": "3.00"}] for name in ("items", "payments", "fees")},
+            [("USD", "9.00")],
+        ),
     ],
 )
 def test_what_a_document_spends(parameters: dict[str, Any], amounts: list[tuple[str, str]]) -> None:
     assert amounts_of(parameters) == tuple(Money(c, Decimal(a)) for c, a in amounts)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "amount"),
+    [
+        ({}, "1.00"),
+        ({"amount": "1.00", "currency": "USD"}, "1.00"),
+        ({"amount": "9.00", "currency": "USD"}, "10.00"),
+        ({"limits": {"amount_minor": 900, "currency": "USD"}}, "10.00"),
+    ],
+)
+def test_what_the_constraints_of_the_target_say_is_spent_too(
+    constraints: dict[str, Any], amount: str
+) -> None:
+    spent = amounts_of({"amount": "1.00", "currency": "USD"}, constraints)
+
+    assert spent == (Money("USD", Decimal(amount)),)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"to": ["pat@partner.example"], "body": "Hello"},
+        {"to": "pat@partner.example", "body": "Hello", "bcc": []},
+        {"to": "pat@partner.example", "body": "Hello", "cc": None, "reply_to": "", "headers": {}},
+    ],
+)
+def test_what_is_empty_and_what_is_alone_in_a_list_make_no_other_content(
+    parameters: dict[str, Any],
+) -> None:
+    plain = {"to": "pat@partner.example", "body": "Hello"}
+
+    assert likeness_of("leila", "t", {}, parameters) == likeness_of("leila", "t", {}, plain)
+
+
+def test_no_and_nothing_are_not_the_same() -> None:
+    one, other = {"dry_run": False, "n": 0}, {}
+
+    assert likeness_of("leila", "t", {}, one) != likeness_of("leila", "t", {}, other)
 
 
 @given(

@@ -121,6 +121,17 @@ async def test_a_blocked_tool_is_answered_before_sentinel_is_asked(world: World)
     )
 
 
+async def test_a_blocked_proposal_keeps_a_credential_masked_only(world: World) -> None:
+    parameters = TRANSFER["parameters"] | {"api_key": "k-1234567890"}
+    blocked = await world.proposal(
+        (await world.submits(TRANSFER, parameters=parameters)).proposal_id or ""
+    )
+
+    assert blocked.reason == "tool_blocked"
+    assert blocked.masked
+    assert b"k-1234567890" not in blocked.document + blocked.r3_document
+
+
 async def test_whoever_has_too_many_open_waits(world: World) -> None:
     agents = dict(world.workflow.policy.agents)
     agents["leila"] = replace(agents["leila"], open_limit=1)
