@@ -19,6 +19,10 @@ class Quiet:
         """Return the names of the configured surfaces."""
         return self._surfaces
 
+    def alert(self, words: str) -> None:
+        """Do nothing: nobody listens here."""
+        del words
+
     async def read_cards(self, proposal_id: str) -> bool:
         """Return False: no card can be read here, so no window closes."""
         del proposal_id

@@ -8,7 +8,7 @@ from lifecycle.answers import Answer, AuthorityOutcome
 from lifecycle.callbacks import call_back
 from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
-from lifecycle.proposal import Execution, Proposal
+from lifecycle.proposal import Attention, Execution, Proposal
 from lifecycle.records import Message
 from lifecycle.state import State
 from lifecycle.tier import Tier
@@ -98,6 +98,8 @@ def _outcome(proposal: Proposal) -> AuthorityOutcome:
 
 
 def _waiting_words(proposal: Proposal) -> str:
+    if proposal.attention is Attention.CARD_UNDELIVERED and not proposal.terminal:
+        return f"It waits until people can see it. {proposal.attention_why}."
     match proposal.state:
         case State.SENTINEL_APPROVED if proposal.waiting_for:
             return f"Approved; it waits for: {proposal.waiting_for}."

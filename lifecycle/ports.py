@@ -56,6 +56,10 @@ class RowUnreadable(StoreUnavailable):
     """One row holds what no record can be, changed by hand; everything else can be read."""
 
 
+class RowChanged(StoreUnavailable):
+    """One row is not what this unit saw of it; the store itself can be written."""
+
+
 class ProposalStore(Protocol):
     """One writer, many readers. A unit runs whole in one transaction or not at all."""
 
@@ -154,6 +158,9 @@ class Notifier(Protocol):
 
     def surfaces(self) -> tuple[str, ...]:
         """Return the names of the configured surfaces."""
+
+    def alert(self, words: str) -> None:
+        """Say something on every surface now, without the store; returns at once."""
 
     async def read_cards(self, proposal_id: str) -> bool:
         """Apply decisions found on the cards; True where one surface was read or had no gap."""

@@ -15,6 +15,7 @@ from lifecycle.ports import (
     Clock,
     Notifier,
     ProposalStore,
+    RowChanged,
     RowUnreadable,
     Spool,
     StoreUnavailable,
@@ -22,6 +23,7 @@ from lifecycle.ports import (
     Transaction,
 )
 from lifecycle.sentinel_run import Sentinel
+from lifecycle.unwritten import Unwritten
 
 T = TypeVar("T")
 log = logging.getLogger("signoff.workflow")
@@ -55,6 +57,7 @@ class World:
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     stopping: bool = False
     told: set[str] = field(default_factory=set)
+    unwritten: Unwritten = field(default_factory=Unwritten)
 
     def moment(self, *, answering: bool = False) -> Moment:
         """Return this moment, for one unit."""
@@ -72,7 +75,16 @@ class World:
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:
         """Run a unit, then let the surfaces know that there may be something to show."""
-        value = await self.store.write(unit)
+        try:
+            value = await self.store.write(unit)
+        except (RowUnreadable, RowChanged):
+            raise
+        except StoreUnavailable as error:
+            if self.unwritten.failed(self.clock.now_ms(), str(error)):
+                self.notifier.alert(self.unwritten.words() or "")
+            raise
+        if self.unwritten.since_ms is not None:
+            self.notifier.alert(self.unwritten.mended(self.clock.now_ms()) or "")
         self.notifier.nudge()
         return value
 

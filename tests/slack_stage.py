@@ -170,6 +170,10 @@ class OnSlack:
         """Return the notes to single people."""
         return [unescaped(each["text"]) for each in self.server.workspace.ephemeral]
 
+    def said(self, words: str) -> list[Message]:
+        """Return the messages in which these words stand."""
+        return [m for m in self.server.workspace.messages if words in shown(m)]
+
     # -- how it stands ----------------------------------------------------------------------
 
     async def stands(self, proposal_id: str, state: str) -> None:

@@ -93,6 +93,9 @@ class QuickNotifier:
         """Return the one surface."""
         return (SURFACE,)
 
+    def alert(self, words: str) -> None:
+        """Do nothing."""
+
     async def read_cards(self, proposal_id: str) -> bool:
         """Say that the card was read."""
         return True

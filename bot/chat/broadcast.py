@@ -15,7 +15,7 @@ from bot.chat.surface import Surface
 from bot.chat.watching import Watch
 from bot.expected import StartFailed
 from lifecycle.ports import StoreUnavailable
-from lifecycle.records import Card
+from lifecycle.records import Card, Message
 from lifecycle.workflow import Workflow
 from lifecycle.world import World
 
@@ -74,6 +74,8 @@ class Broadcast:
         self._watch: Watch | None = None
         self._reading: dict[tuple[str, str], _Reading] = {}
         self._catching: dict[str, asyncio.Task[int]] = {}
+        self._alerting: set[asyncio.Task[None]] = set()
+        self._alerts = itertools.count()
 
     def attach(self, world: World) -> None:
         """Take the world; before that, nothing is delivered."""
@@ -108,7 +110,7 @@ class Broadcast:
                 await asyncio.Event().wait()
         finally:
             begun = (each.task for each in self._reading.values())
-            ending = (*running, *begun, *self._catching.values())
+            ending = (*running, *begun, *self._catching.values(), *self._alerting)
             for task in ending:
                 task.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
@@ -229,6 +231,30 @@ class Broadcast:
         spared = (True, None) if surely else (True,)
         return frozenset(who for who, found in seen.items() if not any(m in spared for m in found))
 
+    def alert(self, words: str) -> None:
+        """Say something on every surface now, without the store, which is what it is about."""
+        log.error("%s", words)
+        if self._world is None:
+            return
+        number, now_ms = next(self._alerts), self._world.clock.now_ms()
+        for name, surface in self._surfaces.items():
+            key, body = f"alert:{now_ms}:{number}@{name}", {"text": words}
+            message = Message(key, name, "", "announcement", body, now_ms)
+            task = asyncio.create_task(_said(surface, message))
+            self._alerting.add(task)
+            task.add_done_callback(self._alerting.discard)
+
     def health(self) -> tuple[str, ...]:
-        """Return the lines of all surfaces for `status`."""
-        return tuple(line for surface in self._surfaces.values() for line in surface.health())
+        """Return the lines of all surfaces for `status`, and what is wrong with the store."""
+        trouble = self._world.unwritten.words() if self._world is not None else None
+        lines = [line for surface in self._surfaces.values() for line in surface.health()]
+        return (*((trouble,) if trouble else ()), *lines)
+
+
+async def _said(surface: Surface, message: Message) -> None:
+    """Say it once; a surface that cannot has trouble of its own, and says so elsewhere."""
+    try:
+        async with asyncio.timeout(_PATIENCE_S):
+            await surface.say(message)
+    except Exception as error:
+        log.warning("%s could not be told: %s", surface.name, type(error).__name__)

@@ -15,6 +15,7 @@ from lifecycle.workflow import Workflow
 
 #: Refusals that a person need not be told of.
 _SILENT: Final = frozenset({"duplicate_event", "already_counted"})
+_ELSEWHERE: Final = Reply("Decisions count in the configured channel alone.", "wrong_place")
 #: Refusals that pass: the emoji counts when it is found on its card again.
 COUNTS_LATER: Final = frozenset({"audit_unavailable", "still_running"})
 
@@ -56,7 +57,7 @@ class Incoming:
             return None
         if not in_place:
             await self._ignored(sender, "wrong_place")
-            return None
+            return _ELSEWHERE
         card = await self._found(message_id)
         if card is None:
             await self._ignored(sender, "unknown_proposal")
@@ -80,7 +81,7 @@ class Incoming:
         """Carry out a button of a card: the same law as the emoji."""
         if not in_place:
             await self._ignored(sender, "wrong_place")
-            return Reply("Decisions count in the configured channel alone.", "wrong_place")
+            return _ELSEWHERE
         card = await self._found(message_id)
         if card is None:
             await self._ignored(sender, "unknown_proposal")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from lifecycle.moment import clock_words
 
+_SPAN: Final = re.compile(r" \((?:in [^()]*|[^()]* ago|now)\)$")
 _UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -26,6 +28,11 @@ def about(at_ms: int, now_ms: int) -> str:
             words.append((count, unit))
     span = " ".join(f"{number} {unit}" for number, unit in words[:2] if number)
     return f"in {span}" if at_ms > now_ms else f"{span} ago"
+
+
+def without_span(text: str) -> str:
+    """Return words that name a moment without the ` (in 15 min)` behind it."""
+    return _SPAN.sub("", text)
 
 
 def span_words(seconds: int) -> str:

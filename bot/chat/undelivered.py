@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from lifecycle.callbacks import call_back
 from lifecycle.door import amend, call_for_attention
+from lifecycle.ending import answer_of
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
-from lifecycle.proposal import SENTINEL, Attention
+from lifecycle.proposal import SENTINEL, Attention, Proposal
+from lifecycle.records import Message
 
 
 def undelivered(tx: Transaction, moment: Moment, proposal_id: str, surface: str, why: str) -> None:
@@ -16,7 +19,26 @@ def undelivered(tx: Transaction, moment: Moment, proposal_id: str, surface: str,
     if any(card.delivered for card in tx.cards.of(proposal_id)):
         return
     words = f"Its card cannot be shown on {surface}: {why}"
-    call_for_attention(tx, moment, proposal, Attention.CARD_UNDELIVERED, words, SENTINEL)
+    marked = call_for_attention(tx, moment, proposal, Attention.CARD_UNDELIVERED, words, SENTINEL)
+    _tell_proposer(tx, moment, marked, words)
+
+
+def _tell_proposer(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> None:
+    key = f"undelivered:{proposal.proposal_id}:{proposal.version}"
+    text = f"{proposal.proposal_id}: {words}. Nothing is executed before people can see it."
+    tx.outbox.add(
+        Message(
+            key=key,
+            surface=proposal.surface,
+            recipient=proposal.actor.id,
+            kind="note",
+            body={"text": text},
+            created_at_ms=moment.now_ms,
+            proposal_id=proposal.proposal_id,
+        )
+    )
+    body = answer_of(proposal).as_json()
+    call_back(tx, moment, proposal.actor.id, key, "attention", body, proposal.proposal_id)
 
 
 def healed(tx: Transaction, moment: Moment, proposal_id: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from bot.storage.queries import PRAGMAS, QUERIES, saving
 from bot.storage.rows import changes_of, own_copy, proposal_of, row_of
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import RowChanged
 from lifecycle.proposal import Proposal
 from lifecycle.review import Review
 from lifecycle.state import State
@@ -157,7 +157,7 @@ class Desk:
     def add(self, proposal: Proposal) -> None:
         """Note a new proposal; where its id is taken the unit fails when it is written."""
         if proposal.proposal_id in self._kept:
-            raise StoreUnavailable(f"There already is a proposal {proposal.proposal_id}.")
+            raise RowChanged(f"There already is a proposal {proposal.proposal_id}.")
         self._change(proposal, None)
 
     def save(self, proposal: Proposal, seen: Proposal) -> bool:
@@ -220,7 +220,7 @@ class Desk:
                 self._connection.execute(QUERIES["add_proposal"], row_of(proposal))
             elif self._moved(proposal, before) != 1:
                 words = f"The row of {proposal_id} was changed by somebody else. Try again."
-                raise StoreUnavailable(words)
+                raise RowChanged(words)
             if proposal.terminal:
                 self._ended.append(proposal)
             self._keep(proposal)

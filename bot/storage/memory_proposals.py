@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.storage.memory_tables import Journal, Table
 from bot.storage.rows import proposal_of, row_of
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import RowChanged
 from lifecycle.proposal import STOPS_CLOSING, Outcome, Proposal, Verb
 from lifecycle.state import State
 
@@ -63,7 +63,7 @@ class ProposalTable:
     def must_exist(self, proposal_id: str) -> None:
         """Raise StoreUnavailable for a row of another book that names no proposal."""
         if self._rows.get(proposal_id) is None:
-            raise StoreUnavailable(f"There is no proposal {proposal_id}.")
+            raise RowChanged(f"There is no proposal {proposal_id}.")
 
     def get(self, proposal_id: str) -> Proposal | None:
         return self._rows.get(proposal_id)
@@ -74,7 +74,7 @@ class ProposalTable:
 
     def add(self, proposal: Proposal) -> None:
         if self._rows.get(proposal.proposal_id) is not None:
-            raise StoreUnavailable(f"There already is a proposal {proposal.proposal_id}.")
+            raise RowChanged(f"There already is a proposal {proposal.proposal_id}.")
         self._rows.put(proposal.proposal_id, _copied(proposal))
 
     def save(self, proposal: Proposal, seen: Proposal) -> bool:

@@ -158,3 +158,13 @@ async def test_G16_no_card_carries_a_link() -> None:
         assert "http://" not in str(card.blocks)
         assert "https://" not in str(card.blocks)
         assert "'url'" not in str(card.blocks)
+
+
+async def test_G14_a_signal_anywhere_else_is_ignored_with_a_note() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.server.reacts("UANA", card.ts, channel="C0ELSE")
+        await slack.settles()
+        assert await slack.codes() == ["wrong_place"]
+        assert any("listens in one channel alone" in hint for hint in slack.hints())
+        assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"

@@ -7,6 +7,7 @@ import logging
 import pytest
 
 from tests.builders import PROD
+from tests.fakes.discord_server.state import GUILD
 from tests.fakes.discord_stage import ANA, BEN, CAL, CROSS, TICK, DiscordStage, until
 
 DUAL = {"approval_class": "dual"}
@@ -152,6 +153,16 @@ async def test_H12_an_old_card_and_other_messages_decide_nothing(
     await until(moved, "posted again")
     discord_stage.server.reacts(ANA, old, TICK)
     await discord_stage.ignored("stale_card")
+    current = (await discord_stage.card(proposal_id)).id
+    await until(
+        lambda: [
+            m
+            for m in discord_stage.server.state.messages["701"].values()
+            if f"stands here: https://discord.com/channels/{GUILD}/701/{current}"
+            in m.data["content"]
+        ],
+        "the way to the current card",
+    )
     discord_stage.server.says(ANA, "!help")
     told = await until(
         lambda: [

@@ -183,6 +183,9 @@ async def test_H12_an_old_card_decides_nothing() -> None:
         await slack.server.reacts("UANA", first.ts)
         await slack.settles()
         assert await slack.codes("p1") == ["stale_card"]
+        (hint,) = slack.hints()
+        assert "It stands here: https://shop.slack.example/" in hint
+        assert second.ts.replace(".", "") in hint
         await slack.server.reacts("UANA", second.ts)
         await slack.stands("p1", "completed")
         await slack.server.reacts("UBEN", second.ts, "x")

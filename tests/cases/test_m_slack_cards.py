@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from bot.chat.content import CardContent, Colour, Field, Voice
 from bot.chat.slack.render import rendered
 from bot.chat.slack.text import escape, fenced, unescape
-from tests.builders import PROD
+from tests.builders import MAIL, PROD
 from tests.fakes.slack_server.limits import check_blocks, check_update, texts_of
 from tests.slack_stage import eventually, eventually_async, on_slack, shown, unescaped
 
@@ -89,7 +91,8 @@ async def test_M06_an_agent_writes_and_people_read_the_same() -> None:
             parameters={"to": "pat@partner.example", "subject": subject, "body": "Hello"}
         )
         assert subject in shown(card)
-        assert "<!" not in str(card.blocks) + card.text
+        # The one thing of this kind is the bot's own: a moment that Slack keeps current.
+        assert "<!" not in (str(card.blocks) + card.text).replace("<!date^", "")
         stored = (await slack.world.proposal("p1")).read().parameters["subject"]
         assert stored == subject
 
@@ -122,6 +125,85 @@ def test_M09_every_card_keeps_every_limit() -> None:
         check_blocks(sent.blocks)
         check_update(sent.text, sent.blocks)
         assert sum(len(text["text"]) for text in texts_of(sent.blocks)) < 13_000
+
+
+async def test_M09_an_answer_that_is_too_long_is_its_gist_and_a_file() -> None:
+    async with on_slack() as slack:
+        texts = ["final warning %2520"] * 600
+        parameters = MAIL["parameters"] | {"texts": texts}
+        document = slack.document(proposal_id="p1", parameters=parameters)
+        await slack.server.proposes("ULEILA", document)
+        answer = await slack.answered(proposal_id="p1")
+        assert answer["reason"] == "prohibited_content"
+        stored = await eventually(
+            lambda: [
+                file
+                for file in slack.server.workspace.files.values()
+                if file.name == answer["attached"]
+            ]
+        )
+        whole = json.loads(stored[0].body)
+        assert len(whole["errors"]) >= 100
+        assert whole["proposal_id"] == "p1"
+
+
+async def test_M09_show_of_a_long_mail_comes_whole() -> None:
+    async with on_slack() as slack:
+        body = "b" * 60_000
+        await slack.proposes(parameters={"to": "pat@partner.example", "subject": "s", "body": body})
+        await slack.server.says("UANA", "<@USIGNOFF> show p1")
+        files = slack.server.workspace.files
+        shown_whole = await eventually(
+            lambda: [f for f in files.values() if f.name.startswith("answer-")]
+        )
+        assert body in shown_whole[0].body.decode()
+        await slack.server.slash("UANA", "show p1")
+        alone = await eventually(lambda: slack.server.responses)
+        assert "more characters are left out here" in alone[-1]["text"]
+        assert len(alone[-1]["text"]) < 12_000
+
+
+@pytest.mark.parametrize("error", ["msg_too_long", "invalid_blocks"])
+async def test_K10_a_card_that_slack_refuses_is_posted_short_with_all_of_it_attached(
+    error: str,
+) -> None:
+    async with on_slack() as slack:
+        await eventually(lambda: slack.said("Signoff: what is open"), "the board")
+        slack.server.fails("chat.postMessage", "error", error=error)
+        card = await slack.proposes(PROD)
+        posted = slack.server.calls_of("chat.postMessage", done=True)
+        assert "Slack refused the whole card" in str([call.arguments for call in posted])
+        (file,) = slack.server.workspace.files.values()
+        assert "v42" in file.body.decode()
+        await slack.server.reacts("UANA", card.ts)
+        await slack.stands("p1", "completed")
+
+
+async def test_J13_the_time_that_is_left_is_kept_current_by_slack() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes()
+        await slack.server.reacts("UANA", card.ts)
+        await slack.stands("p1", "executing")
+        execution = (await slack.world.proposal("p1")).execution
+        assert execution is not None
+        assert execution.window_closes_at_ms is not None
+        live = f"(<!date^{execution.window_closes_at_ms // 1000}^{{ago}}|UTC>)"
+        assert live in str(slack.cards("p1")[-1].blocks)
+
+
+async def test_L08_a_store_that_cannot_be_written_is_told_of_without_it() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        slack.store_fails(True)
+        reply = await slack.world.workflow.approve("p1", slack.world.sender("ana"))
+        assert reply.code == "audit_unavailable"
+        await eventually(lambda: slack.said("The store cannot be written since"))
+        assert "The store cannot be written" in "\n".join(slack.broadcast.health())
+        slack.store_fails(False)
+        await slack.server.reacts("UANA", card.ts)
+        await slack.stands("p1", "completed")
+        await eventually(lambda: slack.said("The store can be written again"))
+        assert "The store" not in "\n".join(slack.broadcast.health())
 
 
 async def test_M05_only_the_reviewers_group_is_called_and_once() -> None:

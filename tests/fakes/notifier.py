@@ -19,12 +19,16 @@ class PlainNotifier:
     unread: frozenset[str] = frozenset()
     nudged: int = 0
     read: list[str] = field(default_factory=list)
+    alerts: list[str] = field(default_factory=list)
 
     def nudge(self) -> None:
         self.nudged += 1
 
     def surfaces(self) -> tuple[str, ...]:
         return self.names
+
+    def alert(self, words: str) -> None:
+        self.alerts.append(words)
 
     async def read_cards(self, proposal_id: str) -> bool:
         self.read.append(proposal_id)

@@ -14,7 +14,7 @@ import pytest
 from bot.storage.opening import open_store
 from lifecycle.ports import Call, StoreUnavailable
 from lifecycle.state import State
-from tests.builders import MAIL, PROD, a_document
+from tests.builders import MAIL, PROD, a_document, a_proposal
 from tests.world import World, a_world
 
 FILE = "signoff.db"
@@ -210,3 +210,54 @@ async def test_whoever_left_before_the_answer_is_told_by_the_outbox(stage: World
 
     told = await stage.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
     assert [m.body["state"] for m in told if m.kind == "ended"] == ["completed"]
+
+
+async def test_L08_people_are_told_once_that_nothing_can_be_recorded_and_once_that_it_can(
+    stage: World, tmp_path: Path
+) -> None:
+    proposal_id = (await stage.submits(PROD)).proposal_id or ""
+    break_audit(tmp_path)
+    for person in ("ana", "dee"):
+        await stage.approves(person, proposal_id)
+    mend_audit(tmp_path)
+    await stage.approves("ana", proposal_id)
+    await stage.approves("ana", proposal_id)
+
+    told, mended = stage.notifier.alerts
+    assert "The store cannot be written since 2026-03-02 12:00:00 UTC" in told
+    assert "disk full" in told
+    assert "attempts failed" in mended
+    assert (await stage.proposal(proposal_id)).state is State.COMPLETED
+
+
+async def test_a_row_that_was_taken_is_no_trouble_of_the_store(stage: World) -> None:
+    await stage.store.write(lambda tx: tx.proposals.add(a_proposal()))
+
+    with pytest.raises(StoreUnavailable):
+        await stage.workflow.world.write(lambda tx: tx.proposals.add(a_proposal()))
+
+    assert stage.notifier.alerts == []
+
+
+async def test_J11_a_closing_that_the_store_refuses_is_told_of_and_done_once_it_can(
+    stage: World, tmp_path: Path
+) -> None:
+    proposal_id = (await stage.submits(MAIL)).proposal_id or ""
+    await stage.approves("ana", proposal_id)
+    stage.clock.advance(900)
+    break_audit(tmp_path)
+    for _ in range(7):
+        with pytest.raises(StoreUnavailable):
+            await stage.workflow.close_due()
+        stage.clock.advance(60)
+    health = stage.workflow.world.unwritten.words() or ""
+    mend_audit(tmp_path)
+
+    await stage.workflow.close_due()
+    await stage.workflow.idle()
+
+    closed = await stage.proposal(proposal_id)
+    assert "7 attempts failed" in health
+    assert len(stage.notifier.alerts) == 2
+    assert closed.state is State.COMPLETED
+    assert "Closed late, 7 min after" in closed.explanation

@@ -15,9 +15,10 @@ from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.discord.board import DiscordBoard
 from bot.chat.discord.commands import TextCommands, command_text, is_command_word, message_payload
+from bot.chat.discord.hints import Hints
 from bot.chat.discord.interactions import Interactions
 from bot.chat.discord.offering import Offering
-from bot.chat.discord.reactions import Hint, Reactions, reaction_payload
+from bot.chat.discord.reactions import Reactions, reaction_payload
 from bot.chat.discord.reasons import reason_given
 from bot.chat.discord.render import literal
 from bot.chat.discord.rest import Outgoing
@@ -49,11 +50,12 @@ class Listening:
         self._settings = surface.settings
         self._workflow: Workflow = workflow
         self._delivery = delivery
-        self._notes = Notes(workflow.world.clock)
+        notes = Notes(workflow.world.clock)
+        self._hints = Hints(workflow, surface.settings, notes, self._reply)
         self._incoming = Incoming(workflow, SURFACE)
         self.inbox = Inbox(SURFACE, workflow.world, self._worked)
         self.reactions = Reactions(workflow, self._incoming, surface.rest, surface.seeds)
-        self._commands = TextCommands(commands, workflow, surface.rest, self._notes)
+        self._commands = TextCommands(commands, workflow, surface.rest, notes)
         self._interactions = Interactions(commands, self._incoming, surface.settings)
         self.offering = Offering(workflow, self._interactions, surface.rest)
         self.board = BoardKeeper(workflow.world, SURFACE, DiscordBoard(surface.rest).place)
@@ -208,7 +210,7 @@ class Listening:
     async def _work(self, event_id: str, payload: Mapping[str, Any]) -> None:
         match payload["kind"]:
             case "reaction":
-                await self._hinted(await self.reactions.reacted(event_id, payload))
+                await self._hints.tell(await self.reactions.reacted(event_id, payload))
             case "message":
                 await self._heard(event_id, payload)
             case "edited":
@@ -259,15 +261,7 @@ class Listening:
             self._threads[channel] = parent == self._settings.channel
         return self._threads[channel]
 
-    async def _hinted(self, hint: Hint | None) -> None:
-        """Tell somebody, once, why a reaction had no effect."""
-        if hint is None or not self._notes.first(hint.sender.account, hint.message_id):
-            return
-        who = hint.sender.id or f"<@{hint.sender.account}>"
-        channel, message_id = self._settings.channel, int(hint.message_id)
-        await self._reply(channel, message_id, f"{who}: {literal(hint.words)}")
-
-    async def _reply(self, channel: int, message_id: int, words: str) -> None:
+    async def _reply(self, channel: int, message_id: int | None, words: str) -> None:
         try:
             await self._surface.rest.send(Outgoing(text=words[:1900], reply_to=message_id), channel)
         except SurfaceFailed as failure:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import discord
 
 from bot.chat.catching_up import CatchingUp, Found
+from bot.chat.discord.hints import Hint
 from bot.chat.discord.rest import Rest, Standing
 from bot.chat.discord.seeds import Seeds
 from bot.chat.discord.settings import SURFACE, DiscordSettings
@@ -40,7 +41,8 @@ def reaction_payload(
         return None
     in_place = about.guild_id == settings.guild and about.channel_id == settings.channel
     ours = None if about.message_author_id is None else about.message_author_id == me
-    if not in_place and not (added and ours):
+    # What people write elsewhere, and what others say to it, is no attempt to decide.
+    if not in_place and (not added or ours is False):
         return None
     return {
         "kind": "reaction",
@@ -82,8 +84,10 @@ class Reactions:
         sender = self._sender(payload["user"], event_id)
         key = (message_id, payload["user"], signal, payload["variant"])
         if not payload["in_place"]:
-            await self._incoming.reacted(sender, message_id, signal, added=True, in_place=False)
-            return None
+            reply = await self._incoming.reacted(
+                sender, message_id, signal, added=True, in_place=False
+            )
+            return _hint(reply, sender, message_id)
         if not payload["added"]:
             return await self._removed(key, sender)
         return await self._added(key, sender, ours=payload["ours"])
@@ -97,7 +101,7 @@ class Reactions:
         counts = False
         try:
             card = await self._card_soon(message_id, wait=ours is not False)
-            if card is None and not ours:
+            if card is None and ours is False:
                 return None
             reply = await self._incoming.reacted(
                 sender, message_id, signal, added=True, in_place=True
@@ -217,18 +221,8 @@ class Reactions:
             return
 
 
-class Hint:
-    """A short note to whoever reacted, under the card on which it was."""
-
-    def __init__(self, sender: Sender, message_id: str, code: str, words: str) -> None:
-        self.sender = sender
-        self.message_id = message_id
-        self.code = code
-        self.words = words
-
-
 def _hint(reply: Reply | None, sender: Sender, message_id: str) -> Hint | None:
     words = hint_of(reply)
     if reply is None or words is None or reply.code is None:
         return None
-    return Hint(sender, message_id, reply.code, words)
+    return Hint(sender, message_id, reply)

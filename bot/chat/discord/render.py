@@ -12,8 +12,10 @@ from typing import Any, Final
 import discord
 
 from bot.chat.content import CardContent, Colour, Field
+from bot.chat.documents import gist_of, whole_of
 from bot.chat.fitting import Attachment, Limits, fit
 from bot.chat.replies import CommandReply, Table
+from bot.chat.spans import without_span
 
 #: Discord's limits (code units of UTF-16 are the strictest way to count).
 CONTENT_LIMIT: Final = 2000
@@ -44,7 +46,7 @@ _MARKUP: Final = re.compile(
     re.MULTILINE,
 )
 _FENCE: Final = re.compile("`")
-_RELATIVE: Final = re.compile(r" \((?:in [^()]*|[^()]* ago|now)\)$")
+_ANSWER: Final = "answer.json"
 
 
 def length(text: str) -> int:
@@ -142,7 +144,7 @@ def _fact(fact: Field) -> str:
     text = fact.text
     if fact.at_ms is None:
         return literal(text) or "…"
-    absolute = _RELATIVE.sub("", text)
+    absolute = without_span(text)
     return f"{literal(absolute)} (<t:{fact.at_ms // 1000}:R>)"
 
 
@@ -201,10 +203,9 @@ def document_message(document: Mapping[str, Any], before: str = "") -> Said:
     fenced = f"{before}\n```json\n{text}\n```".strip()
     if length(fenced) <= CONTENT_LIMIT:
         return Said(fenced)
-    keys = ("proposal_id", "state", "tier", "outcome", "reason", "digest", "retry", "retry_after_s")
-    short = {key: document[key] for key in keys if key in document} | {"attached": "answer.json"}
+    short = gist_of(document, _ANSWER)
     shown = json.dumps(short, ensure_ascii=False).replace("`", "\\u0060")
-    whole = Attachment("answer.json", json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+    whole = whole_of(document, _ANSWER)
     return Said(f"{before}\n```json\n{shown}\n```".strip(), whole)
 
 

@@ -168,7 +168,7 @@ class SlackClient:
         entry = self._doors.http
         server = app.server(port=entry.port, path=entry.path, host=entry.host)
         server.web_app.middlewares.append(only_signed(self._doors.signing_secret or ""))
-        runner = http.AppRunner(server.web_app, access_log=None)
+        runner = http.AppRunner(server.web_app, access_log=None, shutdown_timeout=_GOODBYE_S)
         await runner.setup()
         try:
             await http.TCPSite(runner, entry.host, entry.port).start()

@@ -10,10 +10,12 @@ from typing import Any, Final
 
 from bot.chat.answering import Answers
 from bot.chat.commands import Commands
-from bot.chat.replies import Attached, CommandReply
+from bot.chat.replies import Attached
+from bot.chat.slack.answers import Said as Answer
+from bot.chat.slack.answers import answer, answer_alone
 from bot.chat.slack.calls import SlackRefused, SlackWeb
 from bot.chat.slack.rest import Rest
-from bot.chat.slack.text import fenced, literal, unescape
+from bot.chat.slack.text import unescape
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import typed
 from lifecycle.answers import Sender
@@ -80,25 +82,28 @@ class SlackCommands:
         if not files and _wants_file(heard.text):
             files = await self._rest.files_of(heard.ts, heard.thread_ts)
         reply = await self._commands.run(heard.text, sender, [self._attached(f) for f in files])
-        await self._answered(heard, answer(reply))
+        await self._answered(heard, answer(reply, f"answer-{heard.ts}"))
 
-    async def _answered(self, heard: Said, words: str) -> None:
+    async def _answered(self, heard: Said, said: Answer) -> None:
         """Post an answer; outside of a thread that takes none."""
 
         async def post() -> None:
             for thread_ts in (heard.thread_ts, None):
                 try:
-                    await self._rest.post(f"answer:{heard.ts}", words, thread_ts=thread_ts)
-                    return
+                    ts = await self._rest.post(f"answer:{heard.ts}", said.text, thread_ts=thread_ts)
                 except SlackRefused as refused:
                     log.info("an answer cannot be posted: %s", refused)
+                    continue
+                if said.attachment is not None:
+                    await self._rest.attach(thread_ts or ts, said.attachment)
+                return
 
         await self.answers.post(post)
 
     async def slash(self, text: str, sender: Sender, response_url: str, user: str) -> None:
         """Run `/signoff …` and answer the person alone."""
         reply = await self._commands.run(unescape(text), sender)
-        words = answer(reply)
+        words = answer_alone(reply)
         if not await self._web.respond(response_url, words):
             await self._rest.hint(user, reply.text or "done")
 
@@ -112,11 +117,6 @@ class SlackCommands:
                 raise Refused([_not_fetched(str(failure))]) from None
 
         return Attached(str(file.get("name", "")), int(file.get("size") or 0), fetch)
-
-
-def answer(reply: CommandReply) -> str:
-    """Return an answer as Slack text: one JSON object in a fence, or words shown literally."""
-    return fenced(reply.document) if reply.document is not None else literal(reply.text)
 
 
 def _wants_file(text: str) -> bool:

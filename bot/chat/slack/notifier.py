@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
 
 from bot.chat.commands import Commands
 from bot.chat.content import CardContent
@@ -13,14 +13,16 @@ from bot.chat.delivery import Delivery
 from bot.chat.hearing import Trouble
 from bot.chat.reading import Reading
 from bot.chat.slack.accounts import SURFACE
+from bot.chat.slack.answers import document_said
+from bot.chat.slack.calls import SlackRefused
 from bot.chat.slack.checks import Me, checked
 from bot.chat.slack.client import Doors, SlackClient
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.listening import Listening
-from bot.chat.slack.render import Rendered, called, rendered, words_blocks
+from bot.chat.slack.render import Rendered, called, rendered, short_card, words_blocks
 from bot.chat.slack.rest import EditRefused
 from bot.chat.slack.settings import SlackSettings
-from bot.chat.slack.text import escape, fenced
+from bot.chat.slack.text import escape
 from bot.chat.surface import CardGone, Posted, SurfaceFailed
 from lifecycle.ports import Transaction
 from lifecycle.records import Card, Message
@@ -32,6 +34,12 @@ _MEMBERSHIP_S: Final = 8
 _LONGEST_PAUSE_S: Final = 60
 _FAR_MS: Final = 10**15
 _LARGE: Final = 4_000
+#: What Slack says of a message whose form it does not take; a shorter one it may.
+_TOO_MUCH: Final = frozenset(
+    {"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "invalid_blocks_format"}
+)
+
+T = TypeVar("T")
 
 
 class SlackSurface:
@@ -91,13 +99,16 @@ class SlackSurface:
         call = await desk.calling.whom(content)
         shown = await _rendered(content, call)
         key = f"card:{claim}"
-        ts = await desk.rest.posted_before(key)
-        if ts is None:
-            ts = await desk.rest.post(key, shown.text, shown.blocks)
+        before = await desk.rest.posted_before(key)
+        if before is None:
+            ts, shown = await _refused_shorter(
+                lambda each: desk.rest.post(key, each.text, each.blocks), shown, content
+            )
             if call is not None:
                 await desk.calling.called(content.proposal_id)
         else:
-            await desk.rest.edit(ts, shown.text, shown.blocks)
+            ts = before
+            _, shown = await self._edited(desk, ts, shown, content)
         full = await self._attached(desk, ts, shown)
         if content.seeded:
             desk.seeds.want(ts, seeded=True)
@@ -109,13 +120,20 @@ class SlackSurface:
         ts = card.message_ids[-1]
         shown = await _rendered(content)
         try:
-            await desk.rest.edit(ts, shown.text, shown.blocks)
+            _, shown = await self._edited(desk, ts, shown, content)
         except EditRefused as refused:
             await self._told_beside(desk, content, ts, shown, refused)
         full = card.full or await self._attached(desk, ts, shown)
         desk.seeds.kept(ts, content.seeded)
         await self._called_late(desk, content, ts)
         return Posted(ts, full)
+
+    async def _edited(
+        self, desk: Desk, ts: str, shown: Rendered, content: CardContent
+    ) -> tuple[None, Rendered]:
+        return await _refused_shorter(
+            lambda each: desk.rest.edit(ts, each.text, each.blocks), shown, content
+        )
 
     # -- messages -------------------------------------------------------------------------
 
@@ -131,11 +149,15 @@ class SlackSurface:
             await desk.rest.post(key, text, thread_ts=thread_ts)
         elif isinstance(words, str):
             before = f"{message.recipient}: " if message.recipient else ""
-            said = before + words
-            await desk.rest.post(key, escape(said), words_blocks(said))
+            told = before + words
+            await desk.rest.post(key, escape(told), words_blocks(told))
         else:
             thread_ts = await self._thread(desk, message.proposal_id)
-            await desk.rest.post(key, fenced(message.body), thread_ts=thread_ts)
+            name = f"{message.kind}-{message.proposal_id or message.created_at_ms}"
+            said = document_said(message.body, name)
+            ts = await desk.rest.post(key, said.text, thread_ts=thread_ts)
+            if said.attachment is not None:
+                await desk.rest.attach(thread_ts or ts, said.attachment)
 
     # -- reading --------------------------------------------------------------------------
 
@@ -254,3 +276,17 @@ async def _rendered(content: CardContent, call: str | None = None) -> Rendered:
     if size < _LARGE:
         return rendered(content, call)
     return await asyncio.to_thread(rendered, content, call)
+
+
+async def _refused_shorter(
+    write: Callable[[Rendered], Awaitable[T]], shown: Rendered, content: CardContent
+) -> tuple[T, Rendered]:
+    """Write a card, as short as it can be where Slack refuses the whole one for its form."""
+    try:
+        return await write(shown), shown
+    except SlackRefused as refused:
+        if refused.error not in _TOO_MUCH:
+            raise
+        log.warning("slack refuses the card of %s: %s", content.proposal_id, refused.error)
+        short = short_card(content)
+        return await write(short), short

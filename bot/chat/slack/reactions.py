@@ -29,6 +29,7 @@ class Reacted:
     name: str
     signal: Signal
     added: bool
+    author: str
 
 
 def reacted(event: Mapping[str, Any]) -> Reacted | None:
@@ -44,6 +45,7 @@ def reacted(event: Mapping[str, Any]) -> Reacted | None:
         name=name,
         signal=signal,
         added=event.get("type") == "reaction_added",
+        author=str(event.get("item_user", "")),
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from bot.chat.content import CardContent, Colour, Field
 from bot.chat.fitting import Attachment, Limits, fit
 from bot.chat.signals import Signal
 from bot.chat.slack.text import escape, measure
+from bot.chat.spans import without_span
 
 Block = dict[str, Any]
 
@@ -19,6 +20,7 @@ _FACTS_A_BLOCK: Final = 5
 _LONGEST_TEXT: Final = 2_000
 _LONGEST_HEADER: Final = 150
 _LONGEST_LINE: Final = 2_900
+_REFUSED: Final = "Slack refused the whole card; all of it stands in the file in this thread."
 _CIRCLES: Final = {
     Colour.CHECKING: "⚪",
     Colour.WAITING: "🟡",
@@ -62,6 +64,19 @@ def rendered(content: CardContent, call: str | None = None) -> Rendered:
     return Rendered(_summary(shown), blocks, fitted.attachment)
 
 
+def short_card(content: CardContent) -> Rendered:
+    """Return the least a card can be, all of it attached: for when Slack refuses the whole."""
+    whole = fit(content, replace(LIMITS, value=1, total=1))
+    blocks = [
+        header(content.title),
+        {"type": "section", "text": plain(_REFUSED)},
+        *_instructions(content),
+        *_buttons(content),
+        context(plain(f"{_CIRCLES[content.colour]} {content.footer}")),
+    ]
+    return Rendered(_summary(content), blocks, whole.attachment)
+
+
 def called(usergroup: str) -> str:
     """Return the one mention that the bot makes."""
     return f"<!subteam^{usergroup}> this waits for you"
@@ -88,8 +103,17 @@ def header(title: str) -> Block:
 def _facts(facts: Sequence[Field]) -> Iterator[Block]:
     for start in range(0, len(facts), _FACTS_A_BLOCK):
         pairs = facts[start : start + _FACTS_A_BLOCK]
-        texts = [text for fact in pairs for text in (_label(fact.label), plain(fact.text))]
+        texts = [text for fact in pairs for text in (_label(fact.label), _fact(fact))]
         yield {"type": "section", "fields": texts}
+
+
+def _fact(fact: Field) -> Block:
+    """A moment is absolute, with how far away it is beside it, kept current by Slack itself."""
+    if fact.at_ms is None:
+        return plain(fact.text)
+    absolute, seconds = escape(without_span(fact.text)), fact.at_ms // 1000
+    text = f"{absolute} (<!date^{seconds}^{{ago}}|UTC>)"
+    return {"type": "mrkdwn", "text": text, "verbatim": True}
 
 
 def _written(field: Field) -> Block:

@@ -18,7 +18,6 @@ _LOOK_BACK_S: Final = 172_800
 _PAGES: Final = 5
 _PAGE: Final = 200
 _MOST_DOUBTFUL: Final = 5_000
-_LONGEST_TEXT: Final = 39_000
 _GONE: Final = frozenset({"message_not_found", "thread_not_found"})
 _CLOSED: Final = frozenset({"edit_window_closed", "cant_update_message"})
 
@@ -54,7 +53,7 @@ class Rest:
         metadata = {"event_type": _EVENT, "event_payload": {"key": key}}
         arguments: dict[str, Any] = {
             "channel": self.id,
-            "text": text[:_LONGEST_TEXT],
+            "text": text,
             "metadata": metadata,
             "unfurl_links": False,
             "unfurl_media": False,
@@ -129,6 +128,14 @@ class Rest:
             arguments["thread_ts"] = thread_ts
         with contextlib.suppress(SurfaceFailed):
             await self._web.call("chat.postEphemeral", **arguments)
+
+    async def link(self, ts: str) -> str | None:
+        """Return the address of a message, None where Slack does not tell it: it is comfort."""
+        try:
+            found = await self._web.call("chat.getPermalink", channel=self.id, message_ts=ts)
+        except SurfaceFailed:
+            return None
+        return str(found.get("permalink") or "") or None
 
     async def read(self, ts: str) -> dict[str, Any]:
         """Return a message with all its reactions; raises CardGone, SurfaceFailed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bot.chat.incoming import hint_of
 from bot.chat.notes import Notes
+from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.rest import Rest
@@ -31,7 +32,19 @@ class Speaking:
         if reply is None or words is None:
             return
         if self._notes.first(user, message_ts, reply.code or ""):
-            await self._desk.rest.hint(user, words)
+            await self._desk.rest.hint(user, words + await self._where_it_stands(reply))
+
+    async def _where_it_stands(self, reply: Reply) -> str:
+        """Return the link to the current card, for whoever decided on an old one."""
+        proposal_id = reply.proposal_id
+        if reply.code != "stale_card" or proposal_id is None:
+            return ""
+        store = self._desk.workflow.world.store
+        card = await store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
+        if card is None or not card.message_ids:
+            return ""
+        link = await self._desk.rest.link(card.message_ids[-1])
+        return f" It stands here: {link}" if link else ""
 
     async def elsewhere(self, user: str, channel: str, sender: Sender) -> None:
         """Note a command in another channel, and say once where commands are read."""

@@ -109,6 +109,10 @@ class Heard:
         """Return the names of the configured surfaces."""
         return self._inner.surfaces()
 
+    def alert(self, words: str) -> None:
+        """Say it on every surface."""
+        self._inner.alert(words)
+
     async def read_cards(self, proposal_id: str) -> bool:
         """Apply decisions found on the cards."""
         return await self._inner.read_cards(proposal_id)

@@ -368,7 +368,8 @@ async def test_a_stop_is_kept_although_the_store_cannot_even_be_read(
     with monkeypatch.context() as broken:
         broken.setattr(terminal.world.store, "read", fails)
         broken.setattr(terminal.world.store, "write", fails)
-        (said, *_) = await terminal.types(f"ana: reject {proposed['proposal_id']} stop")
+        said = "\n".join(await terminal.types(f"ana: reject {proposed['proposal_id']} stop"))
 
     assert "Kept" in said
+    assert "The store cannot be written" in said
     assert [stop["reason"] for stop in terminal.world.spool.stops] == ["stop"]

@@ -342,6 +342,16 @@ async def test_the_house_is_described(leila) -> None:
     assert trail[0]["kind"] == "submitted"
 
 
+async def test_a_store_that_cannot_be_written_is_no_health(outside: Outside) -> None:
+    async with outside.client(None) as stranger:
+        outside.world.workflow.world.unwritten.failed(0, "disk full")
+        answer = await stranger.get("/healthz")
+        assert (answer.status_code, answer.json()["detail"]) == (
+            503,
+            "The store cannot be written.",
+        )
+
+
 async def test_strangers_learn_health_and_numbers_only(outside: Outside) -> None:
     async with outside.client() as leila, outside.client(None) as stranger:
         await submitted(leila, PROD)

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from lifecycle.ending import answer_of
 from tests.builders import PROD
 from tests.fakes.discord_server.state import CHANNEL
 from tests.fakes.discord_stage import ANA, LEILA, TICK, DiscordStage, until
@@ -116,6 +117,11 @@ async def test_a_channel_that_is_gone_is_shown_and_nothing_executes(stage: Disco
     await stage.workflow.idle()
     assert (await stage.proposal(proposal_id)).state.value == "sentinel_approved"
     assert stage.tool("production-deploy").verbs() == []
+    told = await stage.store.read(lambda tx: tx.outbox.waiting("discord", 2**62, 100))
+    notes = [m for m in told if m.recipient == "leila"]
+    assert "cannot be shown on discord" in notes[0].body["text"]
+    answer = answer_of(await stage.proposal(proposal_id))
+    assert "It waits until people can see it. Its card cannot be shown" in answer.explanation
 
 
 async def test_a_card_that_is_refused_as_too_long_is_posted_short_with_all_of_it_attached(

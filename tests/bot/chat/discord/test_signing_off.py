@@ -163,6 +163,14 @@ async def test_reactions_elsewhere_are_audited_and_do_nothing(stage: DiscordStag
         copy = stage.server.says("900", "a copy", channel=channel, embeds=card.data["embeds"])
         stage.server.reacts(ANA, copy, TICK)
     await stage.ignored("wrong_place", 2)
+    await until(
+        lambda: [
+            m
+            for m in stage.server.state.messages["701"].values()
+            if m.data["content"] == "ana: Decisions count in the configured channel alone."
+        ],
+        "the note about it",
+    )
     help_message = stage.server.says("900", "help")
     stage.server.reacts(ANA, help_message, TICK)
     await stage.ignored("unknown_proposal")

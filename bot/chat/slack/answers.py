@@ -1,0 +1,56 @@
+"""Answers as Slack text: whole in one message, or the beginning, and the whole in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bot.chat.documents import gist_of, whole_of
+from bot.chat.fitting import Attachment
+from bot.chat.replies import CommandReply
+from bot.chat.slack.text import fenced, literal, measure
+
+#: Slack takes 40,000 characters and shows a message of more than some 12,000 in pieces.
+_MOST: Final = 11_000
+_BEGINNING: Final = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message, and the file that holds what it could not."""
+
+    text: str
+    attachment: Attachment | None = None
+
+
+def answer(reply: CommandReply, name: str) -> Said:
+    """Return the answer to a command; `name` is what a file with the whole is called."""
+    if reply.document is not None:
+        return document_said(reply.document, name)
+    text = literal(reply.text)
+    if measure(reply.text) <= _MOST:
+        return Said(text)
+    words = f"{reply.text[:_BEGINNING]}…\nThe whole answer is attached: {name}.txt"
+    return Said(literal(words), Attachment(f"{name}.txt", reply.text + "\n"))
+
+
+def document_said(document: Mapping[str, Any], name: str) -> Said:
+    """Return one JSON object in a fence; of a large one what decides, and the whole as a file."""
+    text = fenced(document)
+    if len(text) <= _MOST:
+        return Said(text)
+    attached = f"{name}.json"
+    return Said(fenced(gist_of(document, attached)), whole_of(document, attached))
+
+
+def answer_alone(reply: CommandReply) -> str:
+    """Return the answer that one person alone is to see: no file can be shown to one alone."""
+    said = answer(reply, "answer")
+    if said.attachment is None:
+        return said.text
+    if reply.document is not None:
+        return fenced(gist_of(reply.document, "nowhere: mention the bot in the channel for it"))
+    left = len(reply.text) - _BEGINNING
+    words = f"{reply.text[:_BEGINNING]}…\n{left} more characters are left out here. Mention the bot"
+    return literal(f"{words} with the same command in the channel, and all of it comes as a file.")

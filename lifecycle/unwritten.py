@@ -1,0 +1,49 @@
+"""That the store could not be written, remembered where no store is needed (design section 10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lifecycle.moment import clock_words
+
+
+@dataclass(slots=True)
+class Unwritten:
+    """Since when writes fail, how many did, and why the last one did; nothing where they work."""
+
+    since_ms: int | None = None
+    attempts: int = 0
+    why: str = ""
+
+    def failed(self, now_ms: int, why: str) -> bool:
+        """Note a failed write; True for the first, of which people are to be told."""
+        self.attempts, self.why = self.attempts + 1, why
+        if self.since_ms is not None:
+            return False
+        self.since_ms = now_ms
+        return True
+
+    def mended(self, now_ms: int) -> str | None:
+        """Note that a write went well; return what people are to be told of the time before."""
+        if self.since_ms is None:
+            return None
+        words = (
+            f"The store can be written again. From {clock_words(self.since_ms)} to "
+            f"{clock_words(now_ms)} {self._attempts()} failed ({self.why}). Approvals and "
+            "proposals that were refused meanwhile must be sent again; stops were kept."
+        )
+        self.since_ms, self.attempts, self.why = None, 0, ""
+        return words
+
+    def words(self) -> str | None:
+        """Say how it stands, None where writes work."""
+        if self.since_ms is None:
+            return None
+        return (
+            f"The store cannot be written since {clock_words(self.since_ms)} ({self.why}; "
+            f"{self._attempts()} failed). Nothing is approved, executed or closed until it "
+            "can; a ❌ is kept. Free the disk or mend what stands in its way."
+        )
+
+    def _attempts(self) -> str:
+        return "1 attempt" if self.attempts == 1 else f"{self.attempts} attempts"
