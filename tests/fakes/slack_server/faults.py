@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Kind = Literal["ratelimited", "lost_answer", "dropped", "status", "error"]
 
@@ -14,7 +14,8 @@ class Fault:
     """What happens to calls of `method` ("*": any); `times` None means for ever.
 
     `every` 3 hits each third matching call. lost_answer acts and hangs up, dropped hangs up before
-    acting, status answers `status`, error answers ok: false with `error`.
+    acting, status answers `status`, error answers ok: false with `error`. `holding` hits only calls
+    whose arguments hold these words.
     """
 
     method: str
@@ -25,11 +26,14 @@ class Fault:
     status: int = 500
     error: str = "internal_error"
     needed: str | None = None
+    holding: str = ""
     seen: int = 0
 
-    def hits(self, method: str) -> bool:
+    def hits(self, method: str, arguments: dict[str, Any]) -> bool:
         """Count this call; True where it is to fail."""
         if self.method not in ("*", method) or self.times == 0:
+            return False
+        if self.holding not in str(arguments):
             return False
         self.seen += 1
         if self.seen % self.every:

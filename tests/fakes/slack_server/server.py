@@ -117,7 +117,7 @@ class SlackServer(Stage):
         if method in self.held:
             self.waits.append(Called(method, arguments, time.monotonic()))
             await self.held[method].wait()
-        fault = next((each for each in self.faults if each.hits(method)), None)
+        fault = next((each for each in self.faults if each.hits(method, arguments)), None)
         failed = fault.kind if fault else None
         self.calls.append(Called(method, arguments, time.monotonic(), failed))
         if fault is not None and fault.kind == "dropped":
