@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from bot.chat.content import CardContent, Colour, Field, Voice
 from bot.chat.slack.render import rendered
 from bot.chat.slack.text import escape, fenced, unescape
-from tests.builders import MAIL, PROD
+from lifecycle.policy import Level
+from tests.builders import MAIL, PROD, a_policy
 from tests.fakes.slack_server.limits import check_blocks, check_update, texts_of
 from tests.slack_stage import eventually, eventually_async, on_slack, shown, unescaped
 
@@ -279,3 +281,76 @@ async def test_M11_what_expires_or_is_withdrawn_loses_its_controls() -> None:
         for card in (first, second):
             await eventually(lambda card=card: "USIGNOFF" not in str(card.reactions))
             assert "'actions'" not in str(card.blocks)
+
+
+SECRETS = {
+    "headers": {"Authorization": "Bearer abc.defghijklmnop"},
+    "api_key": "k-1234567890",
+    "dsn": "postgres://u:pw@h/d",
+}
+
+
+async def said_of(slack: Any, *commands: str) -> str:
+    """Return all that the bot said and wrote, after these commands."""
+    before = len(slack.server.responses)
+    for command in commands:
+        await slack.server.slash("UANA", command)
+    await eventually(lambda: len(slack.server.responses) == before + len(commands))
+    await slack.settles()
+    ours = [m.as_json() for m in slack.server.workspace.messages if m.user == "USIGNOFF"]
+    trail = await slack.world.store.read(lambda tx: tx.audit.exported(0, 999))
+    return json.dumps([ours, slack.server.responses, [dict(row) for row in trail]], default=str)
+
+
+async def test_M08_no_answer_card_or_trail_shows_a_credential() -> None:
+    async with on_slack() as slack:
+        await slack.server.proposes(
+            "ULEILA", slack.document(PROD, proposal_id="p1", parameters=SECRETS)
+        )
+        await slack.server.says("ULEILA", "<@USIGNOFF> propose {" + json.dumps(SECRETS)[1:-1])
+        await eventually(lambda: len(slack.answers()) >= 2)
+        said = await said_of(slack, "pending", "show p1", "explain p1", "audit p1")
+        assert [leak for leak in ("abc.def", "k-1234567890", "u:pw") if leak in said] == []
+
+
+async def test_M08_an_advisory_rule_hands_the_tool_the_value_and_shows_people_a_mask() -> None:
+    policy = a_policy()
+    rule = replace(policy.rules["secrets_absent"], level=Level.ADVISORY)
+    parameters = SECRETS | {"version": "v1"}
+    async with on_slack(replace(policy, rules={**policy.rules, "secrets_absent": rule})) as slack:
+        card = await slack.proposes(PROD, parameters=parameters)
+        await slack.server.reacts("UANA", card.ts)
+        await slack.stands("p1", "completed")
+        said = await said_of(slack, "pending", "show p1", "explain p1", "audit p1")
+        assert slack.world.tool("production-deploy").calls[0].parameters == parameters
+        assert [leak for leak in ("abc.def", "k-1234567890", "u:pw") if leak in said] == []
+
+
+async def test_M03_what_cannot_be_seen_is_written_out() -> None:
+    async with on_slack() as slack:
+        hidden = {
+            "note": "a\u200bb",
+            "file": "report\u202efdp.exe",
+            "shop": "www.sh\u043ep.example",
+        }
+        base = {"to": "pat@partner.example", "subject": "s", "body": "b"}
+        text = shown(await slack.proposes(parameters=base | hidden))
+        assert "\u202e" not in text
+        assert ["\\u{202E}" in text, "\\u{200B}" in text, "xn--" in text] == [True] * 3
+
+
+async def test_M05_nothing_that_anybody_wrote_calls_anybody() -> None:
+    async with on_slack(usergroups={"approvers": "SAPPROVERS"}) as slack:
+        calls = {"subject": "@everyone <!channel>", "body": "<!subteam^SAPPROVERS> <@UANA> <!here>"}
+        card = await slack.proposes(parameters={"to": "pat@partner.example"} | calls)
+        await slack.server.reacts("UANA", card.ts, "x")
+        await slack.stands("p1", "rejected")
+        await slack.server.says("UANA", "<!channel> <@UBEN> no", thread_ts=card.ts)
+        for words in ("propose <!channel>", "<!channel> <@UANA>", "approve <!channel>", "show p1"):
+            await slack.server.says("UBEN", f"<@USIGNOFF> {words}")
+        await slack.settles()
+        await slack.beats(10)
+        ours = [m for m in slack.server.workspace.messages if m.user == "USIGNOFF"]
+        sent = "".join(str(m.text) + str(m.blocks) for m in ours)
+        sent += str(slack.server.responses) + str(slack.server.workspace.ephemeral)
+        assert [c for c in ("<!channel", "<!here", "<@U", "<!everyone") if c in sent] == []
