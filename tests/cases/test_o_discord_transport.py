@@ -9,7 +9,7 @@ from tests.fakes.discord_stage import ANA, TICK, DiscordStage, until
 
 
 async def test_O03_a_heart_that_stopped_turns_red_is_replaced_and_what_was_missed_counts(
-    discord_unstarted: DiscordStage,
+    discord_unstarted: DiscordStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = discord_unstarted
     stage.heartbeat_s = 0.5
@@ -20,20 +20,23 @@ async def test_O03_a_heart_that_stopped_turns_red_is_replaced_and_what_was_misse
     gateway = stage.server.gateway
     before = gateway.resumed + gateway.identified
 
+    hearing, red = stage.surface.hearing, list[str]()
+    lost = hearing.lost
+
+    def noted(why: str, *more: object) -> None:
+        lost(why, *more)
+        red.append(stage.broadcast.health()[0])
+
+    monkeypatch.setattr(hearing, "lost", noted)
     gateway.answers_heartbeats = False
-    seen: set[str] = set()
-
-    def began_anew() -> bool:
-        seen.add(stage.broadcast.health()[0].partition(":")[2].split()[0])
-        return gateway.resumed + gateway.identified > before
-
-    await until(began_anew, "a fresh connection", seconds=30)
+    await until(lambda: gateway.resumed + gateway.identified > before, "a fresh one", seconds=30)
     gateway.answers_heartbeats = True
     await stage.hears()
     stage.server.reacts(ANA, card, TICK)
     await stage.reaches(proposal_id, "completed")
 
-    assert len(seen) > 1, seen
+    assert red
+    assert "not connected" in red[0]
     assert (await stage.proposal(mail)).state.value == "sentinel_approved"
 
 
