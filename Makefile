@@ -24,7 +24,7 @@ run: $(RUNTIME) ## start the bot with config.yaml (ARGS="--config other.yaml" fo
 	@exec $(BIN)/signoff $(ARGS) run
 
 test: $(DEV) ## run the whole test suite (ARGS="-k word" for a part, JOBS=1 for one process)
-	@$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
+	@$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: lint type imports docs ## what must hold before a commit, but for the tests
 

@@ -23,3 +23,17 @@ def vectors() -> Path:
     if not folder.is_dir():
         pytest.skip("Conformance vectors are not here; SIGNOFF_VECTORS names their folder.")
     return folder
+
+
+#: What takes long and comes in few tests: begun last, it would keep one process busy alone.
+_LONG = ("tests/crash/", "tests/e2e/", "tests/bot/test_cli", "tests/cases/test_l_running")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the long files; the order within a file stays."""
+
+    def rank(item: pytest.Item) -> int:
+        place = item.path.relative_to(ROOT).as_posix()
+        return next((n for n, start in enumerate(_LONG) if place.startswith(start)), len(_LONG))
+
+    items.sort(key=rank)

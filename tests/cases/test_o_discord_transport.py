@@ -36,7 +36,7 @@ async def test_O03_a_heart_that_stopped_turns_red_is_replaced_and_what_was_misse
     await stage.reaches(proposal_id, "completed")
 
     assert red
-    assert "not connected" in red[0]
+    assert "DOWN" in red[0]
     assert (await stage.proposal(mail)).state.value == "sentinel_approved"
 
 
