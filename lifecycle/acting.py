@@ -20,7 +20,7 @@ from lifecycle.ports import RowUnreadable, StoreUnavailable
 from lifecycle.proposal import ActorKind, Proposal, Verb
 from lifecycle.sentinel import Facts
 from lifecycle.settling import CheckAgain, retry
-from lifecycle.spooling import act_of, spool, unavailable
+from lifecycle.spooling import act_of, spool, spool_again, unavailable
 from lifecycle.state import State
 from lifecycle.stopping import stop
 from lifecycle.verdict import Verdict
@@ -213,7 +213,8 @@ class Acting:
 
         One whose row cannot be read stays, behind those that were carried out.
         """
-        done, aside = 0, list[Mapping[str, Any]]()
+        spool_again(self.world)
+        done, aside = await self._replay_unspooled(), list[Mapping[str, Any]]()
         for kept in self.world.spool.kept():
             act = act_of(kept)
             settled = await self._replay(act)
@@ -226,11 +227,26 @@ class Acting:
                 self.world.spool.keep(waiting)
             self.world.spool.clear(len(aside) + 1)
             aside.clear()
-            # What another stop still waits for stays held, also one spooled a moment ago.
-            if all(act_of(stop).proposal_id != act.proposal_id for stop in self.world.spool.kept()):
-                self.world.held.discard(act.proposal_id)
+            self._let_go(act.proposal_id)
             done += 1
         return done
+
+    async def _replay_unspooled(self) -> int:
+        """Carry out what the spool cannot take but the store can by now."""
+        done = 0
+        for kept in list(self.world.unspooled):
+            act = act_of(kept)
+            if await self._replay(act):
+                self.world.unspooled.remove(kept)
+                self._let_go(act.proposal_id)
+                done += 1
+        return done
+
+    def _let_go(self, proposal_id: str) -> None:
+        """Hold a proposal no more, unless another stop of it waits, spooled a moment ago."""
+        waiting = (*self.world.spool.kept(), *self.world.unspooled)
+        if all(act_of(stop).proposal_id != proposal_id for stop in waiting):
+            self.world.held.discard(proposal_id)
 
 
 class _AskAlso(Exception):

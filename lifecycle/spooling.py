@@ -30,14 +30,33 @@ def spool(world: World, act: Act, error: StoreUnavailable) -> Reply:
     except OSError:
         log.critical("a stop could be written neither to the store nor to the spool")
         world.held.add(act.proposal_id)
+        world.unspooled.append(stop)
         return Reply(
-            "Neither the store nor the spool can be written. The proposal is held as long as "
-            "this process runs; stop it or free the disk.",
+            "Neither the store nor the spool can be written. The proposal is held, and your stop "
+            "is carried out as soon as one of them can be: free the disk, and let the bot run "
+            "until then. It is in its memory alone.",
             "audit_unavailable",
             act.proposal_id,
         )
     world.held.add(act.proposal_id)
     return Reply(_kept_words(error), None, act.proposal_id)
+
+
+def spool_again(world: World) -> None:
+    """Bring to the disk what neither the store nor the spool could take."""
+    while world.unspooled:
+        try:
+            world.spool.keep(world.unspooled[0])
+        except OSError:
+            return
+        del world.unspooled[0]
+
+
+def held_words(world: World) -> str | None:
+    """Say which proposals wait for somebody's stop to be carried out, None where none does."""
+    if not world.held:
+        return None
+    return f"Held, until a stop can be carried out: {', '.join(sorted(world.held))}"
 
 
 def _kept_words(error: StoreUnavailable) -> str:

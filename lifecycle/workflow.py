@@ -26,7 +26,7 @@ from lifecycle.recovering import Recoverer
 from lifecycle.reviewing import approve, take_back
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.settling import settle
-from lifecycle.spooling import unavailable
+from lifecycle.spooling import spool_again, unavailable
 from lifecycle.stopping import stop, withdraw
 from lifecycle.world import Law, World
 
@@ -244,6 +244,7 @@ class Workflow:
     async def stop(self, grace_s: float = 8.0) -> None:
         """Take no new work; give calls under way `grace_s` seconds to end, then cut them off."""
         self.world.stopping = True
+        spool_again(self.world)
         loop = asyncio.get_running_loop()
         end_s = loop.time() + grace_s
         while (tasks := set(self.world.tasks)) and loop.time() < end_s:

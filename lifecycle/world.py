@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -58,6 +58,7 @@ class World:
     stopping: bool = False
     told: set[str] = field(default_factory=set)
     unwritten: Unwritten = field(default_factory=Unwritten)
+    unspooled: list[Mapping[str, Any]] = field(default_factory=list)
 
     def moment(self, *, answering: bool = False) -> Moment:
         """Return this moment, for one unit."""

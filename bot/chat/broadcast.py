@@ -16,6 +16,7 @@ from bot.chat.watching import Watch
 from bot.expected import StartFailed
 from lifecycle.ports import StoreUnavailable
 from lifecycle.records import Card, Message
+from lifecycle.spooling import held_words
 from lifecycle.workflow import Workflow
 from lifecycle.world import World
 
@@ -246,9 +247,10 @@ class Broadcast:
 
     def health(self) -> tuple[str, ...]:
         """Return the lines of all surfaces for `status`, and what is wrong with the store."""
-        trouble = self._world.unwritten.words() if self._world is not None else None
+        world = self._world
+        ours = (world.unwritten.words(), held_words(world)) if world is not None else ()
         lines = [line for surface in self._surfaces.values() for line in surface.health()]
-        return (*((trouble,) if trouble else ()), *lines)
+        return (*filter(None, ours), *lines)
 
 
 async def _said(surface: Surface, message: Message) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +14,9 @@ from bot.storage.json_text import dump, load
 from lifecycle.proposal import ActorKind
 
 _NEEDED: Final = ("proposal_id", "surface")
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+#: Some hundred stops.
+_ROOM_BYTES: Final = 65_536
 _KINDS: Final = frozenset({None, *(kind.value for kind in ActorKind)})
 
 
@@ -25,10 +30,24 @@ class FileSpool:
     def __init__(self, path: Path) -> None:
         """Name the file and put aside what is torn in it. Raises OSError."""
         self.path = path
+        self._reserve = path.with_name(path.name + ".reserve")
         self._put_aside_what_is_torn()
+        self._set_aside_room()
 
     def keep(self, stop: Mapping[str, Any]) -> None:
-        """Append one stop and force it to disk; raises OSError, leaving no half of it."""
+        """Append one stop and force it to disk; raises OSError, leaving no half of it.
+
+        On a full disk, where the store fails as well, it takes the room that was set aside.
+        """
+        try:
+            self._keep(stop)
+        except OSError as error:
+            if error.errno not in _FULL or not self._reserve.exists():
+                raise
+            self._reserve.unlink()
+            self._keep(stop)
+
+    def _keep(self, stop: Mapping[str, Any]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         is_new = not self.path.exists()
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
@@ -48,6 +67,15 @@ class FileSpool:
         """Forget the first `count` stops, which are in the store now."""
         if count > 0:
             replace_file(self.path, b"".join(line + b"\n" for line in self._lines()[count:]))
+            self._set_aside_room()
+
+    def _set_aside_room(self) -> None:
+        """Occupy some room, to be given up when there is no other; without any, do without."""
+        if self._reserve.exists():
+            return
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(self._reserve, bytes(_ROOM_BYTES))
 
     def _append(self, descriptor: int, line: bytes) -> None:
         size = os.fstat(descriptor).st_size

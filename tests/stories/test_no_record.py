@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from bot.storage.opening import open_store
 from lifecycle.ports import Call, StoreUnavailable
 from lifecycle.state import State
 from tests.builders import MAIL, PROD, a_document, a_proposal
+from tests.fakes.spool import MemorySpool
 from tests.world import World, a_world
 
 FILE = "signoff.db"
@@ -261,3 +262,52 @@ async def test_J11_a_closing_that_the_store_refuses_is_told_of_and_done_once_it_
     assert len(stage.notifier.alerts) == 2
     assert closed.state is State.COMPLETED
     assert "Closed late, 7 min after" in closed.explanation
+
+
+class FullSpool(MemorySpool):
+    """A spool on a disk that is full."""
+
+    full = True
+
+    def keep(self, stop: Mapping[str, Any]) -> None:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        super().keep(stop)
+
+
+@pytest.mark.parametrize("spool_mends", [True, False])
+async def test_L08_a_stop_that_neither_store_nor_spool_can_take_is_carried_out_once_one_can(
+    stage: World, tmp_path: Path, spool_mends: bool
+) -> None:
+    proposal_id = (await stage.submits(MAIL)).proposal_id or ""
+    await stage.approves("ana", proposal_id)
+    stage.workflow.world.spool = spool = FullSpool()
+    break_audit(tmp_path)
+    reply = await stage.rejects("ben", proposal_id, "stop")
+    mend_audit(tmp_path)
+    stage.clock.advance(900)
+    assert await stage.workflow.close_due() == 0
+    spool.full = not spool_mends
+
+    await stage.workflow.recover()
+    await stage.workflow.idle()
+
+    assert "carried out as soon as" in reply.words
+    assert stage.tool("send-email").verbs() == ["execute", "roll_back"]
+    assert (await stage.proposal(proposal_id)).reason == "rolled_back_by_person"
+    assert (stage.workflow.world.held, stage.workflow.world.unspooled) == (set(), [])
+
+
+async def test_a_bot_that_ends_spools_what_it_had_in_memory_alone(
+    stage: World, tmp_path: Path
+) -> None:
+    proposal_id = (await stage.submits(MAIL)).proposal_id or ""
+    stage.workflow.world.spool = spool = FullSpool()
+    break_audit(tmp_path)
+    await stage.rejects("ben", proposal_id, "stop")
+    mend_audit(tmp_path)
+    spool.full = False
+
+    await stage.workflow.stop(1)
+
+    assert [stop["proposal_id"] for stop in spool.stops] == [proposal_id]

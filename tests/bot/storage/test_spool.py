@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def test_what_is_in_the_store_is_forgotten(path: Path) -> None:
 
     spool.clear(1)
     assert FileSpool(path).kept() == []
-    assert sorted(file.name for file in path.parent.iterdir()) == ["spool.jsonl"]
+    assert sorted(file.name for file in path.parent.iterdir()) == ["spool.jsonl", "spool.jsonl.reserve"]
 
 
 def test_a_line_torn_by_a_crash_is_kept_aside(path: Path) -> None:
@@ -128,3 +129,38 @@ def test_a_kind_that_nobody_knows_is_no_stop(path: Path) -> None:
     FileSpool(path).keep(STOPS[0] | {"kind": "robot"})
 
     assert FileSpool(path).kept() == []
+
+
+def test_on_a_full_disk_a_stop_takes_the_room_that_was_set_aside(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = FileSpool(path)
+    reserve = path.with_name("spool.jsonl.reserve")
+    real = os.write
+
+    def full_while_reserved(descriptor: int, data: bytes) -> int:
+        if reserve.exists():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(descriptor, data)
+
+    monkeypatch.setattr(os, "write", full_while_reserved)
+    spool.keep(STOPS[0])
+    monkeypatch.undo()
+
+    assert FileSpool(path).kept() == [STOPS[0]]
+    assert reserve.stat().st_size == 65_536
+
+
+def test_a_spool_that_cannot_be_written_says_so_and_keeps_its_room(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = FileSpool(path)
+
+    def refused(_descriptor: int, _data: bytes) -> int:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "write", refused)
+    with pytest.raises(PermissionError):
+        spool.keep(STOPS[0])
+
+    assert path.with_name("spool.jsonl.reserve").exists()
