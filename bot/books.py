@@ -10,6 +10,7 @@ import psutil
 from bot.clock import SystemClock
 from bot.config import Config
 from bot.storage import open_reader, open_store
+from bot.storage.connection import CannotOpen
 from bot.storage.lock import FileLock
 from lifecycle.ports import Transaction
 
@@ -19,13 +20,20 @@ T = TypeVar("T")
 _CLOCK_STEP_S: Final = 1.0
 
 
-async def look(config: Config, view: Callable[[Transaction, int], T]) -> T:
+async def look(
+    config: Config, view: Callable[[Transaction, int], T], *, must_exist: bool = False
+) -> T:
     """Run `view` with the time in ms on a snapshot; where there is no database yet, on nothing.
 
-    Raises CannotOpen for a store in the memory of another process.
+    Raises CannotOpen for a store in the memory of another process, and where one `must_exist`.
     """
     file = config.database_file
     if file is not None and not file.exists():
+        if must_exist:
+            raise CannotOpen(
+                f"There is no database {file}: nothing was ever written here, or its folder is "
+                "not the right one. A trail that is gone is no sound trail."
+            )
         store = await open_store("memory:", config.folder)
     else:
         store = await open_reader(config.database, config.folder)

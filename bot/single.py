@@ -14,6 +14,7 @@ from bot.config.surfaces import choose
 from bot.keys import passing_ring
 from bot.quiet import Quiet
 from bot.storage import open_store
+from bot.storage.connection import CannotOpen
 from bot.storage.opening import path_of
 from lifecycle import freezing
 from lifecycle.answers import Answer, Reply, Sender
@@ -77,6 +78,11 @@ async def _operated(
     path_of(config.database, config.folder)  # memory: is another process's, nothing would be done
     file = config.database_file
     beside = file is not None and file.exists()
+    if file is not None and not beside:
+        raise CannotOpen(
+            f"There is no database {file}, so no bot runs with this config: nothing was frozen or "
+            "lifted. Is this the right folder?"
+        )
     store = await open_store(config.database, config.folder, beside=beside)
     try:
         moment = _moment(config, environment)

@@ -26,7 +26,7 @@ class Verified:
 
 async def verified(config: Config, anchor: str | None, done: Callable[[int], None]) -> Verified:
     """Check every link, and that `anchor` is one of the hashes; tell `done` how many were read."""
-    return await look(config, lambda tx, _now: _checked(tx, anchor, done))
+    return await look(config, lambda tx, _now: _checked(tx, anchor, done), must_exist=True)
 
 
 async def exported(config: Config, write: Callable[[str], None]) -> None:
@@ -36,7 +36,7 @@ async def exported(config: Config, write: Callable[[str], None]) -> None:
         for entry in _entries(tx):
             write(json.dumps(entry, separators=(",", ":")))
 
-    await look(config, view)
+    await look(config, view, must_exist=True)
 
 
 def _checked(tx: Transaction, anchor: str | None, done: Callable[[int], None]) -> Verified:

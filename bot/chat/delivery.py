@@ -49,13 +49,19 @@ class Delivery:
 
     async def run(self) -> None:
         """Deliver whatever is due whenever nudged, until cancelled."""
+        failures = 0
         while True:
             await self._due.wait()
             self._due.clear()
             try:
                 await self.drain()
+                failures = 0
             except StoreUnavailable:
                 log.error("the store cannot be read or written; %s waits", self.surface.name)
+                failures += 1
+                # What was shown could not be noted, and would be shown again at every nudge.
+                await asyncio.sleep(min(_LONGEST_PAUSE_S, 2 ** min(failures, 10) - 2))
+                self._due.set()
             except BaseException as error:
                 if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
                     raise

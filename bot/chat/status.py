@@ -23,7 +23,7 @@ def status_reply(
     blocks: list[str | Table] = [
         f"Signoff at {moment_words(now_ms)}",
         *health,
-        f"Policy {policy.digest}",
+        f"Policy {policy.digest or 'of a config that no bot can start with'}",
         _freeze_words(tx),
         f"{tx.proposals.count_waiting()} pending, {tx.proposals.count_executing()} executing",
         f"Audit: {seq} entries, head {head}",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bot.cli.options import FAILED, ConfigOption, JsonOption, config_of, wants_json
+from bot.cli.options import FAILED, ConfigOption, JsonOption, best_config_of, config_of, wants_json
 from bot.cli.saying import fail, say, say_line
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def freeze(
     \b
     signoff freeze suspicious mails since noon
     """
-    loaded = config_of(context, config)
+    loaded = best_config_of(context, config)
     from bot.single import freeze_now
 
     sender = _operator(loaded, as_person)
@@ -98,7 +98,7 @@ def thaw(
 
     What is due goes on, checked again, oldest first.
     """
-    loaded = config_of(context, config)
+    loaded = best_config_of(context, config)
     from bot.single import thaw_now
 
     reply = asyncio.run(thaw_now(loaded, dict(os.environ), _operator(loaded, as_person)))

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from bot.cli.options import ConfigOption, config_of
+from bot.cli.options import ConfigOption, some_config_of
 from bot.cli.saying import fail, progress, say
 
 #: What stands behind `bench` is read by bench itself, --help as well.
@@ -36,7 +36,7 @@ def backup(context: typer.Context, file: FileArgument, config: ConfigOption = No
     \b
     signoff backup /var/backups/signoff-$(date +%F).db
     """
-    loaded = config_of(context, config, only_look=True)
+    loaded = some_config_of(context, config)
     from bot.storage.copies import back_up
 
     with progress("Copying pages") as done:
@@ -52,7 +52,7 @@ def restore(context: typer.Context, file: FileArgument, config: ConfigOption = N
     \b
     signoff restore /var/backups/signoff-2026-03-02.db
     """
-    loaded = config_of(context, config, only_look=True)
+    loaded = some_config_of(context, config)
     from bot.single import stand_still_restored
     from bot.storage.copies import bring_back
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bot.cli.options import ConfigOption, JsonOption, config_of, wants_json
+from bot.cli.options import (
+    ConfigOption,
+    JsonOption,
+    best_config_of,
+    config_of,
+    wants_json,
+)
 from bot.cli.saying import fail, say_json, say_reply
 
 if TYPE_CHECKING:
@@ -160,7 +166,7 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
 
     Whether a bot runs, on which surfaces, under which policy, and what needs a person.
     """
-    loaded = config_of(context, config)
+    loaded = best_config_of(context, config)
     from bot.books import look, running_pid
     from bot.chat.status import status_reply
     from bot.status_told import health_of, status_json

@@ -54,6 +54,33 @@ def config_of(context: typer.Context, config: Path | None, *, only_look: bool = 
     return load_config(config_path(context, config), ask_rules=not only_look)
 
 
+def some_config_of(context: typer.Context, config: Path | None) -> Config:
+    """Read of the config that is meant what verifying, copying and freezing need.
+
+    What else is wrong with it is said, and stands in the way of nothing. Raises ConfigInvalid.
+    """
+    from bot.config import load_what_is_needed
+
+    found, problems = load_what_is_needed(config_path(context, config))
+    if problems:
+        words = "\n".join(map(str, problems))
+        warning = (
+            f"{words}\nWith that no bot starts, and one that runs goes on under its old config."
+        )
+        typer.echo(warning, err=True)
+    return found
+
+
+def best_config_of(context: typer.Context, config: Path | None) -> Config:
+    """Read the config whole, or what is needed of it where something is wrong with it."""
+    from bot.config import ConfigInvalid
+
+    try:
+        return config_of(context, config)
+    except ConfigInvalid:
+        return some_config_of(context, config)
+
+
 def wants_json(context: typer.Context, json: bool) -> bool:
     """Say whether the answer is to be JSON."""
     given: Given = context.obj

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from bot.cli.options import FAILED, USAGE, ConfigOption, JsonOption, config_of, wants_json
+from bot.cli.options import FAILED, USAGE, ConfigOption, JsonOption, some_config_of, wants_json
 from bot.cli.saying import complain, fail, progress, say, say_json
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
@@ -52,7 +52,7 @@ def verify(
     """
     if head is not None and not _HASH.fullmatch(head):
         fail("--head takes 64 hex digits in lower case, as the channel shows them.", USAGE)
-    loaded = config_of(context, config, only_look=True)
+    loaded = some_config_of(context, config)
     from bot.trail import verified
 
     with progress("Checking the chain") as done:
@@ -84,7 +84,7 @@ def export(context: typer.Context, config: ConfigOption = None) -> None:
     \b
     signoff audit export > audit.jsonl
     """
-    loaded = config_of(context, config, only_look=True)
+    loaded = some_config_of(context, config)
     from bot.trail import exported
 
     asyncio.run(exported(loaded, say))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from bot.config.models import (
     IntakeEntry,
     LimitsEntry,
 )
-from bot.config.problems import Problems, nearest
+from bot.config.problems import ConfigInvalid, Problem, Problems, nearest
 from bot.config.quorum import check_quorums
 from bot.config.reading import read_file
 from bot.config.rules import load_versions, read_rules, settled
@@ -78,7 +79,30 @@ def load_config(path: Path, *, ask_rules: bool = True) -> Config:
     Whoever only looks may spare the time it takes to load the rules (`ask_rules`): their settings
     are not checked then, and the policy has no digest.
     """
-    path = path.absolute()
+    config, problems = _loaded(path.absolute(), ask_rules=ask_rules)
+    problems.raise_if_any()
+    return config
+
+
+def load_what_is_needed(path: Path) -> tuple[Config, tuple[Problem, ...]]:
+    """Read where the database is and who the people are, whatever else is wrong with the file.
+
+    A misspelt key must not take the emergency brake away while a bot runs on. Returns the config,
+    which is good for looking, freezing and copying alone, and what is wrong with it. Raises
+    ConfigInvalid where it is the people or the database that are wrong.
+    """
+    config, problems = _loaded(path.absolute(), ask_rules=False)
+    in_the_way = [
+        problem
+        for problem in problems.found
+        if re.split(r"[.\[]", problem.key)[0] in ("", "database", "people", "groups")
+    ]
+    if in_the_way:
+        raise ConfigInvalid(problems.found)
+    return config, tuple(problems.found)
+
+
+def _loaded(path: Path, *, ask_rules: bool) -> tuple[Config, Problems]:
     written = read_file(path)
     file, problems = written.value, written.problems
     _check_keys(file, problems)
@@ -95,8 +119,7 @@ def load_config(path: Path, *, ask_rules: bool = True) -> Config:
         intake=_section(file, "intake", IntakeEntry, problems),
         groups=who.groups,
     )
-    problems.raise_if_any()
-    return config
+    return config, problems
 
 
 def _check_keys(file: Mapping[str, Any], problems: Problems) -> None:

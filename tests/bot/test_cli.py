@@ -143,9 +143,48 @@ def test_the_shipped_config_holds_and_says_which_surfaces_are_off(house: House) 
 def test_looking_needs_no_database(house: House) -> None:
     assert json.loads(house.run("pending", "--json").stdout) == {"proposals": []}
     assert house.run("pending").stdout == "0 pending\n"
-    assert house.run("audit", "verify").returncode == 0
     assert house.run("show", "nothing").returncode == 1
     assert not (house.folder / "data").exists()
+
+
+@pytest.mark.parametrize("command", [["audit", "verify"], ["freeze", "incident", "--as", "ana"]])
+def test_a_database_that_is_gone_is_neither_sound_nor_frozen(
+    house: House, command: list[str]
+) -> None:
+    done = house.run(*command)
+
+    assert done.returncode == 1
+    assert "There is no database" in done.stderr
+    assert not (house.folder / "data").exists()
+
+
+@pytest.fixture
+def moved_in(lived_in: House, tmp_path: Path, root: Path) -> House:
+    """A copy of the house in which something happened, to be changed."""
+    made = House(tmp_path, root)
+    shutil.copytree(lived_in.folder / "data", tmp_path / "data")
+    return made
+
+
+def test_a_misspelt_key_takes_no_brake_away(moved_in: House) -> None:
+    path = moved_in.folder / "config.yaml"
+    path.write_text(path.read_text().replace("solo_operator:", "solo_operater:"))
+
+    frozen = moved_in.run("freeze", "incident", "--as", "ana")
+    status = moved_in.run("status")
+    verified = moved_in.run("audit", "verify")
+
+    assert (frozen.returncode, status.returncode, verified.returncode) == (0, 0, 0)
+    assert "FROZEN by ana" in status.stdout
+    assert "solo_operater: there is no such key" in frozen.stderr
+    assert "goes on under its old config" in frozen.stderr
+
+
+def test_who_the_people_are_must_be_readable_to_freeze(moved_in: House) -> None:
+    path = moved_in.folder / "config.yaml"
+    path.write_text(path.read_text().replace("people:", "people: 7\nx:", 1))
+
+    assert moved_in.run("freeze", "incident", "--as", "ana").returncode == 2
 
 
 def test_pending_lists_what_waits(lived_in: House) -> None:

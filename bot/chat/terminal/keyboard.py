@@ -8,6 +8,8 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.patch_stdout import patch_stdout
 
+from lifecycle.masking import mask_text
+
 _PROMPT = "signoff> "
 
 
@@ -34,4 +36,12 @@ def _history(path: Path) -> History:
         path.touch(mode=0o600, exist_ok=True)
     except OSError:
         return InMemoryHistory()
-    return FileHistory(str(path))
+    return _MaskedHistory(str(path))
+
+
+class _MaskedHistory(FileHistory):
+    """Keeps what was typed without the credentials in it: the file outlives the proposal."""
+
+    def store_string(self, string: str) -> None:
+        """Write one line, masked."""
+        super().store_string(mask_text(string))

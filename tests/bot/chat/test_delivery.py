@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +13,10 @@ from bot.chat.commands import Commands
 from bot.chat.content import CardContent
 from bot.chat.delivery import ATTENTION_AFTER, Delivery
 from bot.chat.surface import Posted, SurfaceFailed
+from bot.chat.terminal import keyboard
 from bot.expected import StartFailed
 from bot.storage.memory import MemoryStore
+from lifecycle.ports import StoreUnavailable
 from lifecycle.records import Card
 from lifecycle.state import State
 from tests.builders import MAIL, PROD
@@ -362,3 +365,34 @@ async def test_cards_are_shown_although_nobody_can_be_met_any_more() -> None:
     assert not serving.done()
     serving.cancel()
     await asyncio.gather(serving, return_exceptions=True)
+
+
+async def test_what_was_said_and_cannot_be_noted_is_not_said_again_at_every_nudge(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    surface = FakeSurface()
+    stage = Stage(surface)
+    await stage.submits(PROD)
+
+    async def full(_unit: object) -> None:
+        raise StoreUnavailable("the disk is full")
+
+    monkeypatch.setattr(stage.world.store, "write", full)
+    delivering = asyncio.create_task(stage.delivery().run())
+    await stage.world.store.read(lambda tx: tx.outbox.waiting("discord", 0, 1))
+    for _ in range(50):
+        stage.delivery().nudge()
+        await asyncio.sleep(0.002)
+    delivering.cancel()
+    await asyncio.gather(delivering, return_exceptions=True)
+
+    assert len(surface.posted) + len(surface.said) <= 2
+
+
+def test_the_history_of_the_keyboard_keeps_no_credential(tmp_path: Path) -> None:
+    history = keyboard._history(tmp_path / "data" / "history")
+    history.store_string('leila: propose {"body": "key AKIAIOSFODNN7EXAMPLE"}')
+
+    kept = (tmp_path / "data" / "history").read_text()
+    assert "AKIAIOSFODNN7EXAMPLE" not in kept
+    assert "leila: propose" in kept

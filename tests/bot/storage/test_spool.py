@@ -71,7 +71,10 @@ def test_what_is_in_the_store_is_forgotten(path: Path) -> None:
 
     spool.clear(1)
     assert FileSpool(path).kept() == []
-    assert sorted(file.name for file in path.parent.iterdir()) == ["spool.jsonl", "spool.jsonl.reserve"]
+    assert sorted(file.name for file in path.parent.iterdir()) == [
+        "spool.jsonl",
+        "spool.jsonl.reserve",
+    ]
 
 
 def test_a_line_torn_by_a_crash_is_kept_aside(path: Path) -> None:
