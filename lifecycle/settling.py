@@ -54,7 +54,8 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
     execution = proposal.execution
     if execution is not None and execution.outcome is Outcome.RUNNING:
         raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
-    if execution is None or execution.outcome is not Outcome.UNKNOWN:
+    by_hand = happened and proposal.attention is Attention.ROLLBACK_INCOMPLETE  # ADR 0012
+    if execution is None or not (by_hand or execution.outcome is Outcome.UNKNOWN):
         raise ReviewRefused(
             "nothing_to_settle", f"No outcome of {proposal.proposal_id} is unknown."
         )

@@ -64,7 +64,9 @@ def restore(context: typer.Context, file: FileArgument, config: ConfigOption = N
     say(f"{file} is the database now.{f' The old one stands in {kept}.' if kept else ''}")
     say(
         "It is frozen: what was done since the copy was made, it does not know, and would do "
-        "again. Settle or reject that first (signoff pending), then: signoff thaw."
+        "again. Start the bot, look at what is open (pending), and reject there what must not "
+        "be done again; what was taken back by hand is settled: settle ID happened. Then: "
+        "signoff thaw."
     )
 
 

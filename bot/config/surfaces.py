@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -47,9 +47,21 @@ def choose(config: Config, environment: Mapping[str, str], *, attached: bool) ->
     http = config.intake.http.enabled
     if http and not (discord or slack or terminal):
         notes.append("HTTP is on alone: PROPOSE and CONFIRM cannot open without a surface.")
+    if http:
+        notes += _silent(config, environment)
     if config.policy.solo_operator:
         notes.append("solo_operator is true: the owner of an agent may approve its proposals.")
     return Choice(discord, slack, terminal, http, tuple(notes))
+
+
+def _silent(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
+    """Say which agents and sources cannot speak over HTTP, their token not being set."""
+    policy = config.policy
+    known = [(each.id, each.token_env) for each in policy.agents.values()]
+    known += [(each.id, each.token_env) for each in policy.sources.values()]
+    for name, token_env in known:
+        if token_env and not environment.get(token_env, "").strip():
+            yield f"{name} cannot speak over HTTP: {token_env} is not set."
 
 
 def _discord(config: Config, environment: Mapping[str, str], notes: list[str]) -> bool:

@@ -217,3 +217,22 @@ async def test_who_has_left_neither_settles_nor_retries(world: World) -> None:
     assert (retried.code, settled.code) == ("not_a_reviewer", "not_a_reviewer")
     assert (await world.proposal(proposal_id)).attention is Attention.OUTCOME_UNKNOWN
     assert world.tool(DEPLOY).verbs() == ["execute"]
+
+
+async def test_what_a_person_took_back_by_hand_is_settled(world: World) -> None:
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    world.tool(SEND).on["roll_back"] = raising(ToolFailed("it has left"))
+    await world.rejects("ben", proposal_id, "wrong address")
+    stuck = await world.proposal(proposal_id)
+
+    nothing_new = await world.workflow.settle(proposal_id, world.sender("ana"), happened=False)
+    settled = await world.workflow.settle(proposal_id, world.sender("ana"), happened=True)
+
+    ended = await world.proposal(proposal_id)
+    assert stuck.attention is Attention.ROLLBACK_INCOMPLETE
+    assert nothing_new.code == "nothing_to_settle"
+    assert settled.done
+    assert (ended.state, ended.reason) == (State.ROLLED_BACK, "rolled_back_by_person")
+    assert ended.decided_by is not None
+    assert ended.decided_by.id == "ben"

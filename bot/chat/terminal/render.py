@@ -18,6 +18,8 @@ from bot.chat.replies import CommandReply, Table
 from bot.chat.terminal.outlet import Outlet
 
 #: What changes while a proposal is open, beside its state.
+#: So many columns of room beside the ids, and a table is drawn.
+_LEAST_BESIDE_IDS: Final = 40
 _NEWS: Final = ("Reviewers", "Window", "Decisions")
 _STYLES: Mapping[Colour, str] = {
     Colour.CHECKING: "bright_black",
@@ -99,7 +101,7 @@ class Screen:
             self.line(line)
 
     def _table(self, table: Table) -> None:
-        if not self.drawn:
+        if not self.drawn or not self._has_room(table):
             self._lines(table.as_text())
             return
         drawn = Drawn(title=table.title or None, title_justify="left", box=box.SIMPLE)
@@ -108,6 +110,11 @@ class Screen:
         for row in table.rows:
             drawn.add_row(*(Text(cell) for cell in row))
         self._draw(drawn)
+
+    def _has_room(self, table: Table) -> bool:
+        """Say whether there is room beside the ids, which are never cut: anybody may choose one."""
+        longest = max((len(row[0]) for row in table.rows if row), default=0)
+        return longest + _LEAST_BESIDE_IDS <= Console(file=self._out).width
 
     def _draw(self, drawing: RenderableType) -> None:
         out = self._out

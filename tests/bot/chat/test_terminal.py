@@ -316,6 +316,8 @@ async def test_a_keyboard_gets_drawn_tables_with_whole_ids() -> None:
     screen.reply(reply)
 
     assert "p" * 64 in paper.getvalue()
+    assert "production-deploy" in paper.getvalue()
+    assert "sentinel_approved" in paper.getvalue()
 
 
 async def test_a_fenced_document_of_several_lines_is_one_command() -> None:
