@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +20,7 @@ from bot.cli.saying import fail, say_json, say_reply
 
 if TYPE_CHECKING:
     from bot.chat.replies import CommandReply
+    from bot.config import Config
     from lifecycle.ports import Transaction
 
 IdArgument = Annotated[
@@ -101,9 +103,22 @@ def show(
     def view(tx: Transaction, now_ms: int) -> CommandReply:
         proposal = views.resolve(tx, proposal_id)
         reviews = tx.reviews.of(proposal.proposal_id)
-        return card_reply(card_of(proposal, Beside(loaded.policy, now_ms, reviews)))
+        added = _added(loaded, proposal.tool)
+        return card_reply(card_of(proposal, Beside(loaded.policy, now_ms, reviews, added)))
 
     say_reply(asyncio.run(look(loaded, view)))
+
+
+def _added(config: Config, name: str) -> Mapping[str, Any]:
+    """Return what a tool adds by config, as its card says it; nothing where it cannot be made."""
+    from bot.chat.card_facts import defaults_of
+    from bot.tools.toolbox import ConfiguredToolbox
+
+    tools = {each: tool for each, tool in config.policy.tools.items() if each == name}
+    try:
+        return defaults_of(ConfiguredToolbox(tools, config.folder, os.environ, lambda: 0), name)
+    except ValueError:
+        return {}
 
 
 def explain(

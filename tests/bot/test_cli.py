@@ -196,6 +196,13 @@ def test_pending_lists_what_waits(lived_in: House) -> None:
     assert lived_in.run("pending").stdout.startswith("1 pending\n")
 
 
+def test_show_says_what_the_tool_adds(lived_in: House) -> None:
+    told = lived_in.run("show", "mail").stdout
+
+    assert "The tool adds" in told
+    assert "leaves by" in told
+
+
 def test_show_is_one_object_with_the_promised_keys(lived_in: House) -> None:
     found = json.loads(lived_in.run("show", "search", "--json").stdout)
 
