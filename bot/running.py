@@ -86,7 +86,8 @@ async def _until_ended(ended: asyncio.Event, serving: Coroutine[Any, Any, None])
 async def _leave(broadcast: Broadcast) -> None:
     """Show how things ended, if that is quick."""
     try:
-        await asyncio.wait_for(broadcast.close(), _LEAVE_S)
+        async with asyncio.timeout(_LEAVE_S):
+            await broadcast.close()
     except TimeoutError:
         log.warning("A surface was slow at the end; what it owes is shown after the next start.")
 

@@ -52,7 +52,8 @@ class BoardKeeper:
                 self.trouble = f"an unexpected {type(error).__name__}"
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._looked_for.wait(), pause_s)
+                async with asyncio.timeout(pause_s):
+                    await self._looked_for.wait()
             self._looked_for.clear()
 
     async def show(self) -> None:

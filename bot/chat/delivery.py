@@ -67,6 +67,8 @@ class Delivery:
                     raise
                 # What is due stays due; one broken card must not silence a surface for good.
                 log.error("%s: delivery failed: %s", self.surface.name, type(error).__name__)
+            if being_cancelled():  # and something in there took the cancellation for its own
+                raise asyncio.CancelledError
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[None]:

@@ -127,7 +127,8 @@ class SlackClient:
         socket.wss_uri = url
         socket.message_listeners.append(self._message)
         try:
-            await asyncio.wait_for(handler.connect_async(), _CONNECT_S)  # type: ignore[no-untyped-call]
+            async with asyncio.timeout(_CONNECT_S):
+                await handler.connect_async()  # type: ignore[no-untyped-call]
             await self._watched(socket)
         finally:
             await asyncio.shield(_closed(socket))
@@ -246,7 +247,8 @@ def _listen(app: AsyncApp, hear: Hear) -> None:
 async def _closed(socket: SocketModeClient) -> None:
     """Close a connection for good, also where nobody answers the goodbye; never raises for it."""
     try:
-        await asyncio.wait_for(socket.close(), _GOODBYE_S)  # type: ignore[no-untyped-call]
+        async with asyncio.timeout(_GOODBYE_S):
+            await socket.close()  # type: ignore[no-untyped-call]
     except Exception as error:
         log.debug("closing a connection: %s", type(error).__name__)
     finally:

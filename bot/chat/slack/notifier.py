@@ -229,7 +229,8 @@ class SlackSurface:
 
     async def _at_work(self) -> Desk:
         try:
-            await asyncio.wait_for(self._ready.wait(), _PATIENCE_S)
+            async with asyncio.timeout(_PATIENCE_S):
+                await self._ready.wait()
         except TimeoutError:
             why = self.desk.hearing.words() if self.desk else "not connected yet"
             raise SurfaceFailed(f"Slack: {why}") from None

@@ -25,7 +25,8 @@ async def body_of(incoming: Request, limit_bytes: int = DOCUMENT_LIMIT_BYTES) ->
     if announced.isascii() and announced.isdigit():
         announced_size_refused(int(announced[:19]), limit_bytes=limit_bytes)
     try:
-        return await asyncio.wait_for(_read(incoming, limit_bytes), _SLOWEST_S)
+        async with asyncio.timeout(_SLOWEST_S):
+            return await _read(incoming, limit_bytes)
     except TimeoutError:
         raise BodyTooSlow from None
 

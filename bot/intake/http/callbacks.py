@@ -54,7 +54,8 @@ class Callbacks:
                 except Exception as error:
                     log.error("callbacks wait: %s", type(error).__name__)
                 try:
-                    await asyncio.wait_for(self._due.wait(), _EVERY_S)
+                    async with asyncio.timeout(_EVERY_S):
+                        await self._due.wait()
                 except TimeoutError:
                     continue
                 finally:

@@ -53,7 +53,8 @@ class Waiting:
         """Look whenever something was heard, and once a second; runs until cancelled."""
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._heard.wait(), _POLL_S)
+                async with asyncio.timeout(_POLL_S):
+                    await self._heard.wait()
             await asyncio.sleep(_GATHER_S)
             self._heard.clear()
             if self._waiting:
