@@ -80,7 +80,7 @@ def _document(proposal_id: str, tool: str) -> str:
     return json.dumps(
         {
             "proposal_id": proposal_id,
-            "ts_ms": time.time_ns() // 1_000_000,  # noqa: TID251 - the bot lives by the real clock
+            "ts_ms": time.time_ns() // 1_000_000,
             "actor": "leila",
             "tool": tool,
             "action_type": "write",

@@ -75,7 +75,7 @@ class Running:
 def _now_ms() -> int:
     import time
 
-    return time.time_ns() // 1_000_000  # noqa: TID251 - the process under test lives in real time
+    return time.time_ns() // 1_000_000
 
 
 @pytest.fixture
