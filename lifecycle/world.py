@@ -81,7 +81,8 @@ class World:
         except (RowUnreadable, RowChanged):
             raise
         except StoreUnavailable as error:
-            if self.unwritten.failed(self.clock.now_ms(), str(error)):
+            first = self.unwritten.failed(self.clock.now_ms(), str(error))
+            if first and not self.stopping:  # which closes the store itself
                 self.notifier.alert(self.unwritten.words() or "")
             raise
         if self.unwritten.since_ms is not None:

@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the long files; the order within a file stays."""
 
     def rank(item: pytest.Item) -> int:
-        place = item.path.relative_to(ROOT).as_posix()
+        place = item.path.as_posix().removeprefix(f"{ROOT.as_posix()}/")
         return next((n for n, start in enumerate(_LONG) if place.startswith(start)), len(_LONG))
 
     items.sort(key=rank)

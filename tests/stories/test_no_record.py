@@ -311,3 +311,17 @@ async def test_a_bot_that_ends_spools_what_it_had_in_memory_alone(
     await stage.workflow.stop(1)
 
     assert [stop["proposal_id"] for stop in spool.stops] == [proposal_id]
+
+
+async def test_a_store_that_closes_with_the_bot_is_told_to_nobody(
+    stage: World, tmp_path: Path
+) -> None:
+    proposal_id = (await stage.submits(PROD)).proposal_id or ""
+    stage.workflow.world.stopping = True
+    break_audit(tmp_path)
+
+    reply = await stage.approves("ana", proposal_id)
+    mend_audit(tmp_path)
+
+    assert reply.code == "audit_unavailable"
+    assert stage.notifier.alerts == []
