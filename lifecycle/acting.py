@@ -223,13 +223,23 @@ class Acting:
                 continue
             if not settled:
                 return done
-            for waiting in aside:  # kept twice for a moment rather than not at all
-                self.world.spool.keep(waiting)
+            if not self._put_behind(aside):
+                return done
             self.world.spool.clear(len(aside) + 1)
             aside.clear()
             self._let_go(act.proposal_id)
             done += 1
         return done
+
+    def _put_behind(self, aside: Collection[Mapping[str, Any]]) -> bool:
+        """Keep these anew behind all others: twice for a moment rather than not at all."""
+        try:
+            for waiting in aside:
+                self.world.spool.keep(waiting)
+        except OSError:
+            log.error("the spool cannot be written; what was replayed is replayed once more")
+            return False
+        return True
 
     async def _replay_unspooled(self) -> int:
         """Carry out what the spool cannot take but the store can by now."""

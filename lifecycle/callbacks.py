@@ -7,10 +7,36 @@ from typing import Any, Final
 
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
+from lifecycle.proposal import Proposal
 from lifecycle.records import Message
 
 #: The surface under which the outbox keeps them.
 SURFACE: Final = "callback"
+
+
+def tell(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    key: str,
+    kind: str,
+    body: Mapping[str, Any],
+    *,
+    not_before_ms: int = 0,
+) -> None:
+    """Keep a word for a proposer where the proposal came from; `key` makes it once."""
+    tx.outbox.add(
+        Message(
+            key=key,
+            surface=proposal.surface,
+            recipient=proposal.actor.id,
+            kind=kind,
+            body=body,
+            created_at_ms=moment.now_ms,
+            proposal_id=proposal.proposal_id,
+            not_before_ms=not_before_ms,
+        )
+    )
 
 
 def call_back(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from lifecycle.answers import Answer, AuthorityOutcome
-from lifecycle.callbacks import call_back
+from lifecycle.callbacks import call_back, tell
 from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Execution, Proposal
-from lifecycle.records import Message
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
@@ -30,18 +29,8 @@ def tell_end(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
 def tell_proposer(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
     """Tell the proposer how its proposal ended; the key makes it once."""
     key, body = end_key(proposal.proposal_id), answer_of(proposal).as_json()
-    tx.outbox.add(
-        Message(
-            key=key,
-            surface=proposal.surface,
-            recipient=proposal.actor.id,
-            kind="ended",
-            body=body,
-            created_at_ms=moment.now_ms,
-            proposal_id=proposal.proposal_id,
-            not_before_ms=moment.now_ms + (ANSWER_GRACE_MS if moment.answering else 0),
-        )
-    )
+    held_ms = ANSWER_GRACE_MS if moment.answering else 0
+    tell(tx, moment, proposal, key, "ended", body, not_before_ms=moment.now_ms + held_ms)
     call_back(tx, moment, proposal.actor.id, key, "ended", body, proposal.proposal_id)
 
 

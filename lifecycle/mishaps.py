@@ -66,7 +66,8 @@ def rollback_incomplete(
         moment,
         proposal,
         Attention.ROLLBACK_INCOMPLETE,
-        f"{_sentence(why)} To try what still stands again: retry {proposal.proposal_id}",
+        f"{_sentence(why)} To try what still stands again: retry {proposal.proposal_id}; where it "
+        f"was taken back by hand: settle {proposal.proposal_id} happened",
         tool_of(proposal),
         execution=replace(
             execution, outcome=Outcome.FAILED, still_stands=still_stands, explanation=why

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lifecycle.callbacks import call_back
+from lifecycle.callbacks import call_back, tell
 from lifecycle.door import advance, amend, announce
 from lifecycle.expiry import expire
 from lifecycle.fitting import fits_its_digest
@@ -17,7 +17,6 @@ from lifecycle.permitting import grant
 from lifecycle.policy import Level, ToolKind, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Execution, Outcome, Proposal, Verb
-from lifecycle.records import Message
 from lifecycle.restanding import revoke_permit, standing_changes, stands_as_judged
 from lifecycle.sentinel import Facts
 from lifecycle.standing import in_force
@@ -240,17 +239,7 @@ def _hand_over(tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPo
     permit = tx.permits.of(proposal.proposal_id, Verb.EXECUTE.value, 1)
     expires_ms = permit.expires_at_ms if permit else moment.now_ms
     handed: dict[str, Any] = {"permit": token, "proposal_id": proposal.proposal_id}
-    tx.outbox.add(
-        Message(
-            key=key,
-            surface=proposal.surface,
-            recipient=proposal.actor.id,
-            kind="permit",
-            body=handed,
-            created_at_ms=moment.now_ms,
-            proposal_id=proposal.proposal_id,
-        )
-    )
+    tell(tx, moment, proposal, key, "permit", handed)
     call_back(tx, moment, proposal.actor.id, key, "permit", handed, proposal.proposal_id)
     return amend(
         tx,

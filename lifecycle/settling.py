@@ -22,6 +22,7 @@ from lifecycle.proposal import (
     ActorKind,
     Attention,
     Cause,
+    Execution,
     Identity,
     Outcome,
     Proposal,
@@ -54,8 +55,7 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
     execution = proposal.execution
     if execution is not None and execution.outcome is Outcome.RUNNING:
         raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
-    by_hand = happened and proposal.attention is Attention.ROLLBACK_INCOMPLETE  # ADR 0012
-    if execution is None or not (by_hand or execution.outcome is Outcome.UNKNOWN):
+    if execution is None or not _in_doubt(proposal, execution, happened=happened):
         raise ReviewRefused(
             "nothing_to_settle", f"No outcome of {proposal.proposal_id} is unknown."
         )
@@ -75,6 +75,14 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
         _happened(tx, moment, noted, by) if happened else _did_not_happen(tx, moment, noted, by)
     )
     return _reviewed(concluded, "Settled.")
+
+
+def _in_doubt(proposal: Proposal, execution: Execution, *, happened: bool) -> bool:
+    """Say whether a person's word settles something: an unknown outcome, or what no tool takes
+    back and somebody took back by hand (ADR 0012)."""
+    incomplete = proposal.attention is Attention.ROLLBACK_INCOMPLETE
+    by_hand = happened and incomplete and execution.verb is Verb.ROLL_BACK
+    return by_hand or execution.outcome is Outcome.UNKNOWN
 
 
 def retry(

@@ -15,13 +15,13 @@ class Unwritten:
     attempts: int = 0
     why: str = ""
 
-    def failed(self, now_ms: int, why: str) -> bool:
-        """Note a failed write; True for the first, of which people are to be told."""
+    def failed(self, now_ms: int, why: str) -> str | None:
+        """Note a failed write; return for the first one what people are to be told."""
         self.attempts, self.why = self.attempts + 1, why
         if self.since_ms is not None:
-            return False
+            return None
         self.since_ms = now_ms
-        return True
+        return self.words()
 
     def mended(self, now_ms: int) -> str | None:
         """Note that a write went well; return what people are to be told of the time before."""

@@ -81,12 +81,12 @@ class World:
         except (RowUnreadable, RowChanged):
             raise
         except StoreUnavailable as error:
-            first = self.unwritten.failed(self.clock.now_ms(), str(error))
-            if first and not self.stopping:  # which closes the store itself
-                self.notifier.alert(self.unwritten.words() or "")
+            words = self.unwritten.failed(self.clock.now_ms(), str(error))
+            if words and not self.stopping:  # which closes the store itself
+                self.notifier.alert(words)
             raise
-        if self.unwritten.since_ms is not None:
-            self.notifier.alert(self.unwritten.mended(self.clock.now_ms()) or "")
+        if mended := self.unwritten.mended(self.clock.now_ms()):
+            self.notifier.alert(mended)
         self.notifier.nudge()
         return value
 
@@ -131,7 +131,9 @@ class World:
         """Say so once: it is met again at every round."""
         words = f"{proposal_id} was left as it is: {what}"
         if words not in self.told:
-            self.told = {*self.told, words} if len(self.told) < _MOST_TOLD else {words}
+            if len(self.told) >= _MOST_TOLD:
+                self.told.clear()
+            self.told.add(words)
             log.error("%s", words)
 
     async def idle(self) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from lifecycle.callbacks import call_back
+from lifecycle.callbacks import call_back, tell
 from lifecycle.door import amend, call_for_attention
 from lifecycle.ending import answer_of
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Attention, Proposal
-from lifecycle.records import Message
 
 
 def undelivered(tx: Transaction, moment: Moment, proposal_id: str, surface: str, why: str) -> None:
@@ -26,17 +25,7 @@ def undelivered(tx: Transaction, moment: Moment, proposal_id: str, surface: str,
 def _tell_proposer(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> None:
     key = f"undelivered:{proposal.proposal_id}:{proposal.version}"
     text = f"{proposal.proposal_id}: {words}. Nothing is executed before people can see it."
-    tx.outbox.add(
-        Message(
-            key=key,
-            surface=proposal.surface,
-            recipient=proposal.actor.id,
-            kind="note",
-            body={"text": text},
-            created_at_ms=moment.now_ms,
-            proposal_id=proposal.proposal_id,
-        )
-    )
+    tell(tx, moment, proposal, key, "note", {"text": text})
     body = answer_of(proposal).as_json()
     call_back(tx, moment, proposal.actor.id, key, "attention", body, proposal.proposal_id)
 

@@ -18,9 +18,10 @@ async def cut_off(stage: DiscordStage) -> str:
     proposal_id = await stage.proposes(PROD)
     stage.server.reacts(ANA, await stage.card(proposal_id), TICK)
     await stage.reaches(proposal_id, "executing")
-    for task in list(stage.workflow.world.tasks):
+    cut = list(stage.workflow.world.tasks)
+    for task in cut:
         task.cancel()
-    await asyncio.sleep(0.05)
+    await asyncio.gather(*cut, return_exceptions=True)
     stage.tool(DEPLOY).on.clear()
     await stage.restarts()
     await stage.keeps_house()

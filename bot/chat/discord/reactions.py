@@ -87,7 +87,8 @@ class Reactions:
             reply = await self._incoming.reacted(
                 sender, message_id, signal, added=True, in_place=False
             )
-            return _hint(reply, sender, message_id)
+            # Whose message it was is not always told; on what may be no card nobody is spoken to.
+            return _hint(reply, sender, message_id) if payload["ours"] else None
         if not payload["added"]:
             return await self._removed(key, sender)
         return await self._added(key, sender, ours=payload["ours"])

@@ -154,7 +154,7 @@ class Listening:
         if in_place and not heard.added and await self._another_tone_stands(heard):
             return
         sender = await self._speaking.sender(heard.user, _team(payload), event_id)
-        if not in_place and heard.author == self._me.user:
+        if heard.added and not in_place and heard.author == self._me.user:
             await self._speaking.elsewhere(heard.user, heard.channel, sender)
             return
         if in_place:

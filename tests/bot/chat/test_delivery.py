@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from pathlib import Path
 
@@ -380,9 +381,9 @@ async def test_what_was_said_and_cannot_be_noted_is_not_said_again_at_every_nudg
     monkeypatch.setattr(stage.world.store, "write", full)
     delivering = asyncio.create_task(stage.delivery().run())
     await stage.world.store.read(lambda tx: tx.outbox.waiting("discord", 0, 1))
-    for _ in range(50):
+    for _ in range(200):
         stage.delivery().nudge()
-        await asyncio.sleep(0.002)
+        await asyncio.sleep(0)
     delivering.cancel()
     await asyncio.gather(delivering, return_exceptions=True)
 
@@ -396,3 +397,26 @@ def test_the_history_of_the_keyboard_keeps_no_credential(tmp_path: Path) -> None
     kept = (tmp_path / "data" / "history").read_text()
     assert "AKIAIOSFODNN7EXAMPLE" not in kept
     assert "leila: propose" in kept
+
+
+async def test_a_cancellation_that_a_surface_takes_for_its_own_ends_the_delivery() -> None:
+    entered = asyncio.Event()
+
+    class Swallowing(FakeSurface):
+        async def post_card(self, content: CardContent, claim: str) -> Posted:
+            entered.set()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+            return await super().post_card(content, claim)
+
+    stage = Stage(Swallowing())
+    await stage.submits(PROD)
+    delivering = asyncio.create_task(stage.delivery().run())
+    stage.delivery().nudge()
+    await entered.wait()
+
+    delivering.cancel()
+    done, _ = await asyncio.wait([delivering], timeout=5)
+
+    assert done
+    assert delivering.cancelled()

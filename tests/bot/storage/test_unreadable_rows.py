@@ -25,9 +25,8 @@ async def test_other_windows_close_and_other_cards_are_shown(tmp_path: Path) -> 
     path = tmp_path / "signoff.db"
     store = await SqliteStore.open(path)
     world = a_world(store)
+    await two_mails(world)
     for number in (1, 2):
-        parameters = MAIL["parameters"] | {"subject": f"Invoice {number}"}
-        await world.submits(MAIL, proposal_id=f"p{number}", parameters=parameters)
         await world.approves("ana", f"p{number}")
     with closing(sqlite3.connect(path)) as other:
         other.execute("UPDATE proposals SET rest = 'x' WHERE proposal_id = 'p1'")
