@@ -18,6 +18,7 @@ from bot.config import Config, ConfigInvalid, load_config
 from bot.keys import load_ring, passing_ring
 from bot.storage import open_store
 from bot.storage.spool import FileSpool
+from bot.tools.leftovers import Leftovers
 from bot.tools.toolbox import ConfiguredToolbox
 from bot.troubles import EXPECTED
 from lifecycle.permit import KeyRing
@@ -78,9 +79,12 @@ async def opened(
     async with AsyncExitStack() as closing:
         store = await open_store(config.database, config.folder)
         closing.push_async_callback(store.close)
+        leftovers = await _none_left(config)
         clock = SystemClock()
         handed_on = with_python(environment)
-        tools = ConfiguredToolbox(config.policy.tools, config.folder, handed_on, clock.now_ms)
+        tools = ConfiguredToolbox(
+            config.policy.tools, config.folder, handed_on, clock.now_ms, leftovers
+        )
         world = World(
             store=store,
             clock=clock,
@@ -93,6 +97,19 @@ async def opened(
             public_url=config.intake.http.public_url,
         )
         yield App(config, Workflow(world), tools, store, started_with=config)
+
+
+async def _none_left(config: Config) -> Leftovers:
+    """End the programs that a former process of this database left running.
+
+    The lock on the database says that no other bot's programs are among them.
+    """
+    file = config.database_file
+    leftovers = Leftovers(None if file is None else file.with_name(file.name + ".running"))
+    if staying := await asyncio.to_thread(leftovers.end_all):
+        words = "Programs of tools that were called before the last end may still run: %d."
+        log.warning(words, staying)
+    return leftovers
 
 
 def _only_at_start(before: Config, fresh: Config) -> str:

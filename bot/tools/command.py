@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.tools import program
+from bot.tools.leftovers import Leftovers
+from bot.tools.program import Place
 from lifecycle.masking import mask_text
 from lifecycle.ports import Call, ToolFailed
 from lifecycle.proposal import Verb
@@ -30,15 +32,19 @@ class CommandTool:
     """
 
     def __init__(
-        self, settings: Mapping[str, Any], folder: Path, environment: Mapping[str, str]
+        self,
+        settings: Mapping[str, Any],
+        folder: Path,
+        environment: Mapping[str, str],
+        leftovers: Leftovers,
     ) -> None:
         """Take the argv of each verb; relative paths start at `folder`, the config file's."""
         verbs = ("execute", "commit", "roll_back")
         self._argv: dict[str, Sequence[str]] = {v: settings[v] for v in verbs if settings.get(v)}
-        self._folder = folder
         names = (*_ALWAYS_HANDED_ON, *settings.get("env", ()))
-        self._environment = {name: environment[name] for name in names if name in environment}
-        self._environment.setdefault("PATH", os.defpath)
+        handed_on = {name: environment[name] for name in names if name in environment}
+        handed_on.setdefault("PATH", os.defpath)
+        self._place = Place(folder, handed_on, leftovers)
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
         """Run the program of execute."""
@@ -57,9 +63,7 @@ class CommandTool:
     async def _run(self, verb: str, call: Call) -> Mapping[str, Any]:
         argv, told = self._argv[verb], json.dumps(call.as_json()).encode()
         try:
-            ended = await program.run(
-                argv, told, self._folder, self._environment, _LARGEST_RECEIPT + 1
-            )
+            ended = await program.run(argv, told, self._place, _LARGEST_RECEIPT + 1)
         except (OSError, ValueError) as error:
             raise ToolFailed(f"{argv[0]} could not be started ({type(error).__name__})") from error
         said = mask_text(ended.errors.decode(errors="replace")).strip()

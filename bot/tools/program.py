@@ -14,6 +14,8 @@ from tempfile import TemporaryFile
 from threading import Lock, Thread
 from typing import IO, Any, Final, NamedTuple
 
+from bot.tools.leftovers import Leftovers, Mark
+
 _TAIL: Final = 4_096
 _CHUNK: Final = 65_536
 _GRACE_S: Final = 1.0
@@ -28,16 +30,22 @@ class Ended(NamedTuple):
     cut: bool = False
 
 
-async def run(
-    argv: Sequence[str], told: bytes, folder: Path, environment: Mapping[str, str], keep: int
-) -> Ended:
+class Place(NamedTuple):
+    """Where programs run: folder, environment, and the marks by which what is left is found."""
+
+    folder: Path
+    environment: Mapping[str, str]
+    leftovers: Leftovers
+
+
+async def run(argv: Sequence[str], told: bytes, place: Place, keep: int) -> Ended:
     """Run a program, hand it `told` on standard input, keep the first `keep` bytes it prints.
 
-    When this returns, or is cancelled, every process of its group is dead. Raises OSError or
-    ValueError where the program could not be started, and for nothing else: what started may have
-    acted. No shell is involved.
+    When this returns, or is cancelled, every process of its group is dead; where this process dies
+    first, the next one ends them. Raises OSError or ValueError where the program could not be
+    started, and for nothing else: what started may have acted. No shell is involved.
     """
-    started = _Program(argv, told, folder, environment)
+    started = _Program(argv, told, place)
     try:
         return await started.listened_to(keep)
     except (OSError, ValueError) as error:
@@ -47,9 +55,7 @@ async def run(
 class _Program:
     """A started program. Starting does not await, so that no cancellation can slip in between."""
 
-    def __init__(
-        self, argv: Sequence[str], told: bytes, folder: Path, environment: Mapping[str, str]
-    ) -> None:
+    def __init__(self, argv: Sequence[str], told: bytes, place: Place) -> None:
         self._loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[int] = self._loop.create_future()
         self._lock = Lock()
@@ -58,15 +64,8 @@ class _Program:
         with TemporaryFile() as standard_input:
             standard_input.write(told)
             standard_input.seek(0)
-            self._process = subprocess.Popen(  # noqa: S603 - argv of the operator, no shell
-                list(argv),
-                stdin=standard_input,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=folder,
-                env=dict(environment),
-                start_new_session=True,
-            )
+            self._mark = place.leftovers.mark()
+            self._process = _started(argv, standard_input, place, self._mark)
         watcher.start()
 
     async def listened_to(self, keep: int) -> Ended:
@@ -114,6 +113,8 @@ class _Program:
             self._signal(signal.SIGKILL)
             self._reaped = True
         code = self._process.wait()
+        if self._mark is not None:
+            self._mark.remove()
         with suppress(RuntimeError):  # the loop is gone
             self._loop.call_soon_threadsafe(self._tell, code)
 
@@ -144,3 +145,27 @@ class _Program:
         finally:
             transport.close()
         return kept
+
+
+def _started(
+    argv: Sequence[str], standard_input: IO[bytes], place: Place, mark: Mark | None
+) -> subprocess.Popen[bytes]:
+    """Start the program and write down that it runs."""
+    try:
+        process = subprocess.Popen(  # noqa: S603 - argv of the operator, no shell
+            list(argv),
+            stdin=standard_input,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=place.folder,
+            env=dict(place.environment),
+            start_new_session=True,
+            pass_fds=() if mark is None else (mark.descriptor,),
+        )
+    except BaseException:
+        if mark is not None:
+            mark.not_started()
+        raise
+    if mark is not None:
+        mark.belongs_to(process.pid)
+    return process

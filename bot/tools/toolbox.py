@@ -10,6 +10,7 @@ from typing import Any, assert_never
 
 from bot.tools.command import CommandTool
 from bot.tools.email import EmailTool
+from bot.tools.leftovers import Leftovers
 from bot.tools.maildir import MaildirCarrier
 from bot.tools.python import PythonTool
 from bot.tools.smtp import SmtpCarrier
@@ -20,13 +21,15 @@ from lifecycle.policy import ToolKind, ToolPolicy
 from lifecycle.ports import Tool
 
 _OUTBOX = "data/outbox"
+_UNMARKED = Leftovers(None)
 
 
 class ConfiguredToolbox:
     """The port Toolbox over the tools of one policy.
 
     `folder` is the config file's, to which every relative path belongs; `environment` is where
-    secrets and the variables of programs are looked up; `now_ms` dates mail and signatures.
+    secrets and the variables of programs are looked up; `now_ms` dates mail and signatures;
+    `leftovers` keeps the marks of programs that run.
     """
 
     def __init__(
@@ -35,11 +38,13 @@ class ConfiguredToolbox:
         folder: Path,
         environment: Mapping[str, str],
         now_ms: Callable[[], int],
+        leftovers: Leftovers = _UNMARKED,
     ) -> None:
         """Make every tool now, so that what cannot be made is known at start (ValueError)."""
         self._folder = folder
         self._environment = environment
         self._now_ms = now_ms
+        self._leftovers = leftovers
         self._policies: Mapping[str, ToolPolicy] = {}
         self._tools: Mapping[str, Tool] = {}
         self.adopt(tools)
@@ -93,7 +98,7 @@ class ConfiguredToolbox:
             case ToolKind.WEBHOOK:
                 return WebhookTool(settings, self._environment, self._now_ms)
             case ToolKind.COMMAND:
-                return CommandTool(settings, self._folder, self._environment)
+                return CommandTool(settings, self._folder, self._environment, self._leftovers)
             case ToolKind.PYTHON:
                 return PythonTool(settings, self._folder)
             case ToolKind.AGENT:

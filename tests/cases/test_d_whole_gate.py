@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bot.tools.command import CommandTool
+from bot.tools.leftovers import Leftovers
 from lifecycle.ports import Call
 from tests.builders import MAIL, PROD, REFUND
 from tests.stage import in_memory
@@ -106,7 +107,9 @@ async def test_D09_a_program_gets_its_arguments_as_a_list_and_the_call_as_data(
 ) -> None:
     program = tmp_path / "told.py"
     program.write_text("import json, sys; print(json.dumps({'argv': sys.argv[1:]}))")
-    tool = CommandTool({"execute": [sys.executable, str(program), "a b;c"]}, tmp_path, {})
+    tool = CommandTool(
+        {"execute": [sys.executable, str(program), "a b;c"]}, tmp_path, {}, Leftovers(None)
+    )
     hostile = {"host": "x; touch made", "more": "$(touch made)"}
     call = Call("execute", "p1", "d", "k", "t", hostile, hostile, None, "permit", 20)
 

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from bot.tools.command import CommandTool
+from bot.tools.leftovers import Leftovers
 from lifecycle.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.contracts.tool_contract import Kind, ToolContract, call, done
@@ -48,7 +49,7 @@ class CommandBench:
         program = COUNTER.replace("DEFERRED", str(deferred))
         (folder / "counter.py").write_text(program)
         settings = {verb: [sys.executable, "counter.py", verb] for verb in ("execute", *verbs)}
-        self.tool = CommandTool(settings, folder, os.environ)
+        self.tool = CommandTool(settings, folder, os.environ, Leftovers(None))
 
     def acts(self) -> int:
         return len(list(self.folder.glob("state/*.live")))
@@ -88,7 +89,7 @@ class Shell:
 
     def __init__(self, line: str, folder: Path, environment=os.environ, **settings) -> None:
         argv = {"execute": ["sh", "-c", line]} | settings
-        self.tool = CommandTool(argv, folder, environment)
+        self.tool = CommandTool(argv, folder, environment, Leftovers(None))
 
 
 async def outcome_of(line: str, folder: Path, limit_s: float = 20):
@@ -127,7 +128,10 @@ async def test_the_environment_is_path_home_lang_and_what_the_tool_names(tmp_pat
     around = {"PATH": os.environ["PATH"], "HOME": "/h", "LANG": "C", "SECRET": "s", "MINE": "m"}
     show = "import json,os;print(json.dumps(dict(os.environ)))"
     tool = CommandTool(
-        {"execute": [sys.executable, "-c", show], "env": ["MINE", "ABSENT"]}, tmp_path, around
+        {"execute": [sys.executable, "-c", show], "env": ["MINE", "ABSENT"]},
+        tmp_path,
+        around,
+        Leftovers(None),
     )
 
     receipt = await tool.execute(call(Shell("", tmp_path), "execute"))

@@ -1,0 +1,111 @@
+"""Programs that outlived their bot: known by a file each, ended before anything is called again."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+from tempfile import mkstemp
+from typing import Final
+
+_SUFFIX: Final = ".program"
+_GRACE_S: Final = 1.0
+_PAUSE_S: Final = 0.02
+_LONGEST_NUMBER: Final = 20
+
+
+class Mark:
+    """The file of one program. The program inherits a lock on it and holds it as long as it lives.
+
+    The kernel lets go of the lock when the last process of the program ends, however it ends: a
+    number alone could belong to somebody else by the time that it is read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Make the file, with room for a number however full the disk is later. Raises OSError."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.descriptor, path = mkstemp(_SUFFIX, dir=folder)
+        self._path = Path(path)
+        fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+        os.pwrite(self.descriptor, b" " * _LONGEST_NUMBER, 0)
+
+    def belongs_to(self, process_group: int) -> None:
+        """Write down whom to end; from here on the program alone holds the lock.
+
+        Raises nothing: the program runs, and nobody may believe that it does not.
+        """
+        with suppress(OSError):
+            os.pwrite(self.descriptor, str(process_group).encode("ascii"), 0)
+        os.close(self.descriptor)
+
+    def not_started(self) -> None:
+        """Forget a program that could not be started."""
+        os.close(self.descriptor)
+        self.remove()
+
+    def remove(self) -> None:
+        """Forget a program that has ended."""
+        with suppress(OSError):  # what stays is looked at after the next start
+            self._path.unlink(missing_ok=True)
+
+
+class Leftovers:
+    """The marks of one bot, in a folder that no other living bot uses; None where none are kept."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """Name the folder; it is made with the first mark."""
+        self._folder = folder
+
+    def mark(self) -> Mark | None:
+        """Make the mark of a program that is about to start. Raises OSError."""
+        return None if self._folder is None else Mark(self._folder)
+
+    def end_all(self) -> int:
+        """End every program that a former process left running; return how many stay.
+
+        Politely at first, then for good. What stays has left its process group on purpose, or was
+        started in the very moment in which its bot died. Blocks for two seconds at most.
+        """
+        marks = [] if self._folder is None else sorted(self._folder.glob(f"*{_SUFFIX}"))
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            marks = [mark for mark in marks if not _gone(mark)]
+            for mark in marks:
+                _signal(mark, number)
+            marks = _waited_for(marks)
+        return len(marks)
+
+
+def _waited_for(marks: list[Path]) -> list[Path]:
+    """Wait for the end of what was signalled; return what did not end."""
+    until = time.monotonic() + _GRACE_S
+    while marks and time.monotonic() < until:
+        time.sleep(_PAUSE_S)
+        marks = [mark for mark in marks if not _gone(mark)]
+    return marks
+
+
+def _gone(mark: Path) -> bool:
+    """Say whether nobody holds the lock any more; the mark is removed then."""
+    with mark.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    mark.unlink(missing_ok=True)
+    return True
+
+
+def _signal(mark: Path, number: signal.Signals) -> None:
+    told = mark.read_bytes()[:_LONGEST_NUMBER].strip()
+    if not told.isdigit():
+        return
+    group = int(told)
+    # A leader that is alive in another session is somebody who got the number later.
+    with suppress(ProcessLookupError, PermissionError):
+        if os.getsid(group) != group:
+            return
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)

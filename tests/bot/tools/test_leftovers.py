@@ -1,0 +1,138 @@
+"""What a killed bot left running is ended by the next one, and nobody else's programs are."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bot.tools import program
+from bot.tools.leftovers import Leftovers
+from bot.tools.program import Place
+from tests.conftest import ROOT
+
+#: Starts a program as a bot does and waits; killed, it leaves the program behind.
+CALLER = """
+import asyncio, os, sys
+from pathlib import Path
+from bot.tools import program
+from bot.tools.leftovers import Leftovers
+folder = Path(sys.argv[1])
+place = program.Place(folder, dict(os.environ), Leftovers(folder / "running"))
+asyncio.run(program.run(["sh", "-c", sys.argv[2]], b"", place, 10))
+"""
+#: Starts what has a session of its own and inherits all that can be inherited.
+DAEMON = """
+import subprocess
+quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+daemon = subprocess.Popen(["sleep", "600"], start_new_session=True, close_fds=False, **quiet)
+print(daemon.pid)
+"""
+DEADLINE_S = 20
+
+
+def until(told, words: str):
+    """Wait for something that another process does."""
+    late = time.monotonic() + DEADLINE_S
+    while not (found := told()):
+        assert time.monotonic() < late, words
+        time.sleep(0.01)
+    return found
+
+
+def left_behind(folder: Path, line: str) -> int:
+    """Kill a bot whose program runs; return the program's number."""
+    said = folder / "pid"
+    line = f"echo $$ > pid.part; mv pid.part pid; {line}"
+    caller = subprocess.Popen([sys.executable, "-c", CALLER, str(folder), line], cwd=ROOT)
+    until(said.exists, "the program never began")
+    caller.kill()
+    caller.wait()
+    return int(said.read_text())
+
+
+def lives(number: int) -> bool:
+    """Say whether a process runs; a zombie in a container without an init does not."""
+    try:
+        return psutil.Process(number).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.mark.parametrize("line", ["sleep 600", "trap '' TERM; while :; do sleep 600; done"])
+def test_a_program_that_outlived_its_bot_is_ended_however_it_resists(tmp_path, line):
+    number = left_behind(tmp_path, line)
+    assert lives(number)
+
+    assert Leftovers(tmp_path / "running").end_all() == 0
+
+    until(lambda: not lives(number), "the program went on")
+    assert list((tmp_path / "running").iterdir()) == []
+
+
+def test_what_the_program_started_is_ended_although_the_program_is_gone(tmp_path):
+    number = left_behind(tmp_path, "sleep 600 & echo $! > child.part; mv child.part child; wait")
+    until((tmp_path / "child").exists, "the program had no child")
+    child = int((tmp_path / "child").read_text())
+    os.kill(number, signal.SIGKILL)
+    until(lambda: not lives(number), "the program went on")
+
+    assert Leftovers(tmp_path / "running").end_all() == 0
+
+    until(lambda: not lives(child), "its child went on")
+
+
+def test_a_number_that_somebody_else_got_later_is_left_alone(tmp_path):
+    """A mark whose lock is held, with the number of a process that leads no session of ours."""
+    stranger = subprocess.Popen(["sleep", "600"])
+    leftovers = Leftovers(tmp_path)
+    mark = leftovers.mark()
+    held = os.dup(mark.descriptor)
+    mark.belongs_to(stranger.pid)
+    try:
+        assert leftovers.end_all() == 1
+        assert stranger.poll() is None
+    finally:
+        os.close(held)
+        stranger.kill()
+        stranger.wait()
+
+
+def test_a_mark_without_a_number_ends_nobody_and_stays_as_long_as_somebody_holds_it(tmp_path):
+    leftovers = Leftovers(tmp_path)
+    mark = leftovers.mark()
+
+    assert leftovers.end_all() == 1
+
+    os.close(mark.descriptor)
+    assert leftovers.end_all() == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("argv", [["sh", "-c", "exit 3"], ["./nowhere"]])
+def test_a_call_that_ended_leaves_no_mark(tmp_path, argv):
+    place = Place(tmp_path, dict(os.environ), Leftovers(tmp_path / "running"))
+    try:
+        asyncio.run(program.run(argv, b"", place, 10))
+    except OSError:
+        assert argv == ["./nowhere"]
+
+    assert list((tmp_path / "running").iterdir()) == []
+
+
+def test_a_daemon_that_a_program_leaves_on_purpose_does_not_hold_up_the_next_start(tmp_path):
+    """It has a session of its own; the mark went with the program that started it."""
+    place = Place(tmp_path, dict(os.environ), Leftovers(tmp_path / "running"))
+    ended = asyncio.run(program.run([sys.executable, "-c", DAEMON], b"", place, 100))
+    try:
+        assert place.leftovers.end_all() == 0
+        assert lives(int(ended.output))
+    finally:
+        os.kill(int(ended.output), signal.SIGKILL)
