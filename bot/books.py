@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 
 import psutil
@@ -12,7 +13,7 @@ from bot.config import Config
 from bot.storage import open_reader, open_store
 from bot.storage.connection import CannotOpen
 from bot.storage.lock import FileLock
-from lifecycle.ports import Transaction
+from lifecycle.ports import ProposalStore, Transaction
 
 T = TypeVar("T")
 
@@ -27,6 +28,14 @@ async def look(
 
     Raises CannotOpen for a store in the memory of another process, and where one `must_exist`.
     """
+    async with reading(config, must_exist=must_exist) as store:
+        now_ms = SystemClock().now_ms()
+        return await store.read(lambda tx: view(tx, now_ms))
+
+
+@asynccontextmanager
+async def reading(config: Config, *, must_exist: bool = False) -> AsyncIterator[ProposalStore]:
+    """Open the store to read, as `look` does, for what takes more than one snapshot."""
     file = config.database_file
     if file is not None and not file.exists():
         if must_exist:
@@ -37,9 +46,8 @@ async def look(
         store = await open_store("memory:", config.folder)
     else:
         store = await open_reader(config.database, config.folder)
-    now_ms = SystemClock().now_ms()
     try:
-        return await store.read(lambda tx: view(tx, now_ms))
+        yield store
     finally:
         await store.close()
 

@@ -1,32 +1,57 @@
-"""The whole audit trail, read in pages: verified or written out (design section 10)."""
+"""The whole audit trail, read in pages: verified, with the rows it tells of, or written out.
+
+Design section 10 and ADR 0013.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
-from bot.books import look
+from bot.books import look, reading
 from bot.config import Config
+from lifecycle.agreeing import begins, disagreements
 from lifecycle.audit import GENESIS, broken_links
-from lifecycle.ports import Transaction
+from lifecycle.ports import ProposalStore, RowUnreadable, Transaction
 
 _PAGE: Final = 500
 
 
 @dataclass(slots=True)
 class Verified:
-    """What checking found; `problems` is empty where every link holds."""
+    """What checking found; `problems` is empty where every link holds and every row agrees."""
 
     entries: int = 0
+    proposals: int = 0
     head: str = GENESIS
     problems: list[str] = field(default_factory=list)
 
 
 async def verified(config: Config, anchor: str | None, done: Callable[[int], None]) -> Verified:
-    """Check every link, and that `anchor` is one of the hashes; tell `done` how many were read."""
-    return await look(config, lambda tx, _now: _checked(tx, anchor, done), must_exist=True)
+    """Check every link, that `anchor` is one of the hashes, and that every row says the same.
+
+    `done` is told how many entries and rows were read. Rows are read in a snapshot a page: a row
+    and its entries belong to one moment, and a running bot is not held up.
+    """
+    async with reading(config, must_exist=True) as store:
+        return await verified_in(store, anchor, done)
+
+
+async def verified_in(
+    store: ProposalStore, anchor: str | None, done: Callable[[int], None]
+) -> Verified:
+    """Do what `verified` does, in a store that is open."""
+    found = await store.read(lambda tx: _checked(tx, anchor, done))
+    after = ""
+    while page := await store.read(partial(_rows_behind, after)):
+        after = page[-1][0]
+        found.proposals += len(page)
+        found.problems += [words for _, problems in page for words in problems]
+        done(found.entries + found.proposals)
+    return found
 
 
 async def exported(config: Config, write: Callable[[str], None]) -> None:
@@ -41,6 +66,7 @@ async def exported(config: Config, write: Callable[[str], None]) -> None:
 
 def _checked(tx: Transaction, anchor: str | None, done: Callable[[int], None]) -> Verified:
     found = Verified()
+    gone: list[str] = []
 
     def counted() -> Iterator[Mapping[str, Any]]:
         for entry in _entries(tx):
@@ -48,10 +74,33 @@ def _checked(tx: Transaction, anchor: str | None, done: Callable[[int], None]) -
             found.head = str(entry.get("entry_hash"))
             if found.entries % _PAGE == 0:
                 done(found.entries)
+            if begins(entry.get("kind")) and not _has_row(tx, entry):
+                gone.append(f"proposal {entry.get('proposal_id')}: its row is gone")
             yield entry
 
-    found.problems = broken_links(counted(), anchor)
+    found.problems = [*broken_links(counted(), anchor), *gone]
     return found
+
+
+def _has_row(tx: Transaction, entry: Mapping[str, Any]) -> bool:
+    proposal_id = str(entry.get("proposal_id"))
+    return list(tx.proposals.beginning_with(proposal_id, 1)) == [proposal_id]
+
+
+def _rows_behind(after_id: str, tx: Transaction) -> list[tuple[str, list[str]]]:
+    """Return the ids of a page, each with what is wrong about its row."""
+    ids = tx.proposals.ids_after(after_id, _PAGE)
+    return [(proposal_id, _wrong_about(tx, proposal_id)) for proposal_id in ids]
+
+
+def _wrong_about(tx: Transaction, proposal_id: str) -> list[str]:
+    try:
+        proposal = tx.proposals.get(proposal_id)
+        if proposal is None:
+            return []  # unreachable within one snapshot
+        return disagreements(proposal, tx.audit.of(proposal_id), tx.reviews.of(proposal_id))
+    except (RowUnreadable, ValueError, TypeError, KeyError) as error:
+        return [f"proposal {proposal_id}: its row, reviews or entries cannot be read ({error})"]
 
 
 def _entries(tx: Transaction) -> Iterator[Mapping[str, Any]]:

@@ -21,6 +21,9 @@ class Proposals(Protocol):
     def beginning_with(self, prefix: str, limit: int) -> Sequence[str]:
         """Return up to `limit` ids that begin with `prefix`."""
 
+    def ids_after(self, after_id: str, limit: int) -> Sequence[str]:
+        """Return up to `limit` ids behind `after_id`, in order: every proposal there ever was."""
+
     def add(self, proposal: Proposal) -> None:
         """Insert a new proposal; its id must be free."""
 

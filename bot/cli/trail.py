@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from bot.cli.options import FAILED, USAGE, ConfigOption, JsonOption, some_config_of, wants_json
 from bot.cli.saying import complain, fail, progress, say, say_json
+
+if TYPE_CHECKING:
+    from bot.trail import Verified
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -42,9 +45,9 @@ def verify(
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Check every link of the chain.
+    """Check every link of the chain, and every proposal against it.
 
-    Ends with 1 where one is broken.
+    Ends with 1 where a link is broken, or where a row says what no entry tells.
 
     \b
     signoff audit verify
@@ -62,18 +65,25 @@ def verify(
             {
                 "valid": not found.problems,
                 "entries": found.entries,
+                "proposals": found.proposals,
                 "head": found.head,
                 "problems": found.problems,
             }
         )
-    elif not found.problems:
-        say(f"{found.entries} entries, every link holds. Head: {found.head}")
     else:
-        for problem in found.problems:
-            complain(problem)
-        complain(f"Faults in {found.entries} entries: {len(found.problems)}")
+        _tell(found)
     if found.problems:
         raise typer.Exit(FAILED)
+
+
+def _tell(found: Verified) -> None:
+    read = f"{found.entries} entries and {found.proposals} proposals"
+    if not found.problems:
+        say(f"{read}: every link holds, every row says the same. Head: {found.head}")
+    for problem in found.problems:
+        complain(problem)
+    if found.problems:
+        complain(f"Faults in {read}: {len(found.problems)}")
 
 
 def export(context: typer.Context, config: ConfigOption = None) -> None:

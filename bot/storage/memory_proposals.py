@@ -72,6 +72,9 @@ class ProposalTable:
         found = (p.proposal_id for p in self._rows if p.proposal_id.startswith(prefix))
         return sorted(found)[:limit]
 
+    def ids_after(self, after_id: str, limit: int) -> Sequence[str]:
+        return sorted(p.proposal_id for p in self._rows if p.proposal_id > after_id)[:limit]
+
     def add(self, proposal: Proposal) -> None:
         if self._rows.get(proposal.proposal_id) is not None:
             raise RowChanged(f"There already is a proposal {proposal.proposal_id}.")

@@ -30,6 +30,11 @@ class ProposalBook(Book):
         rows = self._all("beginning_with", prefix=prefix, limit=limit)
         return [row["proposal_id"] for row in rows]
 
+    def ids_after(self, after_id: str, limit: int) -> Sequence[str]:
+        """Return up to `limit` ids behind `after_id`, in order."""
+        rows = self._all("ids_after", after_id=after_id, limit=limit)
+        return [row["proposal_id"] for row in rows]
+
     def add(self, proposal: Proposal) -> None:
         """Insert a new proposal; its id must be free."""
         self.desk.add(proposal)

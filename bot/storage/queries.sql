@@ -39,6 +39,10 @@ SELECT proposal_id FROM proposals
 WHERE proposal_id >= :prefix AND proposal_id < :prefix || char(1114111)
 ORDER BY proposal_id LIMIT :limit;
 
+-- ids_after --
+-- Every proposal there ever was, a page at a time; only verification asks.
+SELECT proposal_id FROM proposals WHERE proposal_id > :after_id ORDER BY proposal_id LIMIT :limit;
+
 -- add_proposal --
 -- A new proposal.
 INSERT INTO proposals (

@@ -256,6 +256,16 @@ class StoreContract:
         assert found == ["ab", "ab-1", "ab_1", "abc"]
         assert few == ["ab", "ab-1"]
 
+    async def test_every_proposal_there_ever_was_is_gone_through_in_pages(
+        self, store: ProposalStore
+    ) -> None:
+        await self.filled(store, *map(waiting, ("b", "A", "ab", "a-1")))
+
+        first = await store.read(lambda tx: tx.proposals.ids_after("", 3))
+        rest = await store.read(lambda tx: tx.proposals.ids_after(first[-1], 3))
+
+        assert (first, rest) == (["A", "a-1", "ab"], ["b"])
+
     async def test_a_twin_is_the_same_content_of_the_same_proposer_still_open(
         self, store: ProposalStore
     ) -> None:
