@@ -1,4 +1,4 @@
-"""Cases C01 to C11: a prohibited phrase is found as its reader would read it."""
+"""Cases C01 to C09: a prohibited phrase is found as its reader would read it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.policy import Level, RuleSettings
-from sentinel_rules import RuleLoadError, load_rules
-from tests.builders import MAIL, a_document, the_rules
+from lifecycle.policy import Level
+from tests.builders import MAIL, a_document
 from tests.checking import found, sentinel_with, the_sentinel, verdict_on
 
 HIT = ("prohibited_content", "prohibited_phrase", "parameters.body")
@@ -160,34 +159,6 @@ def test_C09_a_display_name_counts_for_both_rules() -> None:
         ("prohibited_content", "prohibited_phrase", "parameters.cc"),
         ("recipients_allowed", "not_plain_address", "parameters.cc"),
     }
-
-
-async def test_C10_a_nested_repetition_takes_linear_time() -> None:
-    hostile = sentinel_with("prohibited_content", patterns=[r"^(\w+\s?)*$"])
-    document = a_document(MAIL, parameters={"subject": "a" * 30 + "!", "body": "a" * 60_000 + "!"})
-
-    codes = {code for _, code, _ in found(document, hostile)}
-
-    assert "rule_timeout" not in codes
-
-
-@pytest.mark.parametrize("pattern", ["(unclosed", "a{2,1}", "(?=ahead)", "[z-a]"])
-def test_C11_a_bad_pattern_stops_the_start(pattern: str) -> None:
-    settings = RuleSettings(Level.HARD, {"patterns": ["fine", pattern]})
-
-    with pytest.raises(RuleLoadError) as caught:
-        load_rules(the_rules() | {"prohibited_content": settings})
-
-    assert caught.value.rule == "prohibited_content"
-    assert caught.value.path == ("sentinel", "prohibited_content", "patterns", 1)
-    assert pattern in caught.value.remedy
-
-
-def test_C11_a_phrase_that_shows_nothing_stops_the_start() -> None:
-    settings = RuleSettings(Level.HARD, {"phrases": ["\u200b"]})
-
-    with pytest.raises(RuleLoadError, match="visible"):
-        load_rules(the_rules() | {"prohibited_content": settings})
 
 
 @pytest.mark.parametrize(

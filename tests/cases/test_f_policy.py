@@ -1,4 +1,4 @@
-"""Kind F, as far as gate, meaning and authority decide it."""
+"""Kind F, as far as gate, meaning and authority decide it; and a tool that nobody knows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from lifecycle.gate import accept
 from lifecycle.policy import Policy
 from lifecycle.tier import Tier
 from tests.builders import PROD, a_document, a_policy
+from tests.world import World
 
 
 def codes_of(document: dict[str, object], policy: Policy | None = None) -> list[str]:
@@ -20,6 +21,24 @@ def codes_of(document: dict[str, object], policy: Policy | None = None) -> list[
 @pytest.mark.parametrize("name", ["exfiltrate-data", ""])
 def test_F01_a_tool_that_no_policy_knows_is_refused(name: str) -> None:
     assert codes_of(a_document(PROD, tool=name)) == ["unknown_tool"]
+
+
+@pytest.mark.parametrize("name", ["exfiltrate-data", ""])
+async def test_F01_nothing_is_called_or_kept_of_it_but_its_row_of_the_trail(
+    world: World, name: str
+) -> None:
+    answer = await world.submits(PROD, proposal_id="p1", tool=name)
+    await world.passes(minutes=20)
+    reply = await world.approves("ana", "p1")
+
+    assert (answer.state, answer.reason, answer.outcome) == (None, "unknown_tool", "deny")
+    assert [fault.code for fault in answer.errors] == ["unknown_tool"]
+    assert reply.code == "unknown_proposal"
+    assert all(not tool.calls for tool in world.toolbox.tools.values())
+    (row,) = await world.audit("refused")
+    assert (row["reason"], row["surface"]) == ("unknown_tool", "terminal")
+    assert row["actor"] == {"kind": "agent", "id": "leila"}
+    assert await world.trail("p1") == []
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from lifecycle.verdict import PASSED
 from sentinel_rules import RuleLoadError, load_rules
 from tests.builders import MAIL, PROD, a_document, the_rules
 from tests.checking import facts_for, found, read, the_sentinel
+from tests.world import World
 
 
 @pytest.fixture
@@ -57,6 +58,49 @@ async def test_F05_what_goes_wrong_in_a_rule_never_counts_as_passed(
     assert len(verdict.results) == 9
     assert not verdict.passed
     assert "k-1234567890" not in str(verdict.faults())
+
+
+SEARCH = MAIL | {"tool": "search", "action_type": "read", "parameters": {"query": "terms"}}
+#: What a rule does instead of judging, by its number; the code that this is; and its rule.
+ODD: dict[int, tuple[str, str]] = {
+    4: ("amount_within_limit", "rule_error"),
+    5: ("secrets_absent", "rule_error"),
+    6: ("blast_radius_bounded", "rule_timeout"),
+    7: ("reversible_when_required", "rule_error"),
+}
+
+
+async def with_odd(world: World, numbers: list[int], hang: Callable[[], None]) -> None:
+    """Put a Sentinel in force whose rules of these numbers do what the case says."""
+    minds: dict[int, Callable[[], Any]] = {
+        4: raises_key_error,
+        5: lambda: None,
+        6: lambda: (hang(), PASSED)[1],
+        7: lambda: "yes, fine",
+    }
+    rules = list(load_rules(world.workflow.policy.rules))
+    for number in numbers:
+        rules[number - 1] = broken(rules[number - 1], minds[number])
+    await world.workflow.adopt(world.workflow.policy, Sentinel(rules))
+
+
+@pytest.mark.parametrize("numbers", [[4], [5], [6], [7], [4, 5, 6, 7]], ids=str)
+@pytest.mark.parametrize("base", [SEARCH, MAIL, PROD], ids=["AUTO", "PROPOSE", "CONFIRM"])
+async def test_F05_what_such_a_rule_judged_goes_nowhere(
+    roomy: World, sixty_seconds: Callable[[], None], base: dict[str, Any], numbers: list[int]
+) -> None:
+    await with_odd(roomy, numbers, sixty_seconds)
+
+    answer = await roomy.submits(base, proposal_id="p1")
+    reply = await roomy.approves("ana", "p1")
+    await roomy.passes(minutes=20)
+
+    assert [(fault.rule, fault.code) for fault in answer.errors] == [ODD[n] for n in numbers]
+    assert (answer.state, answer.reason) == ("rejected", ODD[numbers[0]][0])
+    assert (await roomy.proposal("p1")).state == "rejected"
+    assert reply.code == "already_decided"
+    assert all(not tool.calls for tool in roomy.toolbox.tools.values())
+    assert await roomy.trail("p1") == ["submitted", "reject", "ignored"]
 
 
 @pytest.mark.parametrize("rule", sorted(the_rules()))

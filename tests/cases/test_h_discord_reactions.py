@@ -76,6 +76,21 @@ async def test_H04_emoji_are_compared_whole(
     await discord_stage.reaches(proposal_id, state)
 
 
+async def test_H07_an_approval_that_was_taken_back_is_none(discord_stage: DiscordStage) -> None:
+    proposal_id = await discord_stage.proposes(PROD, **DUAL)
+    card = await discord_stage.card(proposal_id)
+    discord_stage.server.reacts(ANA, card, TICK)
+    discord_stage.server.unreacts(ANA, card, TICK)
+    discord_stage.server.reacts(BEN, card, TICK)
+    await until(lambda: "approved by 1 of 2 (ben)" in str(card.data["embeds"]), "ben alone")
+    await discord_stage.quiet()
+    counting = [each for each in await discord_stage.reviews(proposal_id) if each.counts]
+    assert [review.person for review in counting] == ["ben"]
+    (taken_back,) = await discord_stage.audit("approval_taken_back")
+    assert taken_back["actor"]["id"] == "ana"
+    assert (await discord_stage.proposal(proposal_id)).state.value == "sentinel_approved"
+
+
 async def test_H07_a_removal_is_that_of_whose_reaction_it_was(
     discord_stage: DiscordStage,
 ) -> None:
@@ -87,22 +102,7 @@ async def test_H07_a_removal_is_that_of_whose_reaction_it_was(
     discord_stage.server.gateway.dispatch("MESSAGE_REACTION_REMOVE", event)
     await discord_stage.quiet()
     assert [review.counts for review in await discord_stage.reviews(proposal_id)] == [True]
-
-
-async def test_H08_a_clearing_changes_no_review(discord_stage: DiscordStage) -> None:
-    waiting = await discord_stage.proposes(PROD, **DUAL)
-    running = await discord_stage.proposes()
-    card, other = await discord_stage.card(waiting), await discord_stage.card(running)
-    discord_stage.server.reacts(ANA, card, TICK)
-    discord_stage.server.reacts(ANA, other, TICK)
-    await discord_stage.reaches(running, "executing")
-    discord_stage.server.clears(card)
-    discord_stage.server.clears(card, TICK)
-    discord_stage.server.clears(other)
-    await until(lambda: card.who(TICK) == card.who(CROSS) == ["900"], "seeds are back")
-    await discord_stage.quiet()
-    assert [review.counts for review in await discord_stage.reviews(waiting)] == [True]
-    assert (await discord_stage.proposal(running)).state.value == "executing"
+    assert await discord_stage.audit("approval_taken_back") == []
 
 
 async def test_H09_a_removal_has_no_member_and_needs_none(
@@ -116,19 +116,6 @@ async def test_H09_a_removal_has_no_member_and_needs_none(
     discord_stage.server.unreacts(ANA, card, TICK)
     await until(lambda: discord_stage.audit("approval_taken_back"), "taken back")
     assert caplog.records == []
-
-
-@pytest.mark.parametrize("missing", ["✅", "❌"])
-async def test_H11_a_missing_seed_leaves_the_card_valid(
-    discord_stage: DiscordStage, missing: str
-) -> None:
-    discord_stage.server.fails("PUT", f"/reactions/{missing}", status=403, code=50013, times=None)
-    proposal_id = await discord_stage.proposes(PROD)
-    seeds, health = discord_stage.surface.seeds, discord_stage.broadcast.health
-    await until(lambda: "seeds are missing under 1 cards" in str(health()), "told")
-    discord_stage.server.reacts(ANA, await discord_stage.card(proposal_id), TICK)
-    await discord_stage.reaches(proposal_id, "completed")
-    await until(lambda: not seeds.missing, "an ended card misses nothing")
 
 
 async def test_H12_an_old_card_and_other_messages_decide_nothing(

@@ -146,14 +146,41 @@ async def test_H09_an_approval_by_command_is_not_taken_back_by_a_bare_card() -> 
         await slack.stands("p1", "completed")
 
 
-async def test_H11_seeds_are_comfort_not_a_condition() -> None:
+async def test_H11_seeds_are_comfort_not_a_condition(caplog: pytest.LogCaptureFixture) -> None:
     async with on_slack() as slack:
         slack.server.fails("reactions.add", "error", error="no_permission", times=None)
         await slack.server.proposes("ULEILA", slack.document(PROD, proposal_id="p1"))
         card = (await eventually(lambda: slack.cards("p1")))[0]
+        await eventually(lambda: "a card lacks an emoji of the bot" in caplog.text, "logging it")
+        assert "1 cards stand without the bot's emoji" in slack.health()
         await slack.server.reacts("UANA", card.ts)
         await slack.stands("p1", "completed")
         assert await slack.codes() == []
+        await eventually(lambda: "emoji" not in slack.health(), "an ended card misses nothing")
+
+
+async def test_H11_who_is_faster_than_the_seeds_has_decided(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with on_slack() as slack:
+        slack.server.hold("reactions.add")
+        refused = {"error": "no_permission", "holding": "'name': 'x'"}
+        slack.server.fails("reactions.add", times=None, **refused)
+        document = slack.document(PROD, proposal_id="p1", approval_class="dual")
+        await slack.server.proposes("ULEILA", document)
+        await eventually(lambda: slack.server.waiting("reactions.add"), "seeding")
+        (card,) = slack.cards("p1")
+        await slack.server.reacts("UANA", card.ts)
+        await eventually(lambda: "approved by 1 of 2 (ana)" in shown(card), "counting")
+        assert slack.server.calls_of("reactions.add") == []
+        slack.server.release("reactions.add")
+
+        await eventually(lambda: "a card lacks an emoji of the bot" in caplog.text, "logging it")
+        await slack.server.slash("UBEN", "status")
+        told = await eventually(lambda: slack.server.responses, "the answer")
+        assert "1 cards stand without the bot's emoji" in told[-1]["text"]
+        await slack.server.reacts("UBEN", card.ts)
+        await slack.stands("p1", "completed")
 
 
 async def test_H11_a_reaction_faster_than_the_cards_own_row_counts() -> None:

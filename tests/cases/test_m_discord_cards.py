@@ -1,4 +1,4 @@
-"""Cases M, N, K10, O05 on Discord: what a card shows, and that it is there."""
+"""Cases M, K10, O05 on Discord: what a card shows, and that it is there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tests.fakes.discord_stage import (
     CAL,
     CROSS,
     LEILA,
-    NOUR,
     TICK,
     DiscordStage,
     until,
@@ -151,16 +150,6 @@ async def test_M08_a_credential_is_nowhere_in_the_channel(discord_stage: Discord
     assert "k-1234567890" not in "".join(ours)
 
 
-async def test_M10_the_card_names_who_decided_when_and_why(discord_stage: DiscordStage) -> None:
-    proposal_id = await discord_stage.proposes(PROD)
-    discord_stage.server.says(BEN, f"!reject {proposal_id} wrong version")
-    await discord_stage.reaches(proposal_id, "rejected")
-    text = shown(await discord_stage.card(proposal_id))
-    assert "person ben" in text
-    assert "UTC" in text
-    assert "wrong version" in text
-
-
 async def test_M11_a_card_shows_the_end_although_its_edit_failed_once(
     discord_stage: DiscordStage,
 ) -> None:
@@ -177,51 +166,6 @@ async def test_M11_a_card_shows_the_end_although_its_edit_failed_once(
     assert one.data["components"] == []
     await until(lambda: len(discord_stage.server.called("PATCH", other.id)) >= 1, "tried")
     assert len(discord_stage.server.cards()) == 2
-
-
-async def test_N03_a_flood_is_bounded_and_others_are_heard(discord_stage: DiscordStage) -> None:
-    for number in range(40):
-        discord_stage.sends(**a_mail(subject=f"Invoice {number}"))
-    theirs = discord_stage.sends(bot=NOUR)
-    await discord_stage.card(theirs)
-    await until(lambda: len(discord_stage.answers()) >= 41, "answers", seconds=30)
-    assert len(discord_stage.server.cards()) <= 11
-    refused = [
-        a for a in discord_stage.answers() if a["reason"] in ("too_many_open", "rate_limited")
-    ]
-    assert len(refused) == 30
-
-
-async def test_N05_every_row_names_its_actor_platform_and_event(
-    discord_stage: DiscordStage,
-) -> None:
-    proposal_id = await discord_stage.proposes(PROD)
-    card = await discord_stage.card(proposal_id)
-    for account in (CAL, NOUR):
-        discord_stage.server.reacts(account, card, TICK)
-    await discord_stage.ignored("not_a_reviewer", 2)
-    discord_stage.server.reacts(ANA, card, TICK)
-    await discord_stage.reaches(proposal_id, "completed")
-    rows = [
-        row
-        for kind in ("ignored", "reviewed", "submitted")
-        for row in await discord_stage.audit(kind)
-    ]
-    assert {row["surface"] for row in rows} == {"discord"}
-    assert all(row["actor"] and row["event_id"] and row["policy_digest"] for row in rows)
-
-
-async def test_N06_what_cannot_be_done_is_said_in_plain_words(discord_stage: DiscordStage) -> None:
-    discord_stage.server.says(ANA, "!approve nope")
-    said = await until(lambda: discord_stage.server.said(), "an answer")
-    assert "No proposal has the id" in said[0]
-    proposal_id = await discord_stage.proposes(PROD)
-    for _ in range(2):
-        discord_stage.server.says(ANA, f"!reject {proposal_id} no")
-    await until(
-        lambda: [t for t in discord_stage.server.said() if "Already decided" in t], "told politely"
-    )
-    assert "Traceback" not in "".join(discord_stage.server.said())
 
 
 async def test_K10_a_card_that_cannot_be_posted_is_seen_and_nothing_runs(

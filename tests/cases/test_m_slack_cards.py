@@ -223,16 +223,6 @@ async def test_M05_only_the_reviewers_group_is_called_and_once() -> None:
         assert "<!channel" not in sent
 
 
-async def test_M10_the_card_names_who_decided_when_and_why() -> None:
-    async with on_slack() as slack:
-        card = await slack.proposes(PROD)
-        await slack.server.slash("UBEN", "reject p1 the discount is not approved")
-        await slack.stands("p1", "rejected")
-        await eventually(lambda: "the discount is not approved" in shown(card))
-        assert "person ben" in shown(card)
-        assert "2026-03-02 12:00:00 UTC" in shown(card)
-
-
 async def test_M11_an_edit_that_fails_is_done_again_and_a_gone_card_ends_the_trying() -> None:
     async with on_slack() as slack:
         first, second = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from lifecycle.answers import CardPlace, Sender
 from lifecycle.audit import broken_links
 from lifecycle.proposal import ActorKind
-from tests.builders import MAIL, PROD
+from tests.builders import MAIL, PROD, a_document
 from tests.roomy import a_roomy_policy
 from tests.world import World
 
@@ -26,6 +28,14 @@ async def notices(world: World) -> list[str]:
     return [
         str(m.body["text"]) for m in told if m.kind == "announcement" and "leila" in str(m.body)
     ]
+
+
+async def cards_of_leila(world: World) -> int:
+    """Return how many cards of leila's stand on the surface."""
+    ids = await world.store.read(lambda tx: tx.proposals.ids_after("", 1000))
+    found = [await world.store.read(lambda tx, i=i: tx.cards.get(i, "terminal")) for i in ids]
+    actors = [(await world.proposal(card.proposal_id)).actor.id for card in found if card]
+    return actors.count("leila")
 
 
 @pytest.mark.parametrize("by_rate", [False, True], ids=["open limit", "rate"])
@@ -49,7 +59,10 @@ async def test_N03_a_looping_agent_is_stopped_at_its_limit_and_others_are_not(
     assert {answer.reason for answer in refused} == {"rate_limited" if by_rate else "too_many_open"}
     assert all(answer.as_json()["retry"] == "later" for answer in refused)
     assert all((answer.retry_after_s or 0) > 0 for answer in refused)
-    assert len(await notices(world)) == 1
+    assert len(await world.audit("refused")) == len(refused)
+    assert await cards_of_leila(world) == limit
+    (notice,) = await notices(world)
+    assert notice.startswith("leila proposes more than it may, and the rest is refused: ")
     card = await world.store.read(lambda tx: tx.cards.get(nours.proposal_id or "", "terminal"))
     assert card is not None
     assert card.delivered
@@ -70,10 +83,16 @@ async def test_N03_room_is_there_again_once_something_is_decided(world: World) -
 CLOSED = re.compile(r"[0-9a-f]{64}")
 
 
+async def submitted(world: World, base: dict[str, Any], proposal_id: str) -> None:
+    raw = json.dumps(a_document(base, proposal_id=proposal_id)).encode()
+    await world.workflow.submit(raw, world.sender("leila", f"event-{proposal_id}"))
+    await world.shows()
+
+
 async def lives(world: World) -> None:
     """One full life of MAIL and of PROD, with an ignored attempt by cal and one by a bot."""
-    await world.submits(MAIL, proposal_id="mail")
-    await world.submits(PROD, proposal_id="prod")
+    await submitted(world, MAIL, "mail")
+    await submitted(world, PROD, "prod")
     place = CardPlace("terminal", "m-mail")
     cal = world.sender("cal", "event-cal")
     bot = Sender("discord", None, None, account="999", event_id="event-bot")
@@ -82,7 +101,8 @@ async def lives(world: World) -> None:
     await world.workflow.approve("prod", bot)
     await world.workflow.approve("mail", ana, card=place)
     await world.workflow.idle()
-    await world.approves("ben", "prod")
+    await world.workflow.approve("prod", world.sender("ben", "event-ben"))
+    await world.workflow.idle()
     await world.passes(minutes=15)
 
 
@@ -114,6 +134,56 @@ async def test_N05_every_row_says_when_what_who_where_and_under_which_policy(
         ("prod", "sentinel_approved", "executing", "person", "ben"),
         ("prod", "executing", "completed", "tool", "production-deploy"),
         ("mail", "executing", "completed", "clock", "clock"),
+    ]
+
+
+def told_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    keys = ("kind", "proposal_id", "from", "to")
+    who = row["actor"]["id"] if row["actor"] else None
+    return (*(row[key] for key in keys), who, row["surface"], row["event_id"])
+
+
+async def acts_in(world: World) -> list[tuple[Any, ...]]:
+    """What somebody did on a surface, not what came of it later; each under the right digest."""
+    kinds = ("submitted", "ignored", "reviewed", "approval_taken_back", "stopped", "reject")
+    exported = await world.store.read(lambda tx: tx.audit.exported(0, 1000))
+    rows = [row for row in exported if row["kind"] in kinds]
+    for row in rows:
+        assert row["digest"] == (await world.proposal(row["proposal_id"])).digest
+    return [told_of(row) for row in rows]
+
+
+async def test_N05_what_somebody_did_says_from_where_and_by_which_event(world: World) -> None:
+    await lives(world)
+
+    assert await acts_in(world) == [
+        ("submitted", "mail", None, "pending", "leila", "terminal", "event-mail"),
+        ("submitted", "prod", None, "pending", "leila", "terminal", "event-prod"),
+        ("ignored", "mail", None, None, "cal", "terminal", "event-cal"),
+        ("ignored", "prod", None, None, None, "discord", "event-bot"),
+        ("reviewed", "mail", None, None, "ana", "terminal", "event-ana"),
+        ("reviewed", "prod", None, None, "ben", "terminal", "event-ben"),
+    ]
+
+
+async def test_N05_who_stops_something_is_told_of_with_place_and_event(world: World) -> None:
+    verbs, by = world.workflow, world.sender
+    await submitted(world, MAIL, "mail")
+    await submitted(world, PROD | {"approval_class": "dual"}, "dual")
+    await verbs.approve("mail", by("ben", "event-1"))
+    await verbs.idle()
+    await verbs.reject("mail", by("ana", "event-2"), "not this one")
+    await verbs.idle()
+    await verbs.approve("dual", by("ben", "event-3"))
+    await verbs.take_back("dual", by("ben", "event-4"))
+    await verbs.reject("dual", by("ana", "event-5"), "not now")
+
+    assert (await acts_in(world))[2:] == [
+        ("reviewed", "mail", None, None, "ben", "terminal", "event-1"),
+        ("stopped", "mail", None, None, "ana", "terminal", "event-2"),
+        ("reviewed", "dual", None, None, "ben", "terminal", "event-3"),
+        ("approval_taken_back", "dual", None, None, "ben", "terminal", "event-4"),
+        ("reject", "dual", "sentinel_approved", "rejected", "ana", "terminal", "event-5"),
     ]
 
 

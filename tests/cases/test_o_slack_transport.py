@@ -26,6 +26,29 @@ async def test_O01_the_same_event_four_times_is_handled_once() -> None:
         assert await slack.codes() == []
 
 
+async def test_O01_a_slow_event_is_acknowledged_each_time_and_handled_once() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, approval_class="dual")
+        slack.server.hold("users.info")
+        envelope = await slack.server.reacts("UANA", card.ts)
+        await eventually(lambda: slack.server.waiting("users.info"), "the slow work")
+        for delivered in range(1, 5):
+            async with asyncio.timeout(3):
+                await envelope.acked.wait()
+            assert len(envelope.acks) == delivered
+            if delivered < 4:
+                await slack.server.sockets.again(envelope)
+        assert await slack.world.store.read(lambda tx: tx.reviews.of("p1")) == []
+        assert len(slack.server.waiting("users.info")) == 1
+
+        slack.server.release("users.info")
+        await slack.settles()
+        reviews = await slack.world.store.read(lambda tx: tx.reviews.of("p1"))
+        assert [review.person for review in reviews] == ["ana"]
+        assert await slack.codes() == []
+        await eventually(lambda: "approved by 1 of 2 (ana)" in shown(card), "showing it")
+
+
 async def test_O01_an_event_is_remembered_by_the_next_process() -> None:
     async with on_slack() as slack:
         card = await slack.proposes(PROD, approval_class="dual")

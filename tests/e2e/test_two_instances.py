@@ -57,22 +57,68 @@ def test_J07_once_the_first_has_gone_the_second_goes_on_where_it_was(
     assert newer.end_of_input() == 0
 
 
+def expiring(bot: Process, seconds: int) -> None:
+    """Shorten the time that people have."""
+    config = bot.folder / "config.yaml"
+    text = config.read_text()
+    assert text.count("proposal_ttl_s: 86400") == 1
+    config.write_text(text.replace("proposal_ttl_s: 86400", f"proposal_ttl_s: {seconds}"))
+
+
+def proposed(bot: Process, example: str, paper: list[str]) -> str:
+    """Propose an example, keep what was printed for it and return its id."""
+    lines = bot.ask(f"leila: propose @examples/{example}.json")
+    paper += lines
+    return str(json.loads(next(line for line in lines if line.startswith("{")))["proposal_id"])
+
+
+def expired(bot: Process, proposal_id: str) -> bool:
+    """Wait until the proposal has expired."""
+    for _ in range(100):
+        shown = json.loads(bot.beside("--json", "show", proposal_id).stdout)
+        if shown["reason"] == "expired":
+            return True
+    return False
+
+
+def cards(paper: list[str], proposal_id: str) -> list[str]:
+    """Return what was printed as the card of a proposal, one text a version."""
+    blocks = "\n".join(paper).split("🔔 PROPOSAL")[1:]
+    return [block for block in blocks if f"\n  {proposal_id} · sha256:" in block]
+
+
+def version(card: str) -> str:
+    return card.split(" · version ")[1].split()[0]
+
+
 def test_O06_an_overlap_is_one_proposal_one_card_one_execution_and_one_end(
     bot: Process, newer: Process
 ) -> None:
+    expiring(bot, 2)
     bot.start()
-    deploy = bot.answer("leila: propose @examples/deploy-production.json")["proposal_id"]
+    paper: list[str] = []
+    deploy, mail = proposed(bot, "deploy-production", paper), proposed(bot, "mail", paper)
     for _ in range(2):
         refused(newer)
-    bot.ask(f"approve {deploy}")
+    paper += bot.ask(f"approve {deploy}")
     refused(newer)
+    assert expired(bot, mail)
+    paper += bot.ask("pending")
     assert bot.end_of_input() == 0
 
     newer.start()
-    assert "0 pending" in newer.ask("pending")
+    paper_of_newer = newer.ask("pending")
+    assert "0 pending" in paper_of_newer
     assert newer.end_of_input() == 0
+    for proposal_id in (deploy, mail):
+        shown = cards(paper, proposal_id)
+        assert len([card for card in shown if "waits for people" in card]) == 1
+        assert len({version(card) for card in shown}) == len(shown)
+        assert cards(paper_of_newer, proposal_id) == []
     entries = [json.loads(line) for line in newer.beside("audit", "export").stdout.splitlines()]
     kinds = [entry["kind"] for entry in entries if entry["proposal_id"] == deploy]
     assert [kinds.count(kind) for kind in ("submitted", "execute", "complete")] == [1, 1, 1]
+    ends = [entry["reason"] for entry in entries if entry["proposal_id"] == mail and entry["to"]]
+    assert ends == [None, None, "expired"]
     live = Path(bot.folder / "data" / "sites" / "www.shop.example.json")
     assert json.loads(live.read_text())["proposal_id"] == deploy
