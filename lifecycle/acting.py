@@ -87,8 +87,7 @@ class Acting:
         at_once = True
         while True:
             if by_person:
-                lost = await self.world.notifier.lost_members(asked, surely=not counts)
-                act = replace(act, lost=lost)
+                act = await self._with_lost(act, asked, counts=counts)
             moment = self.world.moment()
             try:
                 others = asked if counts else ()
@@ -99,6 +98,14 @@ class Acting:
             except NotAtOnce as failed:
                 log.error("no beginning at once: %s", type(failed.__cause__).__name__)
                 at_once = False
+
+    async def _with_lost(self, act: Act, asked: Collection[str], *, counts: bool) -> Act:
+        """Note who of these is no member; of the sender, whether that is known for sure."""
+        notifier, unsure = self.world.notifier, False
+        lost = await notifier.lost_members(asked, surely=not counts)
+        if counts and act.sender.id in lost:
+            unsure = not await notifier.lost_members({str(act.sender.id)}, surely=True)
+        return replace(act, lost=lost, unsure=unsure)
 
     def _unit(
         self,

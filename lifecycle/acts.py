@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.books import Transaction
@@ -20,7 +21,8 @@ from lifecycle.review import Decision, Review
 @dataclass(frozen=True, slots=True)
 class Act:
     """Somebody's act on one proposal. `card` is the message it was done on, None for a command;
-    `lost` are people whose membership could not be confirmed."""
+    `lost` are people whose membership could not be confirmed, the sender `unsure` among them where
+    nobody said that they have left."""
 
     proposal_id: str
     sender: Sender
@@ -28,6 +30,7 @@ class Act:
     card: CardPlace | None = None
     found_late: bool = False
     lost: Collection[str] = ()
+    unsure: bool = False
 
     def __post_init__(self) -> None:
         """Bring what was typed into a form that every record can hold."""
@@ -52,9 +55,10 @@ def first_heard(tx: Transaction, moment: Moment, sender: Sender) -> None:
         raise ReviewRefused("duplicate_event", "This was heard before.")
 
 
-def found(tx: Transaction, moment: Moment, act: Act) -> Proposal:
+def found(tx: Transaction, moment: Moment, act: Act, *, any_card: bool = False) -> Proposal:
     """Return the proposal an act is about, as it stands now, after what every act must pass.
 
+    `any_card`: the act may be done on a card that another has replaced.
     Raises ReviewRefused duplicate_event or stale_card, ProposalNotFound.
     """
     first_heard(tx, moment, act.sender)
@@ -62,7 +66,7 @@ def found(tx: Transaction, moment: Moment, act: Act) -> Proposal:
     if proposal is None:
         raise ProposalNotFound(f"No proposal has the id {act.proposal_id[:64]!r}; see: pending")
     if act.card is not None:
-        _current_card(tx, act.card, proposal)
+        _card_of(tx, act.card, proposal, any_card=any_card)
     if proposal.expired(moment.now_ms):
         return expire(tx, moment, proposal)
     return proposal
@@ -89,14 +93,25 @@ def ignored(
     return Reviewed(Reply(words, code, proposal.proposal_id, proposal.state.value), proposal)
 
 
+def decided(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> Reviewed:
+    """Answer an act on what is decided already."""
+    return ignored(tx, moment, act, proposal, "already_decided", decided_words(proposal))
+
+
+def review_details(act: Act, decision: Decision) -> dict[str, Any]:
+    """Return what the trail tells of a review."""
+    return {"decision": decision.value, "why": act.reason, "found_late": act.found_late}
+
+
 def plain_words(text: str, longest: int = 2_000) -> str:
     """Return what somebody typed in a form that every record can hold: no lone surrogates."""
     return text[:longest].encode("utf-8", "replace").decode("utf-8")
 
 
-def _current_card(tx: Transaction, place: CardPlace, proposal: Proposal) -> None:
+def _card_of(tx: Transaction, place: CardPlace, proposal: Proposal, *, any_card: bool) -> None:
     card: Card | None = tx.cards.get(proposal.proposal_id, place.surface)
-    if card is None or not card.message_ids or card.message_ids[-1] != place.message_id:
+    known = card.message_ids if card is not None else ()
+    if place.message_id not in (known if any_card else known[-1:]):
         raise ReviewRefused(
             "stale_card", "This card is an old one; decide on the current card of the proposal."
         )

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from lifecycle.codes import retry_of
-from lifecycle.errors import Fault, GovernanceError, Refused
+from lifecycle.errors import Fault, GovernanceError, Refused, ReviewRefused
 from lifecycle.proposal import ActorKind, Identity
 
 
@@ -113,12 +113,16 @@ def refusal(error: Refused, outcome: AuthorityOutcome = AuthorityOutcome.DENY) -
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a person is told after a command or a signal; `code` is None where it was done."""
+    """What a person is told after a command or a signal; `code` is None where it was done.
+
+    `passing`: what stands in the way passes by itself, and the same signal counts then.
+    """
 
     words: str
     code: str | None = None
     proposal_id: str | None = None
     state: str | None = None
+    passing: bool = False
 
     @property
     def done(self) -> bool:
@@ -128,4 +132,5 @@ class Reply:
     @classmethod
     def of_error(cls, error: GovernanceError, proposal_id: str | None = None) -> Reply:
         """Return the polite form of an error."""
-        return cls(words=str(error), code=error.code, proposal_id=proposal_id)
+        passing = isinstance(error, ReviewRefused) and error.passing
+        return cls(str(error), error.code, proposal_id, passing=passing)

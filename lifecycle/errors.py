@@ -88,9 +88,13 @@ class Refused(GovernanceError):
 class ReviewRefused(GovernanceError):
     """This decision does not count."""
 
-    def __init__(self, code: str, message: str) -> None:
-        """Name the stable code and the sentence for the person."""
+    def __init__(self, code: str, message: str, *, passing: bool = False) -> None:
+        """Name the stable code and the sentence for the person.
+
+        `passing`: what stands in the way passes by itself, and the same signal counts then.
+        """
         self._code = code
+        self.passing = passing
         super().__init__(message)
 
     @property

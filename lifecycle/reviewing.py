@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from lifecycle.acts import Act, Reviewed, decided_words, found, ignored, review_of
+from lifecycle.acts import Act, Reviewed, decided, found, ignored, review_details, review_of
 from lifecycle.answers import Reply, Sender
 from lifecycle.counting import approvals
 from lifecycle.door import amend, record
+from lifecycle.early import complete_early
 from lifecycle.errors import ReviewRefused
-from lifecycle.finishing import finish
-from lifecycle.freezing import stands_still
 from lifecycle.judging import may_orchestrate, opening_changes
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
-from lifecycle.proposal import ActorKind, Cause, Identity, Outcome, Proposal, Verb
+from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.quorum import may_approve
 from lifecycle.restanding import revoke_permit
 from lifecycle.review import Decision
-from lifecycle.standing import in_force
 from lifecycle.state import State
 from lifecycle.tier import Puller
 
@@ -27,26 +25,66 @@ def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     """Count a ✅. Raises ReviewRefused where it does not count."""
     proposal = found(tx, moment, act)
     if proposal.terminal:
-        return _decided(tx, moment, act, proposal)
+        return decided(tx, moment, act, proposal)
     if _is_orchestrator(moment, act.sender):
         return _orchestrated(tx, moment, proposal, act)
     person = _approver(moment, proposal, act)
     _fit_to_be_approved(tx, proposal, act)
     if proposal.state is State.EXECUTING:
-        return _early(tx, moment, proposal, act)
+        return complete_early(tx, moment, proposal, act)
     before = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal)
     if person in before:
-        raise ReviewRefused("already_counted", "Your approval counts already.")
+        return _counted_anew(tx, moment, proposal, act)
     tx.reviews.add(review_of(proposal, moment, act, person, Decision.APPROVE))
     return _counted(tx, moment, proposal, act, person)
 
 
+def _counted_anew(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
+    """Open what has its approvals, one of which could not be confirmed when it was given."""
+    counted = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
+    if not _reached(proposal, counted):
+        raise ReviewRefused("already_counted", "Your approval counts already.")
+    changes = opening_changes(tx, moment.policy, proposal)
+    opened = _tallied(tx, moment, proposal, act, counted, **changes)
+    words = f"All {len(counted)} approvals are confirmed by now."
+    return Reviewed(Reply(words, proposal_id=opened.proposal_id, state=opened.state.value), opened)
+
+
+def _reached(proposal: Proposal, counted: list[str]) -> bool:
+    waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
+    return waits and len(counted) >= proposal.quorum
+
+
+def _tallied(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    act: Act,
+    counted: list[str],
+    **changes: Any,
+) -> Proposal:
+    """Note who counts by now, no new approval being among them, and what follows."""
+    return amend(
+        tx,
+        moment,
+        proposal,
+        "quorum_counted",
+        act.sender.identity or proposal.actor,
+        sender=act.sender,
+        details={"approvals": len(counted), "quorum": proposal.quorum},
+        **changes,
+    )
+
+
 def take_back(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
-    """Withdraw the sender's own ✅, everywhere, as long as execution has not begun."""
-    proposal = found(tx, moment, act)
+    """Withdraw the sender's own ✅, everywhere, as long as execution has not begun.
+
+    Also from a card that another has replaced: it was given there.
+    """
+    proposal = found(tx, moment, act, any_card=True)
     person = act.sender.id or ""
     if proposal.state not in (State.PENDING, State.SENTINEL_APPROVED):
-        return _decided(tx, moment, act, proposal)
+        return decided(tx, moment, act, proposal)
     if tx.reviews.void(proposal.proposal_id, person, "taken back") == 0:
         words = "You had no approval here."
         return ignored(tx, moment, act, proposal, "already_decided", words)
@@ -72,13 +110,12 @@ def _unopened(
     keeps = proposal.opener is not None and by_person and len(left) >= proposal.quorum
     opener = proposal.opener if keeps or not by_person else None
     revoked = {} if opener else revoke_permit(tx, moment, proposal)
-    return amend(
+    return _tallied(
         tx,
         moment,
         proposal,
-        "quorum_counted",
-        act.sender.identity or proposal.actor,
-        details={"approvals": len(left), "quorum": proposal.quorum},
+        act,
+        left,
         opener=opener,
         opener_puller=proposal.opener_puller if opener else None,
         **({"waiting_for": None} if opener is None else {}) | revoked,
@@ -90,9 +127,7 @@ def _counted(
 ) -> Reviewed:
     """Count, and name the opener where that was the last approval it needed."""
     counted = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
-    opener = proposal.opener
-    waits = proposal.state is State.SENTINEL_APPROVED and opener is None
-    reached = waits and len(counted) >= proposal.quorum
+    opener, reached = proposal.opener, _reached(proposal, counted)
     proposal = amend(
         tx,
         moment,
@@ -100,7 +135,7 @@ def _counted(
         "reviewed",
         Identity(ActorKind.PERSON, person),
         sender=act.sender,
-        details=_review_details(act, Decision.APPROVE)
+        details=review_details(act, Decision.APPROVE)
         | {"approvals": len(counted), "quorum": proposal.quorum},
         **(opening_changes(tx, moment.policy, proposal) if reached else {}),
     )
@@ -109,42 +144,6 @@ def _counted(
         words = f"Approved by {person} too; {opener} was first and has opened it."
     return Reviewed(
         Reply(words, proposal_id=proposal.proposal_id, state=proposal.state.value), proposal
-    )
-
-
-def _review_details(act: Act, decision: Decision) -> dict[str, Any]:
-    return {"decision": decision.value, "why": act.reason, "found_late": act.found_late}
-
-
-def _early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
-    """A person's ✅ ends a window that the orchestrator opened; any other closes by time."""
-    execution = proposal.execution
-    if execution is None or not execution.early or not execution.windowed:
-        return _decided(tx, moment, act, proposal)
-    if execution.verb is not Verb.EXECUTE or execution.outcome is not Outcome.DONE:
-        raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")
-    if proposal.checked_policy_digest != moment.policy.digest or not in_force(tx, moment):
-        words = "The policy has just changed and it is being checked again; try again then."
-        raise ReviewRefused("still_running", words)
-    still = stands_still(tx, moment, proposal)
-    if still is not None:
-        raise ReviewRefused("frozen", f"It stands still and waits for: {still}. Try again then.")
-    person = act.sender.id or ""
-    by = Identity(ActorKind.PERSON, person)
-    tx.reviews.add(review_of(proposal, moment, act, person, Decision.APPROVE))
-    details = _review_details(act, Decision.APPROVE)
-    record(tx, moment, "reviewed", by, proposal=proposal, sender=act.sender, details=details)
-    words = f"{person} approved before the window closed."
-    cause = Cause(by, Puller.PERSON, "approved_early", words)
-    concluded = finish(tx, moment, proposal, cause)
-    return Reviewed(
-        Reply(
-            f"Approved by {person}: the window is closed early.",
-            proposal_id=proposal.proposal_id,
-            state=concluded.proposal.state.value,
-        ),
-        concluded.proposal,
-        concluded.claim,
     )
 
 
@@ -159,7 +158,7 @@ def _orchestrated(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
             "The orchestrator opens PROPOSE proposals that passed Sentinel and need no people.",
         )
     if proposal.opener is not None:
-        return _decided(tx, moment, act, proposal)
+        return decided(tx, moment, act, proposal)
     by = Identity(ActorKind.AGENT, act.sender.id or "")
     opened = amend(
         tx,
@@ -188,7 +187,7 @@ def _approver(moment: Moment, proposal: Proposal, act: Act) -> str:
     if sender.kind is not ActorKind.PERSON or sender.id is None:
         _not_a_reviewer()
     if sender.id in act.lost:
-        _not_a_reviewer()
+        _not_a_member(act)
     tool = moment.policy.tools.get(proposal.tool)
     if tool is None:
         _not_a_reviewer()
@@ -202,6 +201,13 @@ def _not_a_reviewer() -> NoReturn:
     raise ReviewRefused(
         "not_a_reviewer", "Only people of the reviewers' group decide here; nothing was changed."
     )
+
+
+def _not_a_member(act: Act) -> NoReturn:
+    if not act.unsure:
+        _not_a_reviewer()
+    words = "Your membership here cannot be read just now; nothing was changed. It is tried again."
+    raise ReviewRefused("not_a_reviewer", words, passing=True)
 
 
 def _fit_to_be_approved(tx: Transaction, proposal: Proposal, act: Act) -> None:
@@ -219,7 +225,3 @@ def _fit_to_be_approved(tx: Transaction, proposal: Proposal, act: Act) -> None:
             "The card does not show the whole of it and the attachment failed; it cannot be "
             "approved until it does.",
         )
-
-
-def _decided(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> Reviewed:
-    return ignored(tx, moment, act, proposal, "already_decided", decided_words(proposal))

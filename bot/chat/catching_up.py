@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bot.chat.incoming import late_event, on_card
+from bot.chat.event_ids import gone_event, late_event, on_card
+from bot.chat.known import Known, approves, known_of, note_cleared, stops
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal
 from lifecycle.answers import CardPlace, Sender
-from lifecycle.ports import Transaction
-from lifecycle.proposal import Proposal
 from lifecycle.records import Card
 from lifecycle.review import Decision, Review
 from lifecycle.state import State
@@ -40,19 +39,29 @@ class CatchingUp:
     async def apply(self, card: Card, found: Found) -> int:
         """Bring the law up to date with the card; return how many decisions were new.
 
-        ❌ is heard first: it beats a ✅ that is found with it.
+        ❌ is heard first: it beats a ✅ that is found with it. What executes already no ✅ that is
+        found ends early: nobody knows what its card said when it was given.
         """
-        proposal, reviews = await self._workflow.world.store.read(
-            lambda tx: _stands(tx, card.proposal_id)
-        )
-        if proposal is None or proposal.terminal or not card.message_ids:
+        policy, store = self._workflow.policy, self._workflow.world.store
+        known = await store.read(lambda tx: known_of(tx, policy, card))
+        if known is None:
             return 0
-        stopped = await self._stopped(card, found, reviews)
-        if stopped:
+        stopped = await self._stopped(card, found, known.reviews)
+        if stopped or known.proposal.state is State.EXECUTING:
             return stopped
-        return await self._approved(card, found, reviews) + await self._taken_back(
-            card, found, proposal, reviews
-        )
+        return await self._approved(card, found, known) + await self._taken_back(card, found, known)
+
+    async def stop_first(self, card: Card, found: Found) -> int:
+        """Carry out what stands under ❌ of people who may stop it, before a ✅ is counted.
+
+        Everybody else's is left to its own event, so that it is one attempt in the trail.
+        """
+        policy, store = self._workflow.policy, self._workflow.world.store
+        known = await store.read(lambda tx: known_of(tx, policy, card))
+        if known is None:
+            return 0
+        able = [each for each in found.stopping if stops(policy, known.proposal, each)]
+        return await self._stopped(card, replace(found, stopping=able), known.reviews)
 
     async def _stopped(self, card: Card, found: Found, reviews: Sequence[Review]) -> int:
         count = 0
@@ -66,45 +75,51 @@ class CatchingUp:
             count += reply.done
         return count
 
-    async def _approved(self, card: Card, found: Found, reviews: Sequence[Review]) -> int:
-        counted = {r.person for r in reviews if r.counts and r.decision is Decision.APPROVE}
+    async def _approved(self, card: Card, found: Found, known: Known) -> int:
         count = 0
         for sender in found.approving:
-            if sender.id in counted:
+            if not _new(sender, known):
                 continue
-            late = self._late(card, sender, Signal.APPROVE, reviews)
+            late = self._late(card, sender, Signal.APPROVE, known.reviews)
             reply = await self._workflow.approve(
                 card.proposal_id, late, card=self._place(card), found_late=True
             )
             count += reply.done
         return count
 
-    async def _taken_back(
-        self, card: Card, found: Found, proposal: Proposal, reviews: Sequence[Review]
-    ) -> int:
+    async def _taken_back(self, card: Card, found: Found, known: Known) -> int:
         """A ✅ given on this very card that is gone was taken back, unless all emoji are gone."""
-        if not found.seeded or proposal.state is State.EXECUTING:
-            return 0
         standing = {sender.id for sender in found.approving}
-        count = 0
-        for review in reviews:
-            given_here = (review.event_id or "").startswith(on_card(card.message_ids[-1]))
-            approves = review.counts and review.decision is Decision.APPROVE
-            if not (approves and given_here and review.surface == self._surface):
-                continue
-            if found.asked_ms is not None and review.at_ms >= found.asked_ms:
-                continue
-            if review.person not in standing:
-                count += await self._gone(card, review.person)
-        return count
+        gone = [
+            review
+            for review in known.reviews
+            if review.person not in standing and self._given_here(card, review, found, known)
+        ]
+        if gone and not found.seeded:
+            now_ms = self._workflow.world.clock.now_ms()
+            await self._workflow.world.write(lambda tx: note_cleared(tx, card, now_ms))
+            return 0
+        return sum([await self._gone(card, review, known.reviews) for review in gone])
 
-    async def _gone(self, card: Card, person: str) -> bool:
-        known = self._workflow.policy.people.get(person)
+    def _given_here(self, card: Card, review: Review, found: Found, known: Known) -> bool:
+        """Say whether an approval hangs on a ✅ that stood on this card when it was read."""
+        return (
+            review.counts
+            and approves(review)
+            and review.surface == self._surface
+            and (review.event_id or "").startswith(on_card(card.message_ids[-1]))
+            and review.at_ms > known.cleared_ms
+            and (found.asked_ms is None or review.at_ms < found.asked_ms)
+        )
+
+    async def _gone(self, card: Card, review: Review, reviews: Sequence[Review]) -> bool:
+        known = self._workflow.policy.people.get(review.person)
         if known is None:
             return False
-        account = known.accounts.get(self._surface, "")
-        sender = sender_of(self._workflow.policy, self._surface, account)
-        place = self._place(card)
+        account, place = known.accounts.get(self._surface, ""), self._place(card)
+        turn = sum(each.person == review.person for each in reviews)
+        event_id = gone_event(card.message_ids[-1], account, turn)
+        sender = sender_of(self._workflow.policy, self._surface, account, event_id=event_id)
         return (await self._workflow.take_back(card.proposal_id, sender, card=place)).done
 
     def _late(
@@ -117,5 +132,14 @@ class CatchingUp:
         return CardPlace(self._surface, card.message_ids[-1])
 
 
-def _stands(tx: Transaction, proposal_id: str) -> tuple[Proposal | None, Sequence[Review]]:
-    return tx.proposals.get(proposal_id), tx.reviews.of(proposal_id)
+def _new(sender: Sender, known: Known) -> bool:
+    """Say whether a ✅ that stands says anything that the law has not heard.
+
+    One that counts says so only where its quorum was reached and nobody could be confirmed
+    then. One that was void, or taken back elsewhere, stands for nothing until it was seen gone
+    from this card: what merely still stands is no new decision.
+    """
+    mine = [r for r in known.reviews if r.person == sender.id and approves(r)]
+    if any(review.counts for review in mine):
+        return known.short
+    return not mine or sender.id in known.seen_gone

@@ -10,6 +10,8 @@ from bot.chat.spans import about, moment_words
 
 #: Without a sign of life for so long a connection counts as deaf, whatever it says of itself.
 SILENT_AFTER_S: Final = 60
+#: After so long without a sign of life a line may be dead already: what is final is looked at.
+FRESH_FOR_S: Final = 10
 #: So long a surface may be away before the others are told.
 TOLD_AFTER_S: Final = 30
 
@@ -84,8 +86,13 @@ class Hearing:
             self.gap = False
 
     def unbroken_since(self, at_ms: int | None) -> bool:
-        """Say whether nothing can have been missed since that moment."""
-        stands = self._since_ms is not None and not self.silent
+        """Say whether nothing can have been missed since that moment.
+
+        A line that died a moment ago looks like one on which nobody speaks: it counts up to its
+        last sign of life alone, and that must have come just now.
+        """
+        fresh = self._now_ms() - self._last_ms <= FRESH_FOR_S * 1000
+        stands = self._since_ms is not None and fresh
         return stands and at_ms is not None and (self._since_ms or 0) <= at_ms
 
     def trouble(self) -> Trouble | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, assert_never
 
+from bot.chat.event_ids import card_event, late_event
+from bot.chat.known import note_cleared
 from bot.chat.signals import Signal
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.door import record
@@ -16,23 +18,12 @@ from lifecycle.workflow import Workflow
 #: Refusals that a person need not be told of.
 _SILENT: Final = frozenset({"duplicate_event", "already_counted"})
 _ELSEWHERE: Final = Reply("Decisions count in the configured channel alone.", "wrong_place")
-#: Refusals that pass: the emoji counts when it is found on its card again.
-COUNTS_LATER: Final = frozenset({"audit_unavailable", "still_running"})
+_PASSING: Final = frozenset({"audit_unavailable", "still_running"})
 
 
-def card_event(message_id: str, event_id: str) -> str:
-    """Return the event id of an emoji on a card, so that a review says where it was given."""
-    return f"{on_card(message_id)}{event_id}"
-
-
-def on_card(message_id: str) -> str:
-    """Return how the event ids of all emoji on this message begin."""
-    return f"card:{message_id}:"
-
-
-def late_event(message_id: str, sender: Sender, signal: Signal, turn: int) -> str:
-    """Return the event id of an emoji that is found on a card; `turn` counts this person's acts."""
-    return card_event(message_id, f"found:{sender.account}:{signal.name}:{turn}")
+def counts_later(reply: Reply) -> bool:
+    """Say whether a refusal passes: the emoji counts when it is found on its card again."""
+    return reply.passing or reply.code in _PASSING
 
 
 def hint_of(reply: Reply | None) -> str | None:
@@ -58,14 +49,14 @@ class Incoming:
         if not in_place:
             await self._ignored(sender, "wrong_place")
             return _ELSEWHERE
-        card = await self._found(message_id)
+        card = await self.card(message_id)
         if card is None:
             await self._ignored(sender, "unknown_proposal")
             return None
         event_id = card_event(message_id, sender.event_id) if sender.event_id else None
         sender = replace(sender, event_id=event_id)
         reply = await self._acted(card, sender, message_id, signal, added=added)
-        if not reply.done and reply.code not in COUNTS_LATER:
+        if not reply.done and not counts_later(reply):
             await self._remember(message_id, sender, signal)
         return reply
 
@@ -82,7 +73,7 @@ class Incoming:
         if not in_place:
             await self._ignored(sender, "wrong_place")
             return _ELSEWHERE
-        card = await self._found(message_id)
+        card = await self.card(message_id)
         if card is None:
             await self._ignored(sender, "unknown_proposal")
             return Reply("This is no card of a proposal.", "unknown_proposal")
@@ -97,7 +88,7 @@ class Incoming:
 
     async def replied(self, sender: Sender, message_id: str, words: str) -> Reply | None:
         """Take words under a card as the reason of the sender's bare ❌; None where none waits."""
-        card = await self._found(message_id)
+        card = await self.card(message_id)
         if card is None or not words.strip() or not await self._waits(card, sender):
             return None
         return await self._workflow.give_reason(card.proposal_id, sender, words.strip())
@@ -119,8 +110,11 @@ class Incoming:
 
         return await self._workflow.world.write(unit)
 
-    async def cleared(self, message_id: str) -> Card | None:
-        """Note that somebody cleared a card of its emoji; no review is changed. None: no card."""
+    async def cleared(self, message_id: str, signal: Signal | None) -> Card | None:
+        """Note that somebody cleared a card of its emoji, all or one kind; no review is changed.
+
+        None where it is no current card.
+        """
         moment = self._workflow.world.moment()
 
         def unit(tx: Transaction) -> Card | None:
@@ -130,6 +124,8 @@ class Incoming:
                 return None
             details = {"surface": self._surface, "message_id": message_id}
             record(tx, moment, "card_cleared", SENTINEL, proposal=proposal, details=details)
+            if signal is not Signal.STOP:
+                note_cleared(tx, card, moment.now_ms)
             return card
 
         return await self._workflow.world.write(unit)
@@ -148,7 +144,8 @@ class Incoming:
             case _:
                 assert_never(signal)
 
-    async def _found(self, message_id: str) -> Card | None:
+    async def card(self, message_id: str) -> Card | None:
+        """Return the card that stands in this message, or stood there."""
         store = self._workflow.world.store
         return await store.read(lambda tx: tx.cards.find(self._surface, message_id))
 

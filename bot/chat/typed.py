@@ -13,6 +13,8 @@ from lifecycle.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
 _WORD: Final = re.compile(r"\s*([^\s{`@\"]{1,64})\s*")
 _FENCE: Final = re.compile(r"\s*```(?:json|JSON)?[ \t]*\n?(.*?)```\s*", re.DOTALL)
 _INLINE: Final = re.compile(r"\s*`([^`]*)`\s*", re.DOTALL)
+#: Commands that must be heard although nothing can be stored.
+STOPS: Final = frozenset({"reject", "roll-back"})
 
 
 class Typed(NamedTuple):

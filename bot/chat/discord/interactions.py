@@ -1,35 +1,25 @@
-"""Slash commands, buttons and forms: acknowledged at once, then the same law as everywhere."""
+"""Slash commands, buttons and forms: stored, acknowledged, then the same law as everywhere."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from functools import partial
+from collections.abc import Awaitable, Mapping
 from typing import Any, Final
 
 import discord
 
 from bot.chat.commands import Commands
 from bot.chat.discord import views
+from bot.chat.discord.asked import Asked, place_of
 from bot.chat.discord.calls import spoken_to
-from bot.chat.discord.render import Said, answer_messages, literal
-from bot.chat.discord.settings import NOBODY, SURFACE, DiscordSettings
-from bot.chat.incoming import Incoming
+from bot.chat.discord.render import Said, answer_messages
+from bot.chat.discord.settings import NOBODY
 from bot.chat.replies import Attached
-from bot.chat.senders import sender_of
 from bot.chat.signals import Signal
 from bot.chat.surface import SurfaceFailed
-from lifecycle.answers import Reply, Sender
-from lifecycle.ports import StoreUnavailable
-from lifecycle.spooling import unavailable
-from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.discord")
 
-#: A button is pressed again after so long where the store did not answer, in seconds.
-_AGAIN_S: Final = (0.2, 0.5, 1.0, 2.0)
 #: Answers that everybody should see; all others are for whoever asked.
 _PUBLIC: Final = frozenset({"freeze", "thaw", "propose"})
 
@@ -37,22 +27,18 @@ _PUBLIC: Final = frozenset({"freeze", "thaw", "propose"})
 class Interactions:
     """What people begin by clicking or by `/`. Bots cannot."""
 
-    def __init__(self, commands: Commands, incoming: Incoming, settings: DiscordSettings) -> None:
+    def __init__(self, commands: Commands, asked: Asked) -> None:
         self._commands = commands
-        self._workflow: Workflow = commands.workflow
-        self._incoming = incoming
-        self._settings = settings
+        self._asked = asked
 
     async def run(self, interaction: discord.Interaction, text: str, files: list[Attached]) -> None:
         """Run a slash command's text and answer it."""
         public = text.split(" ")[0] in _PUBLIC
-        async with self._acknowledging(interaction, public=public):
-            if self._in_place(interaction):
-                reply = await self._commands.run(text, self._sender(interaction), files)
-                said = answer_messages(reply)
-            else:
-                said = await self._misplaced(interaction)
-        await self._answer(interaction, said, public=public)
+        if files and self._asked.in_place(place_of(interaction)):
+            await self._with_files(interaction, text, files, public=public)
+            return
+        lane = f"c:{interaction.user.id}"
+        await self._through(interaction, lane, {"what": "command", "text": text}, public=public)
 
     async def raw(self, interaction: discord.Interaction) -> None:
         """Take a button or a form; what is not ours is left alone."""
@@ -80,23 +66,8 @@ class Interactions:
         message_id: str | None = None,
     ) -> None:
         message_id = message_id or str(interaction.message.id if interaction.message else 0)
-        sender, in_place = self._sender(interaction), self._in_place(interaction)
-        async with self._acknowledging(interaction, public=False):
-            press = partial(self._incoming.pressed, sender, message_id, signal, reason)
-            reply = await self._surely(partial(press, in_place=in_place))
-        await self._answer(interaction, [Said(literal(reply.words))])
-
-    async def _surely(self, press: Callable[[], Awaitable[Reply]]) -> Reply:
-        """Press again where the card itself could not be looked up just now."""
-        for pause_s in _AGAIN_S:
-            try:
-                return await press()
-            except StoreUnavailable:
-                await self._workflow.world.clock.sleep(pause_s)
-        try:
-            return await press()
-        except StoreUnavailable:
-            return unavailable()
+        asked = {"what": "pressed", "message": message_id, "signal": signal.name, "reason": reason}
+        await self._through(interaction, f"r:{message_id}", asked, public=False)
 
     async def _ask_why(self, interaction: discord.Interaction) -> None:
         """Open the form; it is the acknowledgement."""
@@ -112,22 +83,28 @@ class Interactions:
 
     # -- inside ---------------------------------------------------------------------------
 
-    async def _misplaced(self, interaction: discord.Interaction) -> list[Said]:
-        await self._workflow.note_ignored("", self._sender(interaction), "wrong_place")
-        return [Said(f"Commands are read in <#{self._settings.channel}> and its threads.")]
-
-    @asynccontextmanager
-    async def _acknowledging(
-        self, interaction: discord.Interaction, *, public: bool
-    ) -> AsyncIterator[None]:
-        """Acknowledge within three seconds, beside the act: it waits for nobody's patience."""
-        deferring = _told(interaction.response.defer(ephemeral=not public, thinking=True))
-        acknowledged = asyncio.ensure_future(deferring)
-        await asyncio.sleep(0)
+    async def _through(
+        self, interaction: discord.Interaction, lane: str, asked: Mapping[str, Any], *, public: bool
+    ) -> None:
+        """Store, acknowledge, and answer when it was worked."""
+        answering = await self._asked.take(interaction, lane, asked)
         try:
-            yield
+            await self._acknowledge(interaction, public=public)
+            await self._answer(interaction, await answering, public=public)
         finally:
-            await acknowledged
+            answering.cancel()
+
+    async def _with_files(
+        self, interaction: discord.Interaction, text: str, files: list[Attached], *, public: bool
+    ) -> None:
+        """What is fetched from Discord cannot be stored before; a proposal is sent again."""
+        await self._acknowledge(interaction, public=public)
+        sender = self._asked.sender(place_of(interaction))
+        said = answer_messages(await self._commands.run(text, sender, files))
+        await self._answer(interaction, said, public=public)
+
+    async def _acknowledge(self, interaction: discord.Interaction, *, public: bool) -> None:
+        await _told(interaction.response.defer(ephemeral=not public, thinking=True))
 
     async def _answer(
         self, interaction: discord.Interaction, messages: list[Said], *, public: bool = False
@@ -140,20 +117,6 @@ class Interactions:
                     each.text, ephemeral=not public, allowed_mentions=NOBODY, wait=True, **given
                 )
             )
-
-    def _sender(self, interaction: discord.Interaction) -> Sender:
-        return sender_of(
-            self._workflow.policy,
-            SURFACE,
-            str(interaction.user.id),
-            event_id=str(interaction.id),
-            place=f"{interaction.channel_id}:",
-        )
-
-    def _in_place(self, interaction: discord.Interaction) -> bool:
-        parent = getattr(interaction.channel, "parent_id", None)
-        in_channel = self._settings.channel in (interaction.channel_id, parent)
-        return interaction.guild_id == self._settings.guild and in_channel
 
 
 async def _told(call: Awaitable[Any]) -> None:

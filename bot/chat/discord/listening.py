@@ -13,6 +13,8 @@ import discord
 from bot.chat.board_keeping import BoardKeeper
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
+from bot.chat.discord import asked
+from bot.chat.discord.asked import Asked
 from bot.chat.discord.board import DiscordBoard
 from bot.chat.discord.commands import TextCommands, command_text, is_command_word, message_payload
 from bot.chat.discord.hints import Hints
@@ -54,9 +56,12 @@ class Listening:
         self._hints = Hints(workflow, surface.settings, notes, self._reply)
         self._incoming = Incoming(workflow, SURFACE)
         self.inbox = Inbox(SURFACE, workflow.world, self._worked)
-        self.reactions = Reactions(workflow, self._incoming, surface.rest, surface.seeds)
+        self.reactions = Reactions(
+            *(workflow, self._incoming, surface.rest, surface.seeds), lambda: surface.hearing.gap
+        )
         self._commands = TextCommands(commands, workflow, surface.rest, notes)
-        self._interactions = Interactions(commands, self._incoming, surface.settings)
+        self._asked = Asked(commands, self._incoming, self.reactions, surface.settings, self.inbox)
+        self._interactions = Interactions(commands, self._asked)
         self.offering = Offering(workflow, self._interactions, surface.rest)
         self.board = BoardKeeper(workflow.world, SURFACE, DiscordBoard(surface.rest).place)
         self._threads: dict[str, bool] = {}
@@ -217,15 +222,14 @@ class Listening:
                 if await self._in_place(payload):
                     await self._commands.edited(event_id, {"bot": False, **payload})
             case "cleared":
-                await self._work_cleared(payload)
+                signal = Signal[payload["signal"]] if payload["signal"] else None
+                await self.reactions.cleared(payload["message"], signal)
             case "deleted":
                 await self.reactions.deleted(list(payload["messages"]))
+            case asked.KIND:
+                await self._asked.work(event_id, payload)
             case _:
                 return
-
-    async def _work_cleared(self, payload: Mapping[str, Any]) -> None:
-        signal = Signal[payload["signal"]] if payload["signal"] else None
-        await self.reactions.cleared(payload["message"], signal)
 
     async def _heard(self, event_id: str, payload: Mapping[str, Any]) -> None:
         if not await self._in_place(payload):
@@ -233,6 +237,7 @@ class Listening:
                 await self._commands.misplaced(event_id, payload)
             return
         if payload["text"] is not None:
+            await self.reactions.before(str(payload["text"]))
             await self._commands.run(event_id, payload)
             return
         sender = self._commands.sender(payload, event_id)

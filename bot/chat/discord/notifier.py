@@ -15,7 +15,14 @@ from bot.chat.discord.calls import DoneUnknown
 from bot.chat.discord.checks import problems_of
 from bot.chat.discord.client import SignoffClient, Supervisor
 from bot.chat.discord.listening import Listening
-from bot.chat.discord.render import Rendered, document_message, literal, render, short_card
+from bot.chat.discord.render import (
+    Rendered,
+    document_message,
+    literal,
+    render,
+    short_card,
+    words_message,
+)
 from bot.chat.discord.rest import Outgoing, Rest
 from bot.chat.discord.seeds import Seeds
 from bot.chat.discord.settings import SURFACE, DiscordSettings, point_library_at
@@ -31,8 +38,6 @@ log = logging.getLogger("signoff.discord")
 
 _FAR_MS: Final = 10**15
 _LARGE: Final = 4_000
-#: Texts of kept messages are cut here; what matters of them stands in the trail as well.
-_TEXT: Final = 1_800
 
 
 class DiscordSurface:
@@ -207,8 +212,8 @@ class DiscordSurface:
             text = f"{before} {literal(str(body.get('proposal_id')))} is approved; its permit waits"
             await self.rest.send(Outgoing(text=f"{text} at the HTTP door.", nonce=nonce))
         elif isinstance(words, str):
-            text = f"{before} {literal(words)}".strip()[:_TEXT]
-            await self.rest.send(Outgoing(text=text, nonce=nonce))
+            said = words_message(words, before)
+            await self.rest.send(Outgoing(said.text, file=said.file(), nonce=nonce))
         else:
             said = document_message(body, before)
             channel, reply_to = to

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 import discord
@@ -13,11 +13,12 @@ from bot.chat.discord.hints import Hint
 from bot.chat.discord.rest import Rest, Standing
 from bot.chat.discord.seeds import Seeds
 from bot.chat.discord.settings import SURFACE, DiscordSettings
-from bot.chat.incoming import COUNTS_LATER, Incoming, hint_of
+from bot.chat.incoming import Incoming, counts_later, hint_of
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal, of_character
 from bot.chat.standing import Standing as Known
 from bot.chat.surface import CardGone, SurfaceFailed
+from bot.chat.typed import split_id, typed
 from lifecycle.answers import Reply, Sender
 from lifecycle.records import Card
 from lifecycle.review import Decision
@@ -59,8 +60,17 @@ def reaction_payload(
 class Reactions:
     """Reactions of one server's channel, on their way to the law and back to the card."""
 
-    def __init__(self, workflow: Workflow, incoming: Incoming, rest: Rest, seeds: Seeds) -> None:
+    def __init__(
+        self,
+        workflow: Workflow,
+        incoming: Incoming,
+        rest: Rest,
+        seeds: Seeds,
+        gap: Callable[[], bool],
+    ) -> None:
+        """`gap` says whether something may have been missed that was not read since."""
         self._workflow = workflow
+        self._gap = gap
         self._incoming = incoming
         self._rest = rest
         self._seeds = seeds
@@ -104,16 +114,44 @@ class Reactions:
             card = await self._card_soon(message_id, wait=ours is not False)
             if card is None and ours is False:
                 return None
+            if signal is Signal.APPROVE and card is not None:
+                await self._stop_first(card)
             reply = await self._incoming.reacted(
                 sender, message_id, signal, added=True, in_place=True
             )
-            counts = reply is None or reply.code not in COUNTS_LATER
+            counts = reply is None or not counts_later(reply)
         finally:
             if not counts:  # it is heeded when it comes again, or is found on the card
                 self.known.drop(*key)
-        if reply is not None and reply.code in _MAY_NOT:
+        if counts and reply is not None and reply.code in _MAY_NOT:
             await self._taken_off(message_id, signal, account)
         return _hint(reply, sender, message_id)
+
+    async def before(self, text: str) -> None:
+        """Do what must come before a typed command: a ❌ is heard before what approves."""
+        word, rest = typed(text)
+        if word == "approve":
+            await self.stop_first(split_id(rest)[0])
+
+    async def stop_first(self, proposal_id: str) -> None:
+        """Hear what stands under ❌ before a ✅ counts, where something may have been missed.
+
+        Raises SurfaceFailed where the card cannot be read.
+        """
+        store = self._workflow.world.store
+        card = await store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
+        if card is not None and card.message_ids:
+            await self._stop_first(card)
+
+    async def _stop_first(self, card: Card) -> None:
+        if not self._gap():
+            return
+        asked_ms = self._workflow.world.clock.now_ms()
+        try:
+            standing = await self._rest.standing(int(card.message_ids[-1]))
+        except CardGone:
+            return
+        await self._catching_up.stop_first(card, self._found(card, standing, asked_ms))
 
     async def _removed(self, key: tuple[str, str, Signal, str], sender: Sender) -> Hint | None:
         message_id, _, signal, _ = key
@@ -128,7 +166,7 @@ class Reactions:
     async def cleared(self, message_id: str, signal: Signal | None) -> None:
         """Somebody cleared a card: note it and put the seeds back; no review changes."""
         self.known.clear(message_id, signal)
-        card = await self._incoming.cleared(message_id)
+        card = await self._incoming.cleared(message_id, signal)
         if card is None:
             return
         proposal = await self._workflow.world.store.read(
@@ -160,27 +198,32 @@ class Reactions:
 
     async def _applied(self, card: Card, standing: Standing, asked_ms: int) -> int:
         message_id = card.message_ids[-1]
-        never = asked_ms - 1
-        left = {
-            account
-            for account in standing.accounts(Signal.APPROVE)
-            if self._removed_ms.get((message_id, account), never) >= asked_ms
-        }
-        found = Found(
-            self._senders(standing.accounts(Signal.APPROVE) - left),
-            self._senders(standing.accounts(Signal.STOP)),
-            Signal.APPROVE in standing.own,
-            asked_ms,
-        )
+        found = self._found(card, standing, asked_ms)
         count = await self._catching_up.apply(card, found)
         for signal, lists in standing.lists.items():
             for variant, accounts in lists.items():
+                left = self._left(message_id, accounts, asked_ms)
                 for account in accounts - (left if signal is Signal.APPROVE else set()):
                     self.known.add(message_id, account, signal, variant)
         self._seeds.found(int(message_id), standing.own)
         return count
 
     # -- inside ---------------------------------------------------------------------------
+
+    def _found(self, card: Card, standing: Standing, asked_ms: int) -> Found:
+        approving = standing.accounts(Signal.APPROVE)
+        return Found(
+            self._senders(approving - self._left(card.message_ids[-1], approving, asked_ms)),
+            self._senders(standing.accounts(Signal.STOP)),
+            Signal.APPROVE in standing.own,
+            asked_ms,
+        )
+
+    def _left(self, message_id: str, accounts: Collection[str], asked_ms: int) -> set[str]:
+        """Return who was heard taking a ✅ off since the list was asked for."""
+        never = asked_ms - 1
+        removed = self._removed_ms
+        return {each for each in accounts if removed.get((message_id, each), never) >= asked_ms}
 
     def _senders(self, accounts: Iterable[str]) -> list[Sender]:
         return [self._sender(account) for account in sorted(accounts)]

@@ -26,6 +26,9 @@ _LABEL: Final = 256
 #: A box around a value: two fences and two line breaks.
 _BOX: Final = 8
 _MOST_MESSAGES: Final = 4
+#: Of words that are too long so much is shown: of the beginning as escaped, of the end as written.
+_HEAD: Final = 1200
+_TAIL: Final = 300
 
 COLOURS: Final = {
     Colour.CHECKING: 0x95A5A6,
@@ -207,6 +210,18 @@ def document_message(document: Mapping[str, Any], before: str = "") -> Said:
     shown = json.dumps(short, ensure_ascii=False).replace("`", "\\u0060")
     whole = whole_of(document, _ANSWER)
     return Said(f"{before}\n```json\n{shown}\n```".strip(), whole)
+
+
+def words_message(words: str, before: str = "") -> Said:
+    """Return kept words. Of long ones the beginning and the end are shown: the end says what to do.
+
+    All of it is attached then.
+    """
+    text = f"{before} {literal(words)}".strip()
+    if length(text) <= CONTENT_LIMIT:
+        return Said(text)
+    shown = f"{_clipped(text, _HEAD)}\n[… the whole text is attached …]\n{literal(words[-_TAIL:])}"
+    return Said(shown, Attachment("message.txt", words + "\n"))
 
 
 def _pieces(reply: CommandReply) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
 
 from bot.chat.inbox import Inbox
@@ -11,8 +11,11 @@ from bot.chat.signals import Signal
 from bot.chat.slack.commands import SlackCommands, received
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.speaking import Speaking
+from bot.chat.slack.text import unescape
 from bot.chat.slack.views import Pressed, modal, no_reason, pressed, submitted
 from bot.chat.surface import SurfaceFailed
+from bot.chat.typed import STOPS, typed
+from lifecycle.ports import StoreUnavailable
 
 _ELSEWHERE: Final = "Signoff listens and decides in <#{}> alone."
 #: What of a command or an interaction is stored to work it.
@@ -43,8 +46,11 @@ class Interactions:
         """Store a slash command; return the word that acknowledges it."""
         user = str(body.get("user_id", ""))
         number = body.get("trigger_id") or body.get("response_url")
-        await self._inbox.take(f"slash:{number}", f"c:{user}", _kept("command", body))
-        return received(str(body.get("text", "")))
+        text = str(body.get("text", ""))
+        kept = _kept("command", body)
+        stops = typed(unescape(text)).word in STOPS
+        await self._take(f"slash:{number}", f"c:{user}", kept, self.command if stops else None)
+        return received(text)
 
     async def heard_button(self, body: Mapping[str, Any]) -> None:
         """Store a pressed button; Reject asks for the reason at once."""
@@ -55,8 +61,10 @@ class Interactions:
         trigger = str(body.get("trigger_id") or "")
         number = trigger or f"{asked.user}:{action.get('action_ts')}"
         lane = f"m:{asked.message_ts}"
-        fresh = await self._inbox.take(f"press:{number}", lane, _kept("action", body))
-        if fresh and asked.signal is Signal.STOP:
+        stops = asked.signal is Signal.STOP
+        doing = self.button if stops else None
+        fresh = await self._take(f"press:{number}", lane, _kept("action", body), doing)
+        if fresh and stops:
             self._desk.workflow.world.spawn(self._ask_why(asked, trigger))
 
     async def heard_form(self, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -68,7 +76,7 @@ class Interactions:
             return no_reason()
         view = body.get("view") or {}
         lane = f"m:{sent.message_ts}"
-        await self._inbox.take(f"form:{view.get('id')}", lane, _kept("view", body))
+        await self._take(f"form:{view.get('id')}", lane, _kept("view", body), self.form)
         return None
 
     async def command(self, event_id: str, body: Mapping[str, Any]) -> None:
@@ -93,6 +101,25 @@ class Interactions:
         asked = submitted(body)
         if asked is not None:
             await self._decided(event_id, asked)
+
+    async def _take(
+        self,
+        event_id: str,
+        lane: str,
+        kept: Mapping[str, Any],
+        stopping: Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]] | None,
+    ) -> bool:
+        """Store it; where nothing can be stored a stop is worked all the same: the law spools it.
+
+        Slack delivers neither a command nor a form a second time.
+        """
+        try:
+            return await self._inbox.take(event_id, lane, kept)
+        except StoreUnavailable:
+            if stopping is None:
+                raise
+            self._desk.workflow.world.spawn(stopping(event_id, kept["body"]))
+            return True
 
     async def _decided(self, event_id: str, asked: Pressed) -> None:
         sender = await self._speaking.sender(asked.user, asked.team, event_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
@@ -20,12 +20,9 @@ from bot.chat.slack.reactions import Reacted, Reactions, reacted
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
 from bot.chat.surface import CardGone, SurfaceFailed
-from bot.chat.typed import typed
+from bot.chat.typed import STOPS, typed
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind
-
-#: What must be heard although nothing can be stored.
-_STOPS: Final = frozenset({"reject", "roll-back"})
 
 
 class Listening:
@@ -93,7 +90,7 @@ class Listening:
         try:
             await self._keep("said", body, event_id, _lane(heard))
         except StoreUnavailable:
-            if typed(heard.text).word not in _STOPS:
+            if typed(heard.text).word not in STOPS:
                 raise
             # As with a ❌: where nothing can be stored a stop is heard, and the law spools it.
             await self.work(event_id, _payload("said", body, event_id))
@@ -168,13 +165,13 @@ class Listening:
             await self._speaking.hint(heard.user, heard.message_ts, reply)
 
     async def _stands(self, heard: Reacted) -> bool:
-        """Say whether a ✅ is still there; a ❌ counts however short it stood."""
+        """Say whether a ✅ is still there, after any ❌; a ❌ counts however short it stood."""
         store = self._workflow.world.store
         card = await store.read(lambda tx: tx.cards.find(SURFACE, heard.message_ts))
         if heard.signal is Signal.STOP or card is None:
             return True
         try:
-            return await self.reactions.stands(heard)
+            return await self.reactions.stands(heard, card)
         except CardGone:
             return True  # no current card: the law says so
 

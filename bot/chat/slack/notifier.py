@@ -62,6 +62,7 @@ class SlackSurface:
         """Stay connected and hear people and agents until cancelled. Raises StartFailed."""
         desk = self.desk = Desk(self.settings, commands.workflow)
         me = desk.me = await self._known(desk)
+        desk.rest.me = me.user
         for note in me.notes:
             log.warning("%s", note)
         listening = self.listening = Listening(desk, me, commands, delivery)
@@ -123,7 +124,7 @@ class SlackSurface:
             _, shown = await self._edited(desk, ts, shown, content)
         except EditRefused as refused:
             await self._told_beside(desk, content, ts, shown, refused)
-        full = card.full or await self._attached(desk, ts, shown)
+        full = await self._attached(desk, ts, shown)
         desk.seeds.kept(ts, content.seeded)
         await self._called_late(desk, content, ts)
         return Posted(ts, full)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from bot.chat.catching_up import CatchingUp, Found
 from bot.chat.incoming import Incoming
@@ -17,6 +17,8 @@ from lifecycle.answers import Sender
 from lifecycle.policy import Policy
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
+
+_TOO_FEW: Final = "Slack counts more people under a card than it names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +85,20 @@ class Reactions:
             asked_ms=asked_ms,
         )
 
-    async def stands(self, given: Reacted) -> bool:
-        """Say whether a signal still stands in any tone; raises CardGone, SurfaceFailed.
+    async def stands(self, given: Reacted, card: Card) -> bool:
+        """Say whether a ✅ still stands in any tone; raises CardGone, SurfaceFailed.
 
-        Slack promises no order of events, and delivers late ones again.
+        Slack promises no order of events, and delivers late ones again. A ❌ that stands on the
+        card with it, and was not heard of yet, is heard first.
         """
-        message = await self._rest.read(given.message_ts)
-        whole = True
-        for each in message.get("reactions") or ():
-            if of_slack_name(str(each.get("name", ""))) is given.signal:
-                users = each.get("users") or ()
-                if given.user in users:
-                    return True
-                whole &= len(users) >= int(each.get("count", 0))
-        if not whole:
-            raise SurfaceFailed("Slack counts more people under a card than it names")
-        return False
+        listed = _listed(await self._rest.read(given.message_ts))
+        if listed[Signal.STOP].users - {self._me.user}:
+            found = await self.found(given.message_ts, self._workflow.policy)
+            await self._catching_up.stop_first(card, found)
+        approving = listed[given.signal]
+        if given.user not in approving.users and not approving.whole:
+            raise SurfaceFailed(_TOO_FEW)
+        return given.user in approving.users
 
     async def read(self, card: Card) -> int:
         """Apply what stands on a card; return how many decisions were new. Raises SurfaceFailed."""
@@ -131,15 +131,28 @@ class Reactions:
             await self._rest.seed(card.message_ids[-1])
 
 
-def _users(message: Mapping[str, Any]) -> dict[Signal, frozenset[str]]:
-    """Return who stands under each signal, all skin tones together; raises SurfaceFailed."""
-    found: dict[Signal, frozenset[str]] = dict.fromkeys(Signal, frozenset())
+class _List(NamedTuple):
+    """Who stands under a signal, all skin tones together; `whole` where Slack named them all."""
+
+    users: frozenset[str] = frozenset()
+    whole: bool = True
+
+
+def _listed(message: Mapping[str, Any]) -> dict[Signal, _List]:
+    found = dict.fromkeys(Signal, _List())
     for each in message.get("reactions") or ():
         signal = of_slack_name(str(each.get("name", "")))
         if signal is None:
             continue
         users = frozenset(str(user) for user in each.get("users") or ())
-        if len(users) < int(each.get("count", 0)):
-            raise SurfaceFailed("Slack counts more people under a card than it names")
-        found[signal] |= users
+        before, whole = found[signal], len(users) >= int(each.get("count", 0))
+        found[signal] = _List(before.users | users, before.whole and whole)
     return found
+
+
+def _users(message: Mapping[str, Any]) -> dict[Signal, frozenset[str]]:
+    """Return who stands under each signal; raises SurfaceFailed where Slack names too few."""
+    listed = _listed(message)
+    if not all(each.whole for each in listed.values()):
+        raise SurfaceFailed(_TOO_FEW)
+    return {signal: each.users for signal, each in listed.items()}

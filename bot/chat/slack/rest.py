@@ -31,6 +31,7 @@ class Rest:
 
     def __init__(self, web: SlackWeb, channel: str, clock: Clock) -> None:
         self.id = channel
+        self.me = ""  # the bot's own account, known once Slack was asked
         self._web = web
         self._clock = clock
         self._doubtful: dict[str, None] = {}
@@ -112,7 +113,10 @@ class Rest:
             await self._web.call("pins.add", channel=self.id, timestamp=ts)
 
     async def attach(self, thread_ts: str, attachment: Attachment) -> bool:
-        """Put a file into the thread of a card, once; False where that failed."""
+        """Put a file into the thread of a card, once; False where that failed.
+
+        A file of that name which somebody else than the bot put there is not it.
+        """
         try:
             if await self._has_file(thread_ts, attachment.name):
                 return True
@@ -121,9 +125,15 @@ class Rest:
             return False
         return True
 
-    async def hint(self, user: str, words: str, thread_ts: str | None = None) -> None:
-        """Say something to one person alone; comfort, so that a failure is nobody's trouble."""
-        arguments: dict[str, Any] = {"channel": self.id, "user": user, "text": escape(words)}
+    async def hint(
+        self, user: str, words: str, thread_ts: str | None = None, *, at: str | None = None
+    ) -> None:
+        """Say something to one person alone; comfort, so that a failure is nobody's trouble.
+
+        `at` is a channel whose name stands behind the words.
+        """
+        text = escape(words) + (f" <#{at}>" if at else "")
+        arguments: dict[str, Any] = {"channel": self.id, "user": user, "text": text}
         if thread_ts:
             arguments["thread_ts"] = thread_ts
         with contextlib.suppress(SurfaceFailed):
@@ -181,7 +191,7 @@ class Rest:
             answer = await self._web.call(method, **arguments)
             for message in answer.get("messages", ()):
                 payload = (message.get("metadata") or {}).get("event_payload") or {}
-                if payload.get("key") == key:
+                if payload.get("key") == key and message.get("user") == self.me:
                     return str(message["ts"])
             cursor = (answer.get("response_metadata") or {}).get("next_cursor")
             if not cursor:
@@ -193,5 +203,7 @@ class Rest:
         replies = await self._web.call(
             "conversations.replies", channel=self.id, ts=thread_ts, limit=_PAGE
         )
-        files = [f for m in replies.get("messages", ()) for f in m.get("files") or ()]
-        return any(file.get("name") == name for file in files)
+        ours = [
+            message for message in replies.get("messages", ()) if message.get("user") == self.me
+        ]
+        return any(file.get("name") == name for m in ours for file in m.get("files") or ())

@@ -51,4 +51,4 @@ class Speaking:
         await self._desk.workflow.note_ignored("", sender, "wrong_place")
         if self._notes.first(user, channel, "wrong_place"):
             other = Rest(self._desk.web, channel, self._desk.clock)
-            await other.hint(user, f"Signoff listens in one channel alone: {self._desk.rest.id}")
+            await other.hint(user, "Signoff listens in one channel alone:", at=self._desk.rest.id)

@@ -183,8 +183,8 @@ async def test_a_button_whose_card_could_not_be_looked_up_is_pressed_again(
     stage: DiscordStage,
 ) -> None:
     proposal_id, card = await in_window(stage)
-    incoming = stage.surface.listening._interactions._incoming  # type: ignore[union-attr]
-    incoming._found = failing_once(incoming._found)  # type: ignore[method-assign]
+    incoming = stage.surface.listening._incoming  # type: ignore[union-attr]
+    incoming.card = failing_once(incoming.card)  # type: ignore[method-assign]
     stage.server.submits(BEN, f"signoff:reason:{card.id}", card, text="wrong person")
 
     async def stopped() -> bool:

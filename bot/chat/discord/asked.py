@@ -1,0 +1,147 @@
+"""What a button, a form or a slash command asks for: stored, then worked, whoever hears the answer.
+
+An interaction leaves no trace on a card, as an emoji does: what is not stored before it is
+acknowledged would be lost with the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+import discord
+
+from bot.chat.commands import Commands
+from bot.chat.discord.reactions import Reactions
+from bot.chat.discord.render import Said, answer_messages
+from bot.chat.discord.settings import SURFACE, DiscordSettings
+from bot.chat.inbox import Inbox, Payload
+from bot.chat.incoming import Incoming
+from bot.chat.replies import CommandReply
+from bot.chat.senders import sender_of
+from bot.chat.signals import Signal
+from lifecycle.answers import Sender
+from lifecycle.ports import StoreUnavailable
+from lifecycle.spooling import unavailable
+from lifecycle.workflow import Workflow
+
+log = logging.getLogger("signoff.discord")
+
+KIND: Final = "interaction"
+#: So long storing may take before it is acknowledged all the same: Discord gives three seconds.
+_STORED_S: Final = 1.5
+#: So long an answer is waited for; an interaction can be answered for 15 minutes.
+_ANSWERED_S: Final = 600.0
+_LONG: Final = "It takes longer than an answer can wait; the card shows what became of it."
+
+
+class Asked:
+    """Takes what was asked into the inbox and brings the answer back to whoever waits for it."""
+
+    def __init__(
+        self,
+        commands: Commands,
+        incoming: Incoming,
+        reactions: Reactions,
+        settings: DiscordSettings,
+        inbox: Inbox,
+    ) -> None:
+        self._workflow: Workflow = commands.workflow
+        self._commands = commands
+        self._incoming = incoming
+        self._settings = settings
+        self._inbox = inbox
+        self._reactions = reactions
+        self._waiting: dict[str, asyncio.Future[list[Said]]] = {}
+
+    async def take(
+        self, interaction: discord.Interaction, lane: str, asked: Mapping[str, Any]
+    ) -> asyncio.Task[list[Said]]:
+        """Store it, and return what the answer will be.
+
+        Where nothing can be stored it is worked straight away: the law spools a stop.
+        """
+        event_id = f"do:{interaction.id}"
+        payload = {"kind": KIND, **place_of(interaction), **asked}
+        self._waiting[event_id] = asyncio.get_running_loop().create_future()
+        taking = asyncio.create_task(self._taken(event_id, lane, payload))
+        await asyncio.wait({taking}, timeout=_STORED_S)
+        return asyncio.create_task(self._answer(event_id, taking))
+
+    async def work(self, event_id: str, payload: Payload) -> None:
+        """Work what was stored. Raises SurfaceFailed, StoreUnavailable: it waits then."""
+        said = await self._worked(payload)
+        waiting = self._waiting.get(event_id)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(said)
+
+    def sender(self, payload: Payload) -> Sender:
+        """Return whoever asked, as the policy of now knows them."""
+        return sender_of(
+            self._workflow.policy,
+            SURFACE,
+            str(payload["user"]),
+            event_id=str(payload["number"]),
+            place=f"{payload['channel']}:",
+        )
+
+    def in_place(self, payload: Payload) -> bool:
+        """Say whether it was asked in the configured channel or in a thread of it."""
+        ours = str(self._settings.channel)
+        here = ours in (payload["channel"], payload["parent"])
+        return here and payload["guild"] == str(self._settings.guild)
+
+    # -- inside ---------------------------------------------------------------------------
+
+    async def _taken(self, event_id: str, lane: str, payload: Payload) -> None:
+        try:
+            await self._inbox.take(event_id, lane, payload)
+        except StoreUnavailable:
+            await self.work(event_id, payload)
+
+    async def _answer(self, event_id: str, taking: asyncio.Task[None]) -> list[Said]:
+        answer = self._waiting[event_id]
+        try:
+            await taking
+            async with asyncio.timeout(_ANSWERED_S):
+                return await answer
+        except StoreUnavailable:
+            return answer_messages(CommandReply.of(unavailable()))
+        except TimeoutError:
+            return [Said(_LONG)]
+        finally:
+            self._waiting.pop(event_id, None)
+
+    async def _worked(self, payload: Payload) -> list[Said]:
+        sender = self.sender(payload)
+        if payload["what"] == "pressed":
+            return await self._pressed(sender, payload)
+        if not self.in_place(payload):
+            await self._workflow.note_ignored("", sender, "wrong_place")
+            return [Said(f"Commands are read in <#{self._settings.channel}> and its threads.")]
+        text = str(payload["text"])
+        await self._reactions.before(text)
+        return answer_messages(await self._commands.run(text, sender, []))
+
+    async def _pressed(self, sender: Sender, payload: Payload) -> list[Said]:
+        signal, message_id = Signal[payload["signal"]], str(payload["message"])
+        if signal is Signal.APPROVE and (card := await self._incoming.card(message_id)) is not None:
+            await self._reactions.stop_first(card.proposal_id)
+        reply = await self._incoming.pressed(
+            sender, message_id, signal, str(payload["reason"]), in_place=self.in_place(payload)
+        )
+        return answer_messages(CommandReply.of(reply))
+
+
+def place_of(interaction: discord.Interaction) -> dict[str, Any]:
+    """Return who began it and where, in a form that can be stored."""
+    parent = getattr(interaction.channel, "parent_id", None)
+    return {
+        "number": str(interaction.id),
+        "user": str(interaction.user.id),
+        "guild": str(interaction.guild_id),
+        "channel": str(interaction.channel_id),
+        "parent": str(parent),
+    }

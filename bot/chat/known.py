@@ -1,0 +1,87 @@
+"""What the law has heard of one proposal, as a card that is read is compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bot.chat.event_ids import on_card
+from lifecycle.answers import Sender
+from lifecycle.counting import approvals
+from lifecycle.policy import Policy
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind, Proposal
+from lifecycle.quorum import may_stop
+from lifecycle.records import Card
+from lifecycle.review import Decision, Review
+from lifecycle.state import State
+
+_CLEARED: Final = "cleared_ms"
+_LAST_WORDS: Final = frozenset({"reviewed", "approval_taken_back"})
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A proposal that has not ended, with its reviews.
+
+    `seen_gone` are people whose ✅ was seen taken off this very card after they last gave it;
+    `cleared_ms` is when somebody cleared the card; `short` says that the quorum is there but was
+    not when it was counted, somebody's membership being unknown then.
+    """
+
+    proposal: Proposal
+    reviews: Sequence[Review]
+    seen_gone: frozenset[str] = frozenset()
+    cleared_ms: int = 0
+    short: bool = False
+
+
+def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
+    """Read it; None where nothing on a card changes anything any more."""
+    proposal = tx.proposals.get(card.proposal_id)
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    if proposal is None or proposal.terminal or stands is None or not card.message_ids:
+        return None
+    reviews = tx.reviews.of(card.proposal_id)
+    gone = frozenset[str]() if all(r.counts for r in reviews) else _seen_gone(tx, card)
+    waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
+    short = waits and len(approvals(reviews, policy, proposal)) >= max(1, proposal.quorum)
+    return Known(proposal, reviews, gone, int(stands.extra.get(_CLEARED, 0)), short)
+
+
+def note_cleared(tx: Transaction, card: Card, now_ms: int) -> None:
+    """Note that the emoji of a card were cleared: what was approved on it stands without them."""
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    if stands is not None:
+        tx.cards.put(replace(stands, extra={**stands.extra, _CLEARED: now_ms}))
+
+
+def approves(review: Review) -> bool:
+    """Say whether it is an approval, whether or not it still counts."""
+    return review.decision is Decision.APPROVE
+
+
+def stops(policy: Policy, proposal: Proposal, sender: Sender) -> bool:
+    """Say whether a ❌ of theirs may stop it."""
+    tool = policy.tools.get(proposal.tool)
+    by_person = sender.kind is ActorKind.PERSON and sender.id is not None
+    if tool is None:
+        return by_person  # the law says who may, where the tool has left the config
+    return by_person and may_stop(policy, tool, proposal.actor, str(sender.id)) is None
+
+
+def _seen_gone(tx: Transaction, card: Card) -> frozenset[str]:
+    last = {
+        entry.event.actor.id: entry.event
+        for entry in tx.audit.of(card.proposal_id)
+        if entry.event.kind in _LAST_WORDS and entry.event.actor is not None
+    }
+    here = on_card(card.message_ids[-1])
+    return frozenset(
+        person
+        for person, event in last.items()
+        if event.kind == "approval_taken_back"
+        and event.surface == card.surface
+        and (event.event_id or "").startswith(here)
+    )

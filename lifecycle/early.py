@@ -1,0 +1,67 @@
+"""A person's ✅ that ends a window before its time: only one that auto-approval opened."""
+
+from __future__ import annotations
+
+from lifecycle.acts import Act, Reviewed, decided, review_details, review_of
+from lifecycle.answers import Reply
+from lifecycle.door import record
+from lifecycle.errors import ReviewRefused
+from lifecycle.finishing import finish
+from lifecycle.freezing import stands_still
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind, Cause, Identity, Outcome, Proposal, Verb
+from lifecycle.review import Decision
+from lifecycle.standing import in_force
+from lifecycle.tier import Puller
+
+
+def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
+    """Close the window now; any other than an auto-approved one closes by time (section 6).
+
+    Raises ReviewRefused while the tool runs, while something holds it, and where the sender cannot
+    have seen yet that a ✅ means this by now: given to a card that waits for approval, it means the
+    approval and the whole window after it.
+    """
+    execution = proposal.execution
+    if execution is None or not execution.early or not execution.windowed or act.found_late:
+        return decided(tx, moment, act, proposal)
+    if execution.verb is not Verb.EXECUTE or execution.outcome is not Outcome.DONE:
+        raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")
+    _seen_as_it_stands(tx, proposal, act)
+    if proposal.checked_policy_digest != moment.policy.digest or not in_force(tx, moment):
+        words = "The policy has just changed and it is being checked again; try again then."
+        raise ReviewRefused("still_running", words)
+    still = stands_still(tx, moment, proposal)
+    if still is not None:
+        raise ReviewRefused("frozen", f"It stands still and waits for: {still}. Try again then.")
+    return _closed(tx, moment, proposal, act)
+
+
+def _seen_as_it_stands(tx: Transaction, proposal: Proposal, act: Act) -> None:
+    here = [c for c in tx.cards.of(proposal.proposal_id) if c.surface == act.sender.surface]
+    if here and all(card.shown_version < proposal.version for card in here):
+        raise ReviewRefused(
+            "stale_card",
+            "The tool ran meanwhile, and your card does not show it yet: a ✅ would end the "
+            "rollback window at once. Look at the card again; react anew if you mean that.",
+        )
+
+
+def _closed(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
+    person = act.sender.id or ""
+    by = Identity(ActorKind.PERSON, person)
+    tx.reviews.add(review_of(proposal, moment, act, person, Decision.APPROVE))
+    details = review_details(act, Decision.APPROVE)
+    record(tx, moment, "reviewed", by, proposal=proposal, sender=act.sender, details=details)
+    words = f"{person} approved before the window closed."
+    concluded = finish(tx, moment, proposal, Cause(by, Puller.PERSON, "approved_early", words))
+    return Reviewed(
+        Reply(
+            f"Approved by {person}: the window is closed early.",
+            proposal_id=proposal.proposal_id,
+            state=concluded.proposal.state.value,
+        ),
+        concluded.proposal,
+        concluded.claim,
+    )
