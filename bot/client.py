@@ -10,12 +10,11 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Any, Final, ParamSpec, TypeVar
-from urllib.parse import quote
 
 import httpx
 
-from bot.client_errors import SignoffRefused, SignoffUnreachable
-from bot.telling import Receipts, fitting, told
+from bot.client_errors import SignoffRefused, SignoffUnreachable, encoded, part_of_path
+from bot.telling import Receipts, decided, fitting, not_begun, told
 
 __all__ = ["NothingDone", "Signoff", "SignoffRefused", "SignoffUnreachable", "governed"]
 
@@ -80,7 +79,7 @@ class Signoff:
 
     async def proposal(self, proposal_id: str, *, wait_s: int = 0) -> dict[str, Any]:
         """Return one of one's own proposals; held up to `wait_s` until its state changes."""
-        path = f"/v1/proposals/{_part(proposal_id)}"
+        path = f"/v1/proposals/{part_of_path(proposal_id)}"
         return await self._asked("GET", f"{path}?wait={wait_s}" if wait_s else path, wait_s=wait_s)
 
     async def wait(self, proposal_id: str, *, timeout_s: float | None = None) -> dict[str, Any]:
@@ -99,21 +98,21 @@ class Signoff:
 
     async def withdraw(self, proposal_id: str) -> dict[str, Any]:
         """Take a proposal of one's own back before it is carried out."""
-        return await self._asked("DELETE", f"/v1/proposals/{_part(proposal_id)}")
+        return await self._asked("DELETE", f"/v1/proposals/{part_of_path(proposal_id)}")
 
     async def redeem(
         self, proposal_id: str, permit: str, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Use up a permit with the actual parameters; begin only after this has returned."""
         body = {"permit": permit, "parameters": dict(parameters)}
-        return await self._asked("POST", f"/v1/proposals/{_part(proposal_id)}/redeem", body)
+        return await self._asked("POST", f"/v1/proposals/{part_of_path(proposal_id)}/redeem", body)
 
     async def report(
         self, proposal_id: str, outcome: str, receipt: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """Report `done` with a receipt, or `failed` where nothing was left behind."""
         body = {"outcome": outcome, "receipt": dict(receipt or {})}
-        return await self._asked("POST", f"/v1/proposals/{_part(proposal_id)}/receipt", body)
+        return await self._asked("POST", f"/v1/proposals/{part_of_path(proposal_id)}/receipt", body)
 
     async def tools(self) -> list[dict[str, Any]]:
         """List the tools; to stand in the list is no permission."""
@@ -129,8 +128,12 @@ class Signoff:
     async def _asked(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, wait_s: float = 0
     ) -> dict[str, Any]:
+        content_type = {"content-type": "application/json"} if body is not None else {}
+        sent = encoded(body) if body is not None else None
         try:
-            answer = await self._http.request(method, path, json=body, timeout=_TIMEOUT_S + wait_s)
+            answer = await self._http.request(
+                method, path, content=sent, headers=content_type, timeout=_TIMEOUT_S + wait_s
+            )
             content = answer.json()
         except (httpx.HTTPError, ValueError) as error:
             raise SignoffUnreachable(
@@ -141,8 +144,12 @@ class Signoff:
             raise SignoffUnreachable(f"Signoff at {self.url} answered no object.")
         if answer.is_success:
             return content
-        reason = str(content.get("reason") or content.get("error") or answer.status_code)
-        raise SignoffRefused(reason, str(content.get("detail", "")), content)
+        reason, words = content.get("reason") or content.get("error"), content.get("detail", "")
+        if reason is None:
+            raise SignoffUnreachable(
+                f"Signoff at {self.url} answered {answer.status_code}: {words}"
+            )
+        raise SignoffRefused(str(reason), str(words), content)
 
 
 def governed(
@@ -211,11 +218,17 @@ class _Governed:
         document = await self._document(parameters)
         answer = await self._session.propose(document)
         proposal_id = str(answer["proposal_id"])
-        found = await self._session.wait(proposal_id, timeout_s=timeout_s)
+        found = await decided(self._session.wait, proposal_id, timeout_s)
         permit = found.get("permit")
         if permit is None:
             raise SignoffRefused(str(found["reason"]), str(found["explanation"]), found)
-        await self._session.redeem(proposal_id, str(permit), parameters)
+        try:
+            await self._session.redeem(proposal_id, str(permit), parameters)
+        except SignoffUnreachable:
+            # A proposal of another call with the same content may be executing for that call.
+            if not answer.get("deduplicated"):
+                await not_begun(self._session.proposal, self._session.report, proposal_id)
+            raise
         return proposal_id
 
     async def _document(self, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -268,11 +281,6 @@ async def _reported(
 
 class NothingDone(Exception):
     """Raised by a governed function: it failed and left nothing behind."""
-
-
-def _part(proposal_id: str) -> str:
-    """Return an id as one part of a path, whatever stands in it."""
-    return quote(proposal_id, safe="") if proposal_id.strip(".") else "-"
 
 
 def _words(run: Callable[..., Any]) -> str:

@@ -1,9 +1,20 @@
-"""What an agent's client meets: a no of Signoff's, or no answer."""
+"""What an agent's client meets: a no of Signoff's, or no answer; and what it never sends."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_UNSENT: Final = {
+    "non_finite_number": "NaN and Infinity are no JSON: send a finite number.",
+    "invalid_unicode": "A text holds half a character (a lone surrogate), which is no UTF-8.",
+    "too_deep": "Objects and lists are nested too deep.",
+    "wrong_type": "Something in it is no JSON: send objects, lists, texts, numbers, true, false.",
+    "invalid_identifier": "An id is 1 to 64 of A-Z a-z 0-9 . _ -",
+}
 
 
 class SignoffRefused(Exception):
@@ -20,3 +31,48 @@ class SignoffRefused(Exception):
 
 class SignoffUnreachable(Exception):
     """The bot could not be reached, or answered what nobody understands."""
+
+
+def encoded(body: Mapping[str, Any]) -> bytes:
+    """Return a body as JSON; raises SignoffRefused for what Signoff would refuse to read."""
+    try:
+        return _json(body)
+    except RecursionError:
+        raise _unsent("too_deep") from None
+    except UnicodeEncodeError:
+        raise _unsent("invalid_unicode") from None
+    except (TypeError, ValueError) as error:
+        raise _unsent(_flaw(body, error)) from None
+
+
+def part_of_path(proposal_id: str) -> str:
+    """Return an id as one part of a path; raises SignoffRefused for what is none.
+
+    Whatever else stood in it could be read as a further part, and reach another operation.
+    """
+    if not _ID.fullmatch(proposal_id):
+        raise _unsent("invalid_identifier")
+    return proposal_id if proposal_id.strip(".") else "-"  # dots alone are steps of a path
+
+
+def _json(body: Any, *, allow_nan: bool = False) -> bytes:
+    words = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=allow_nan)
+    return words.encode()
+
+
+def _flaw(body: Any, error: Exception) -> str:
+    """Return the code of what cannot be written: json says ValueError of NaN and circles alike."""
+    if isinstance(error, ValueError):
+        try:
+            _json(body, allow_nan=True)
+        except (TypeError, ValueError):
+            return "wrong_type"
+        return "non_finite_number"
+    return "wrong_type"
+
+
+def _unsent(code: str) -> SignoffRefused:
+    words = _UNSENT[code]
+    fault = {"code": code, "path": "", "required": None, "actual": None, "suggestion": words}
+    told = {"reason": code, "detail": words, "errors": [fault], "retry": "after_change"}
+    return SignoffRefused(code, words, told)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from itertools import chain, repeat
+from typing import Any, Final, Protocol
 
 from bot.client_errors import SignoffRefused, SignoffUnreachable
 
@@ -14,9 +16,26 @@ log = logging.getLogger("signoff.client")
 
 Receipts = Callable[[Any], Mapping[str, Any]]
 Report = Callable[[str, str, dict[str, Any]], Awaitable[Any]]
+Look = Callable[[str], Awaitable[dict[str, Any]]]
 
-#: An outcome that nobody took is told again after so long, in seconds.
-_TOLD_AGAIN_S: Final = (0.5, 1.0, 2.0, 4.0)
+
+class Wait(Protocol):
+    """`Signoff.wait`."""
+
+    async def __call__(self, proposal_id: str, *, timeout_s: float | None) -> dict[str, Any]:
+        """Return the proposal once it has ended or a permit waits."""
+        ...
+
+
+#: What was not answered is tried again after so long, in seconds.
+_AGAIN_S: Final = (0.5, 1.0, 2.0, 4.0)
+#: So long at most, whatever the answer asks for: somebody waits for the result.
+_LONGEST_S: Final = 60.0
+_LATER: Final = "later"
+_EXECUTING: Final = "executing"
+_NOT_BEGUN: Final = (
+    "The answer to the redemption was lost, so the function was not begun: nothing was done."
+)
 
 
 def fitting(receipt: Receipts | None, result: Any) -> dict[str, Any]:
@@ -30,21 +49,68 @@ def fitting(receipt: Receipts | None, result: Any) -> dict[str, Any]:
     return dict(made)
 
 
+async def decided(wait: Wait, proposal_id: str, timeout_s: float | None) -> dict[str, Any]:
+    """Wait for people through times when nobody answers: they may be deciding meanwhile.
+
+    Raises what `wait` raises, silence once `timeout_s` seconds are over, None for never.
+    """
+    begun_s = time.monotonic()
+    for usual_s in chain(_AGAIN_S, repeat(_AGAIN_S[-1])):
+        left_s = None if timeout_s is None else timeout_s - (time.monotonic() - begun_s)
+        try:
+            return await wait(proposal_id, timeout_s=left_s)
+        except (SignoffUnreachable, SignoffRefused) as error:
+            pause_s = _pause_s(error, usual_s)
+            if pause_s is None or (left_s is not None and left_s <= pause_s):
+                raise
+            log.warning("%s is waited for again: %s", proposal_id, error)
+            await asyncio.sleep(pause_s)
+    raise AssertionError  # repeat never ends
+
+
 async def told(report: Report, proposal_id: str, outcome: str, receipt: dict[str, Any]) -> None:
-    """Report an outcome, again where nobody answers.
+    """Report an outcome, again where nobody answers or the answer says `later`.
 
     Raises nothing: the work is over, and whoever called must have its result. Unreported, it is
     looked into by a person once its time is over.
     """
-    for pause_s in (*_TOLD_AGAIN_S, None):
+    for usual_s in (*_AGAIN_S, None):
         try:
             await report(proposal_id, outcome, receipt)
             return
-        except SignoffUnreachable as error:
+        except (SignoffUnreachable, SignoffRefused) as error:
+            pause_s = None if usual_s is None else _pause_s(error, usual_s)
             if pause_s is None:
-                log.warning("%s is %s, and nobody could be told: %s", proposal_id, outcome, error)
+                log.warning("%s is %s, and that was not taken: %s", proposal_id, outcome, error)
                 return
             await asyncio.sleep(pause_s)
-        except SignoffRefused as error:
-            log.warning("%s is %s, its receipt was refused: %s", proposal_id, outcome, error)
-            return
+
+
+async def not_begun(look: Look, report: Report, proposal_id: str) -> None:
+    """Report that nothing was done where a redemption counted and its answer was lost.
+
+    Raises nothing. Where it cannot be seen whether it counted, a person looks once its time is
+    over.
+    """
+    for pause_s in (*_AGAIN_S, None):
+        try:
+            found = await look(proposal_id)
+        except (SignoffUnreachable, SignoffRefused) as error:
+            if pause_s is None:
+                log.warning("nobody knows whether %s was redeemed: %s", proposal_id, error)
+                return
+            await asyncio.sleep(pause_s)
+            continue
+        if found.get("state") == _EXECUTING:
+            await told(report, proposal_id, "failed", {"nothing_was_done": _NOT_BEGUN})
+        return
+
+
+def _pause_s(error: SignoffUnreachable | SignoffRefused, usual_s: float) -> float | None:
+    """Return after how many seconds to try again, None where that would change nothing."""
+    if isinstance(error, SignoffUnreachable):
+        return usual_s
+    if error.retry != _LATER:
+        return None
+    asked_s = error.answer.get("retry_after_s")
+    return max(usual_s, min(asked_s, _LONGEST_S)) if isinstance(asked_s, int | float) else usual_s

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -9,8 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.config.load import Config
+from lifecycle.policy import ToolKind
 
 _STDIN: Final = 0
+#: A token of fewer characters can be guessed.
+_SHORTEST_TOKEN: Final = 16
+#: What stands before a secret of Standard Webhooks.
+_PREFIX: Final = "whsec_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +54,60 @@ def choose(config: Config, environment: Mapping[str, str], *, attached: bool) ->
     if http and not (discord or slack or terminal):
         notes.append("HTTP is on alone: PROPOSE and CONFIRM cannot open without a surface.")
     if http:
-        notes += _silent(config, environment)
+        notes += _speakers(config, environment)
+    notes += _signers(config, environment)
     if config.policy.solo_operator:
         notes.append("solo_operator is true: the owner of an agent may approve its proposals.")
     return Choice(discord, slack, terminal, http, tuple(notes))
 
 
-def _silent(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
-    """Say which agents and sources cannot speak over HTTP, their token not being set."""
+def _speakers(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
+    """Say who cannot speak over HTTP, and whose token could be guessed."""
     policy = config.policy
     known = [(each.id, each.token_env) for each in policy.agents.values()]
     known += [(each.id, each.token_env) for each in policy.sources.values()]
+    holders: dict[str, list[str]] = {}
     for name, token_env in known:
-        if token_env and not environment.get(token_env, "").strip():
+        token = environment.get(token_env, "").strip() if token_env else None
+        if token == "":
             yield f"{name} cannot speak over HTTP: {token_env} is not set."
+        elif token:
+            holders.setdefault(token, []).append(name)
+            if len(token) < _SHORTEST_TOKEN:
+                yield f"{token_env} is short: a token has {_SHORTEST_TOKEN} characters at least."
+    for names in holders.values():
+        if len(names) > 1:
+            yield f"{' and '.join(names)} cannot speak over HTTP: they have the same token."
+
+
+def _signers(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
+    """Say which calls of ours are not made, or cannot be checked by who is called."""
+    agents, tools = config.policy.agents.values(), config.policy.tools.values()
+    if config.intake.http.enabled:
+        for agent in agents:
+            if agent.callback_url and agent.callback_secret_env:
+                secret_env = agent.callback_secret_env
+                yield from _signing(f"{agent.id} is not called back", secret_env, environment)
+    for tool in tools:
+        named = tool.settings.get("secret_env")
+        if tool.kind is ToolKind.WEBHOOK and named:
+            plain = not environment.get(named, "").startswith(_PREFIX)
+            yield from _signing(f"{tool.name} is not called", named, environment, plain=plain)
+
+
+def _signing(
+    said: str, secret_env: str, environment: Mapping[str, str], *, plain: bool = False
+) -> Iterator[str]:
+    """Say what is wrong with a secret; a `plain` one is a text, taken as it is."""
+    secret = environment.get(secret_env, "")
+    text = secret.removeprefix(_PREFIX).rstrip("=")  # with its padding or without
+    if not secret:
+        yield f"{said}: {secret_env} is not set."
+    elif not plain:
+        try:
+            base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+        except ValueError:
+            yield f"{said}, or cannot check who calls: {secret_env} is no base64."
 
 
 def _discord(config: Config, environment: Mapping[str, str], notes: list[str]) -> bool:

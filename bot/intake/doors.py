@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 
 from starlette.applications import Starlette
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 from bot.intake.aap.routes import aap_routes
+from bot.intake.behind_token import BehindToken
 from bot.intake.http.app import application
 from bot.intake.http.door import Door
 from bot.intake.http.serving import served
@@ -30,18 +30,5 @@ async def served_doors(
 def all_doors(door: Door) -> Starlette:
     """Return the application with every door; MCP speaks to the HTTP door like any client."""
     spoken = over_http(application(door), door.public_url, signoff_version())
-    beside = [Route("/mcp", _Endpoint(spoken.handle_request)), *aap_routes(door)]
+    beside = [Route("/mcp", BehindToken(door, spoken.handle_request)), *aap_routes(door)]
     return application(door, beside, lambda _app: spoken.run())
-
-
-_Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-
-class _Endpoint:
-    """An ASGI application for a Route, which takes a class's instance for one as it is."""
-
-    def __init__(self, app: _Asgi) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)

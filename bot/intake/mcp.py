@@ -15,9 +15,11 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 
 from bot.client import Signoff, SignoffRefused, SignoffUnreachable
+from lifecycle.codes import retry_of
 from lifecycle.schema import proposal_schema
 
 _Context = ServerRequestContext[Any, Any]
@@ -90,21 +92,23 @@ async def _called(
 ) -> types.CallToolResult:
     found = _TOOLS.get(name)
     if found is None:
-        return _failed({"reason": "unknown_tool", "detail": f"Tools: {', '.join(_TOOLS)}."})
+        return _refused("unknown_tool", f"Tools: {', '.join(_TOOLS)}.")
     tool, run = found
     problem = _misfit(tool.input_schema, arguments)
     if problem:
-        return _failed({"reason": "invalid_parameter", "detail": problem, "retry": "after_change"})
+        return _refused("invalid_parameter", problem)
     try:
         async with session(context) as signoff:
             return _told(await run(signoff, arguments))
     except SignoffRefused as error:
         return _failed({"reason": error.reason} | error.answer)
     except SignoffUnreachable as error:
-        return _failed({"reason": "unreachable", "detail": str(error), "retry": "later"})
-    except TimeoutError as error:
-        words = f"{error}; call wait again."
-        return _failed({"reason": "still_waiting", "detail": words, "retry": "later"})
+        # Trouble on the way there is no answer of Signoff's: no code of its list says it.
+        raise MCPError(types.INTERNAL_ERROR, f"{error} Call again later.") from error
+
+
+def _refused(code: str, words: str) -> types.CallToolResult:
+    return _failed({"reason": code, "detail": words, "retry": retry_of(code).value})
 
 
 def _told(content: Any, *, failed: bool = False) -> types.CallToolResult:
@@ -164,7 +168,10 @@ async def _proposal(signoff: Signoff, given: Mapping[str, Any]) -> Any:
 
 async def _wait(signoff: Signoff, given: Mapping[str, Any]) -> Any:
     seconds = max(1, min(_LONGEST_WAIT_S, given.get("timeout_s", _USUAL_WAIT_S)))
-    return await signoff.wait(str(given["proposal_id"]), timeout_s=seconds)
+    try:
+        return await signoff.wait(str(given["proposal_id"]), timeout_s=seconds)
+    except TimeoutError:
+        return await _proposal(signoff, given)  # its state says that it still waits
 
 
 async def _withdraw(signoff: Signoff, given: Mapping[str, Any]) -> Any:
@@ -212,7 +219,8 @@ _TOOLS: Final[dict[str, tuple[types.Tool, _Run]]] = {
     "wait": (
         _tool(
             "wait",
-            "Wait until a proposal of yours has ended, or its permit waits for you.",
+            "Wait until a proposal of yours has ended, its permit waits for you, or the time is "
+            "over; then show it. While it is open, call wait again.",
             _ONE | {"timeout_s": {"type": "integer", "minimum": 1, "maximum": _LONGEST_WAIT_S}},
             "timeout_s",
         ),

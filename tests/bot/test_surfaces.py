@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from bot.config import load_config
@@ -61,3 +63,63 @@ def test_a_solo_operator_is_said(write_config) -> None:
     config = load_config(write_config(("solo_operator: false", "solo_operator: true")))
 
     assert any("solo_operator" in note for note in choose(config, {}, attached=True).notes)
+
+
+LONG = "a-token-that-nobody-guesses"
+OPEN = ("http: {enabled: false", "http: {enabled: true")
+NOUR = 'nour: {discord: "912", roles: [reader, writer]'
+
+
+def notes_of(path: Path, environment: dict[str, str]) -> list[str]:
+    return list(choose(load_config(path), environment, attached=True).notes)
+
+
+@pytest.mark.parametrize(
+    ("token", "words"),
+    [
+        ("", "nour cannot speak over HTTP: T_NOUR is not set."),
+        ("short", "T_NOUR is short: a token has 16 characters at least."),
+        (LONG, "nour and crm-sensor cannot speak over HTTP: they have the same token."),
+    ],
+)
+def test_a_token_that_is_none_is_said_once(write_config, token: str, words: str) -> None:
+    path = write_config(OPEN, (NOUR, f"{NOUR}, token_env: T_NOUR"))
+    given = {"T_NOUR": token, "SIGNOFF_TOKEN_CRM_SENSOR": LONG}
+
+    told = [note for note in notes_of(path, given) if "nour" in note or "T_NOUR" in note]
+
+    assert told == [words]
+    assert not any("token" in note for note in notes_of(path, given | {"T_NOUR": LONG + "2"}))
+
+
+@pytest.mark.parametrize(
+    ("secret", "end"),
+    [
+        ("", ": HOOK is not set."),
+        ("whsec_%%%", ", or cannot check who calls: HOOK is no base64."),
+        ("whsec_c2VjcmV0LXNlY3JldA", None),
+        ("c2VjcmV0LXNlY3JldA==", None),
+    ],
+)
+@pytest.mark.parametrize("who", ["nour", "production-deploy"])
+def test_a_secret_that_signs_nothing_is_said_once(
+    write_config, who: str, secret: str, end: str | None
+) -> None:
+    back = f"{NOUR}, callback_url: http://127.0.0.1:9/cb, callback_secret_env: HOOK"
+    url = "url: http://127.0.0.1:9000/deploy"
+    change = (NOUR, back) if who == "nour" else (url, f"{url}\n    secret_env: HOOK")
+    said = f"{who} is not called{' back' if who == 'nour' else ''}"
+
+    told = [note for note in notes_of(write_config(OPEN, change), {"HOOK": secret}) if said in note]
+
+    assert told == ([said + end] if end else [])
+
+
+def test_a_plain_text_signs_the_calls_of_a_tool_but_not_those_of_an_agent(write_config) -> None:
+    url = "url: http://127.0.0.1:9000/deploy"
+    back = f"{NOUR}, callback_url: http://127.0.0.1:9/cb, callback_secret_env: HOOK"
+    path = write_config(OPEN, (NOUR, back), (url, f"{url}\n    secret_env: HOOK"))
+
+    told = [note for note in notes_of(path, {"HOOK": "just words"}) if "HOOK" in note]
+
+    assert told == ["nour is not called back, or cannot check who calls: HOOK is no base64."]

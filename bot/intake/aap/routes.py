@@ -40,7 +40,10 @@ def aap_routes(door: Door) -> list[BaseRoute]:
             return json_response(await provider.cancel(asked_id, sender))
         text = incoming.query_params.get("wait")
         wait_s = min(LONGEST_WAIT_S, seconds(text)) if text else 0
-        return json_response(await provider.look(asked_id, wait_s, sender))
+        found = await provider.look(asked_id, wait_s, sender)
+        if not door.speaks(incoming, sender):
+            raise _unauthorized()  # removed while the answer was held back
+        return json_response(found)
 
     async def consume(incoming: Request, sender: Sender) -> Response:
         key = key_of(incoming.headers.get(_KEY))
@@ -67,12 +70,16 @@ def _outcome(body: dict[str, Any]) -> dict[str, Any]:
     return {"status": body["status"]} | ({"note": note} if note else {})
 
 
+def _unauthorized() -> AapRefused:
+    return AapRefused(401, "unauthorized", "Send the bearer token of an agent.")
+
+
 def _guarded(door: Door, run: _Run) -> Callable[[Request], Awaitable[Response]]:
     async def guarded(incoming: Request) -> Response:
-        sender = door.tokens.sender(incoming.headers.get("authorization"))
+        sender = door.sender(incoming)
         try:
             if sender is None or not is_agent(sender):
-                raise AapRefused(401, "unauthorized", "Send the bearer token of an agent.")
+                raise _unauthorized()
             return await run(incoming, sender)
         except AapRefused as refused:
             return error(refused)

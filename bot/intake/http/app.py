@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Final
+from functools import lru_cache
+from typing import Final, TypeVar
 
+import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -14,17 +16,19 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from bot.intake.http.auth import stranger
-from bot.intake.http.bodies import BodyTooSlow
+from bot.intake.http.bodies import BodyPacked, BodyTooSlow
 from bot.intake.http.door import Door, is_agent
 from bot.intake.http.openapi import openapi
 from bot.intake.http.operations import Operation
-from bot.intake.http.problems import json_response, problem, refused_problem, unauthorized
+from bot.intake.http.problems import problem, refused_problem, unauthorized
 from bot.intake.http.queries import QueryWrong
 from bot.intake.http.statuses import refusal_status
 from bot.intake.http.table import OPERATIONS
 from bot.version import signoff_version
 from lifecycle.errors import Refused
 from lifecycle.ports import StoreUnavailable
+
+T = TypeVar("T")
 
 log = logging.getLogger("signoff.http")
 
@@ -48,21 +52,28 @@ def application(
         Route(path, _endpoint(door, methods), methods=list(methods))
         for path, methods in by_path.items()
     ]
-    routes.append(Route("/openapi.json", _described(door, OPERATIONS), methods=["GET"]))
-    return Starlette(
+    routes.append(Route("/openapi.json", _described(door), methods=["GET"]))
+    app = Starlette(
         routes=[*routes, *more],
         lifespan=lifespan,
         exception_handlers={HTTPException: _told, Exception: _unexpected},
     )
+    # A redirect would name whatever host the client says it has asked.
+    app.router.redirect_slashes = False
+    return app
 
 
-def _described(
-    door: Door, operations: Iterable[Operation]
-) -> Callable[[Request], Awaitable[Response]]:
+def _described(door: Door) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(_incoming: Request) -> Response:
-        return json_response(openapi(operations, door.public_url, signoff_version()))
+        return Response(_document(door.public_url), media_type="application/json")
 
     return endpoint
+
+
+@lru_cache(maxsize=4)
+def _document(public_url: str) -> bytes:
+    """Return the description, written once: anybody may ask for it, as often as they like."""
+    return orjson.dumps(openapi(OPERATIONS, public_url, signoff_version()))
 
 
 def _endpoint(
@@ -76,7 +87,7 @@ def _endpoint(
 
 
 async def _run(door: Door, operation: Operation, incoming: Request) -> Response:
-    sender = door.tokens.sender(incoming.headers.get("authorization"))
+    sender = door.sender(incoming)
     if operation.open_to_all or operation.name in _ASKS_ITSELF:
         return await operation.run(door, incoming, sender or stranger())
     if sender is None:
@@ -85,10 +96,13 @@ async def _run(door: Door, operation: Operation, incoming: Request) -> Response:
         return problem(
             403, "Sources record evidence; they have no proposals.", code="unknown_agent"
         )
-    return await operation.run(door, incoming, sender)
+    answer = await operation.run(door, incoming, sender)
+    if operation.method == "GET" and not door.speaks(incoming, sender):
+        return unauthorized()  # removed while the answer was held back, a permit in it perhaps
+    return answer
 
 
-async def carried_out(run: Callable[[], Awaitable[Response]]) -> Response:
+async def carried_out(run: Callable[[], Awaitable[T]]) -> T | Response:
     """Carry out an operation and turn what it raises into a problem document."""
     try:
         return await run()
@@ -98,6 +112,9 @@ async def carried_out(run: Callable[[], Awaitable[Response]]) -> Response:
         return problem(400, str(error))
     except BodyTooSlow:
         return problem(408, "The body did not arrive in time.", headers={"Connection": "close"})
+    except BodyPacked:
+        words = "Send the body as it is, without Content-Encoding."
+        return problem(415, words, headers={"Accept-Encoding": "identity"}, retry="after_change")
     except StoreUnavailable:
         words = "The store cannot be read or written now; nothing was done. Try again later."
         return problem(503, words, code="audit_unavailable", retry="later")

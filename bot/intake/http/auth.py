@@ -13,6 +13,7 @@ from lifecycle.proposal import ActorKind
 
 SURFACE: Final = "http"
 _SCHEME: Final = "bearer "
+_MINUTE_MS: Final = 60_000
 
 
 class Tokens:
@@ -54,9 +55,29 @@ class Tokens:
                 yield _digest(token), kind, name
 
 
-def stranger() -> Sender:
+class Strangers:
+    """Those who have no token known here: one row of the trail a minute tells of them all.
+
+    Whoever can reach the door could fill the disk otherwise, and bury what matters in the trail.
+    """
+
+    def __init__(self) -> None:
+        """Nobody has come yet."""
+        self._untold = 0
+        self._told_at_ms: int | None = None
+
+    def came(self, now_ms: int) -> Sender | None:
+        """Return the stranger to be written down, None for one whom the next row counts."""
+        if self._told_at_ms is not None and 0 <= now_ms - self._told_at_ms < _MINUTE_MS:
+            self._untold += 1
+            return None
+        untold, self._untold, self._told_at_ms = self._untold, 0, now_ms
+        return stranger(f"and {untold} more since the row before" if untold else "")
+
+
+def stranger(account: str = "") -> Sender:
     """Return the sender of whoever has no token that is known here."""
-    return Sender(SURFACE, None, None, account="")
+    return Sender(SURFACE, None, None, account=account)
 
 
 def _digest(token: str) -> bytes:

@@ -13,14 +13,25 @@ from lifecycle.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused, read
 #: Presented texts may be larger than the document that names them by digest.
 LARGEST_CALL_BYTES: Final = 1024 * 1024
 _SLOWEST_S: Final = 30.0
+#: Content-Encodings that encode nothing.
+_PLAIN: Final = ("", "identity")
 
 
 class BodyTooSlow(Exception):
     """The body did not arrive in time."""
 
 
+class BodyPacked(Exception):
+    """The body came under a Content-Encoding; nothing is unpacked here."""
+
+
 async def body_of(incoming: Request, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> bytes:
-    """Return the body; raises Refused `too_large` at the first byte too many, or BodyTooSlow."""
+    """Return the body as it came.
+
+    Raises Refused `too_large` at the first byte too many, BodyTooSlow, BodyPacked.
+    """
+    if incoming.headers.get("content-encoding", "").strip().lower() not in _PLAIN:
+        raise BodyPacked
     announced = incoming.headers.get("content-length", "")
     if announced.isascii() and announced.isdigit():
         announced_size_refused(int(announced[:19]), limit_bytes=limit_bytes)

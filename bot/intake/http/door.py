@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
-from bot.intake.http.auth import Tokens
+from starlette.requests import Request
+
+from bot.intake.http.auth import Strangers, Tokens
 from bot.intake.http.marks import mark_of
 from bot.intake.http.metrics import Metrics
 from bot.intake.http.waiting import Heard, Waiting
@@ -27,6 +29,7 @@ class Door:
     tokens: Tokens
     waiting: Waiting
     metrics: Metrics
+    strangers: Strangers = field(default_factory=Strangers)
 
     @classmethod
     def to(cls, workflow: Workflow, environment: Mapping[str, str]) -> Door:
@@ -51,6 +54,14 @@ class Door:
     def public_url(self) -> str:
         """Under which address agents reach the door."""
         return self.workflow.world.public_url.rstrip("/")
+
+    def sender(self, incoming: Request) -> Sender | None:
+        """Return who speaks, None for nobody known."""
+        return self.tokens.sender(incoming.headers.get("authorization"))
+
+    def speaks(self, incoming: Request, sender: Sender) -> bool:
+        """Say whether it still is `sender` who speaks: a reload may have removed them since."""
+        return self.sender(incoming) == sender
 
     def now_ms(self) -> int:
         """Return the time of the bot's clock."""

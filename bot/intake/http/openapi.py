@@ -84,8 +84,8 @@ def _responses(operation: Operation) -> dict[str, Any]:
 def _everywhere(operation: Operation) -> tuple[int, ...]:
     """Return the statuses that need no line of their own in the table."""
     guarded = () if operation.open_to_all else (401, 403)
-    timed = (408,) if operation.body is not None else ()
-    return (*guarded, *timed, 503)
+    carried = (408, 415) if operation.body is not None else ()
+    return (*guarded, *carried, 503)
 
 
 def _problem(status: int) -> dict[str, Any]:

@@ -1,31 +1,71 @@
-"""HTTP/1.1 as uvicorn speaks it, to clients that get to the point."""
+"""HTTP/1.1 as uvicorn speaks it, to clients that get to the point and take what they asked for."""
 
 from __future__ import annotations
 
 import asyncio
+import resource
 from typing import Any, Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 #: So long a client may take to bring the whole head of a request it has begun, or not begun.
 _HEAD_S: Final = 10.0
+#: Within this time a client that has not taken its whole answer takes at least so much of it.
+_UNREAD_S: Final = 30.0
+_LEAST_READ_BYTES: Final = 16 * 1024
+#: So long where the bot ends; uvicorn's own patience is longer, and ends with a traceback.
+_LEAVE_S: Final = 1.0
+
+#: Connections at most, however many descriptors there are.
+_MOST_CONNECTIONS: Final = 4096
+_BACKLOG: Final = 128
+_FULL: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\n"
+    b"Connection: close\r\n\r\n"
+)
+
+
+def most_connections() -> int:
+    """Return how many connections may be open at once: half of what this process may open.
+
+    The other half is for the store, the chat platforms, the tools, and what is being refused.
+    """
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = files == resource.RLIM_INFINITY
+    return _MOST_CONNECTIONS if unlimited else min(_MOST_CONNECTIONS, files // 2)
+
+
+def backlog() -> int:
+    """Return how many connections may wait to be accepted.
+
+    As many are accepted in one turn of the loop, before the first of them can be refused.
+    """
+    return max(8, min(_BACKLOG, most_connections() // 4))
 
 
 class PromptProtocol(H11Protocol):
-    """Hangs up on whoever takes too long over the head of a request.
+    """Hangs up on whoever takes too long over a head, or does not take its answer.
 
-    uvicorn waits for it without end: a few hundred half requests, which need no token, would use
-    up all descriptors of the bot, and it could neither hear nor write anything any more.
+    uvicorn waits for both without end: a few hundred connections, which need no token, would use
+    up all descriptors of the bot, and it could neither hear nor write anything any more. For the
+    same reason the newest connection is refused where there are too many.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         """Begin without a clock running."""
         super().__init__(*args, **options)
         self._hanging_up: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a head."""
         super().connection_made(transport)
+        if len(self.connections) > most_connections():
+            transport.write(_FULL)  # the first bytes of a connection always fit
+            transport.close()
+            return
+        # Writing pauses as soon as the client's side is full, and goes on once all is taken.
+        transport.set_write_buffer_limits(high=0)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
@@ -36,9 +76,26 @@ class PromptProtocol(H11Protocol):
         elif self._hanging_up is None:
             self._wait()
 
+    def pause_writing(self) -> None:
+        """Begin to watch whether the client takes what is written."""
+        super().pause_writing()
+        self._watch(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        """All is taken."""
+        self._watch_no_more()
+        super().resume_writing()
+
+    def shutdown(self) -> None:
+        """End when the bot does: what still is on its way may come or go for a moment more."""
+        super().shutdown()
+        if self._unread is not None or (self._answering() and self.cycle.more_body):
+            self.loop.call_later(_LEAVE_S, self.transport.abort)
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client."""
         self._wait_no_more()
+        self._watch_no_more()
         super().connection_lost(exc)
 
     def _wait(self) -> None:
@@ -53,6 +110,23 @@ class PromptProtocol(H11Protocol):
         self._hanging_up = None
         if not self._answering():
             self.transport.close()
+
+    def _watch(self, left_bytes: int) -> None:
+        self._watch_no_more()
+        self._unread = self.loop.call_later(_UNREAD_S, self._look, left_bytes)
+
+    def _watch_no_more(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def _look(self, left_bytes: int) -> None:
+        """Cut off whoever has taken next to nothing; a closed transport would wait for ever."""
+        now_left_bytes = self.transport.get_write_buffer_size()
+        if left_bytes - now_left_bytes < _LEAST_READ_BYTES:
+            self.transport.abort()
+        else:
+            self._watch(now_left_bytes)
 
     def _answering(self) -> bool:
         cycle: Any = self.cycle  # None before the first request, whatever uvicorn's types say

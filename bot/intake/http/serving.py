@@ -16,14 +16,15 @@ from bot.expected import StartFailed
 from bot.intake.http.app import application
 from bot.intake.http.callbacks import Callbacks
 from bot.intake.http.door import Door
-from bot.intake.http.protocol import PromptProtocol
+from bot.intake.http.protocol import PromptProtocol, backlog
 from bot.intake.http.waiting import Heard
 from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.http")
 
-_BACKLOG: Final = 2048
 _LEAVE_S: Final = 2
+#: What the kernel may keep of one answer; with more of it nobody could see whether it is taken.
+_KEPT_BYTES: Final = 64 * 1024
 
 
 class _Server(uvicorn.Server):
@@ -41,8 +42,9 @@ def bound(host: str, port: int) -> socket.socket:
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KEPT_BYTES)
         listening.bind((host, port))
-        listening.listen(_BACKLOG)
+        listening.listen(backlog())
     except OSError as error:
         listening.close()
         raise StartFailed(
@@ -97,7 +99,7 @@ def _settings(app: Starlette) -> uvicorn.Config:
         proxy_headers=False,
         timeout_graceful_shutdown=_LEAVE_S,
         timeout_keep_alive=30,
-        backlog=_BACKLOG,
+        backlog=backlog(),
     )
 
 

@@ -10,11 +10,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from bot.config import load_config
-from lifecycle.policy import ActionType, Safety
+from lifecycle.policy import Safety
 from tests.bot.intake.conftest import Outside
 from tests.bot.intake.test_aap import decided, outside  # noqa: F401 - the stage in real time
 
@@ -68,8 +69,10 @@ async def test_python(outside: Outside, root: Path) -> None:  # noqa: F811
     assert "completed" in await run(outside, root, sys.executable, "-c", session)
 
 
-async def test_mcp_config(outside: Outside, root: Path) -> None:  # noqa: F811
-    (code,) = blocks(root, "json")
+@pytest.mark.parametrize("place", [0, 1])
+async def test_mcp_config(outside: Outside, root: Path, place: int) -> None:  # noqa: F811
+    readme, page = blocks(root, "json")
+    code = (readme, page)[place]
     entry = json.loads(code)["mcpServers"]["signoff"]
     args = [each.replace("http://127.0.0.1:8080", outside.url) for each in entry["args"]]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -82,14 +85,11 @@ async def test_mcp_config(outside: Outside, root: Path) -> None:  # noqa: F811
 
 
 async def test_pydantic_ai(outside: Outside, root: Path) -> None:  # noqa: F811
-    tools = dict(outside.world.workflow.policy.tools)
-    tools["issue-refund"] = replace(tools["issue-refund"], action_type=ActionType.CUSTOM)
-    await outside.world.adopts(tools=tools)
     code = blocks(root, "python")[1]
     said, _ = await asyncio.gather(
         run(outside, root, sys.executable, "-c", code), decided(outside, "ana")
     )
-    assert "refunded" in said
+    assert "refunded 120.00 USD" in said
 
 
 def test_the_config_is_one_that_the_bot_takes(root: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from dataclasses import replace
 from hashlib import sha256
@@ -136,6 +137,36 @@ async def test_only_agents_propose(outside: Outside, token: str | None) -> None:
         assert (await outside.world.audit("refused"))[-1]["reason"] == "unknown_agent"
 
 
+async def test_strangers_fill_one_row_of_the_trail_a_minute(outside: Outside) -> None:
+    async with outside.client(None) as stranger:
+        for seconds, rows in ((0, 1), (0, 1), (59, 1), (1, 2), (0, 2)):
+            outside.world.clock.advance(seconds)
+            assert (await submitted(stranger, PROD)).status_code == 401
+            told = await outside.world.audit("refused")
+            assert len(told) == rows
+    assert [row["details"]["account"] for row in told] == ["", "and 2 more since the row before"]
+
+
+async def test_a_packed_body_is_not_unpacked(leila, outside) -> None:
+    headers = {"content-encoding": "gzip"}
+    for path in ("/v1/proposals", "/v1/proposals:check", "/aap/v1/requests"):
+        sent = headers | {"idempotency-key": "k"}
+        answer = await leila.post(path, content=gzip.compress(b"{}"), headers=sent)
+        assert (answer.status_code, answer.json()["retry"]) == (415, "after_change")
+        assert answer.headers["accept-encoding"] == "identity"
+    answer = await leila.post(
+        "/v1/proposals", json=a_document(PROD), headers={"content-encoding": "identity"}
+    )
+    assert answer.status_code == 202
+
+
+async def test_no_answer_leads_to_a_host_that_the_client_names(leila) -> None:
+    for path in ("/v1/proposals/", "/v1/tools/", "/mcp/", "/aap/v1/requests/"):
+        answer = await leila.get(path, headers={"host": "evil.example"})
+        assert answer.status_code in (404, 405)
+        assert "location" not in answer.headers
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -206,6 +237,29 @@ async def test_waiting_ends_when_a_person_decides(leila, outside) -> None:
     await outside.world.rejects("ben", "p1", "not on a Monday")
     answer = await asyncio.wait_for(waiting, 3)
     assert (answer.json()["state"], answer.json()["explanation"]) == ("rejected", "not on a Monday")
+
+
+async def test_whoever_is_removed_while_waiting_gets_no_permit(leila, outside) -> None:
+    await submitted(leila, REFUND)
+    await outside.world.shows()
+    call = {"tool": "issue-refund", "arguments": {"amount": "2.00", "currency": "USD"}}
+    asked = await leila.post(
+        "/aap/v1/requests", json=call | {"timeout": "10m"}, headers={"idempotency-key": "k"}
+    )
+    paths = ("/v1/proposals/p1?wait=15", f"/aap/v1/requests/{asked.json()['id']}?wait=15s")
+    waiting = [asyncio.create_task(leila.get(path)) for path in paths]
+    await asyncio.wait(waiting, timeout=0.3)
+    assert not any(each.done() for each in waiting)
+
+    agents = dict(outside.world.workflow.policy.agents)
+    agents["leila"] = replace(agents["leila"], token_env=None)
+    await outside.world.adopts(agents=agents)
+    for proposal_id in [each["proposal_id"] for each in await outside.world.audit("submitted")]:
+        await outside.world.approves("ana", proposal_id, "seen")
+
+    async with asyncio.timeout(5):
+        answers = await asyncio.gather(*waiting)
+    assert [each.status_code for each in answers] == [401, 401]
 
 
 async def test_waiting_ends_with_the_time_and_not_before(leila) -> None:

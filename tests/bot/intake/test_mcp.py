@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -10,12 +11,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import httpx2
 import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
+from bot.client import Signoff
+from bot.intake.mcp import mcp_server
 from tests.bot.intake.conftest import Outside
 from tests.builders import MAIL, PROD, REFUND, a_document
 
@@ -69,31 +74,97 @@ async def test_an_error_says_what_an_agent_can_do(outside: Outside) -> None:
         for arguments in ({}, {"document": 1}, {"document": {}, "approve": True}):
             failed, told = await called(client, "propose", **arguments)
             assert (failed, told["reason"]) == (True, "invalid_parameter")
-        failed, told = await called(client, "proposal", proposal_id="../tools")
-        assert (failed, told["reason"]) == (True, "404")
+        for proposal_id in ("../tools", "p1/explain", "", "p" * 65, "p1\n"):
+            failed, told = await called(client, "proposal", proposal_id=proposal_id)
+            assert (failed, told["reason"]) == (True, "invalid_identifier")
         failed, told = await called(client, "approve", proposal_id="p1")
-        assert (failed, told["reason"]) == (True, "unknown_tool")
+        assert (failed, told["reason"], told["retry"]) == (True, "unknown_tool", "after_change")
 
 
 async def test_waiting_and_withdrawing(outside: Outside) -> None:
     async with over_http(outside, "leila-token") as client:
         await called(client, "propose", document=a_document(PROD))
-        failed, told = await called(client, "wait", proposal_id="p1", timeout_s=1)
-        assert (failed, told["reason"], told["retry"]) == (True, "still_waiting", "later")
+        failed, found = await called(client, "wait", proposal_id="p1", timeout_s=1)
+        assert (failed, found["state"], found["permit"]) == (False, "sentinel_approved", None)
         _, gone = await called(client, "withdraw", proposal_id="p1")
         assert gone["state"] == "rejected"
         _, found = await called(client, "proposal", proposal_id="p1")
         assert found["reason"] == "withdrawn"
 
 
-@pytest.mark.parametrize("token", ["", "wrong", "sensor-token"])
-async def test_who_has_no_agents_token_reads_the_list_of_tools_alone(
-    outside: Outside, token: str
+async def posted(client: httpx.AsyncClient, method: str, params: str = "{}") -> httpx.Response:
+    body = f'{{"jsonrpc": "2.0", "id": 1, "method": "{method}", "params": {params}}}'
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    return await client.post("/mcp", content=body.encode(), headers=headers)
+
+
+@pytest.mark.parametrize("token", [None, "wrong"])
+@pytest.mark.parametrize("method", ["tools/list", "tools/call", "initialize"])
+async def test_who_has_no_token_learns_nothing_but_that(
+    outside: Outside, token: str | None, method: str
 ) -> None:
-    async with over_http(outside, token) as client:
+    async with outside.client(token) as stranger:
+        for answer in (await posted(stranger, method), await stranger.get("/mcp")):
+            assert (answer.status_code, answer.json()["reason"]) == (401, "unknown_agent")
+            assert answer.headers["www-authenticate"] == "Bearer"
+            assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_a_source_proposes_nothing_over_mcp(outside: Outside) -> None:
+    async with over_http(outside, "sensor-token") as client:
         assert len((await client.list_tools()).tools) == 7
         failed, told = await called(client, "propose", document=a_document(PROD))
         assert (failed, told["reason"]) == (True, "unknown_agent")
+
+
+async def test_a_body_has_the_limits_of_the_http_door(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.intake.http.bodies._SLOWEST_S", 0.1)
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield b'{"jsonrpc"'
+        await asyncio.sleep(0.5)
+
+    async with outside.client() as client:
+        answer = await client.post("/mcp", content=slowly())
+        assert answer.status_code == 408
+        answer = await client.post("/mcp", content=b'"' + b"x" * 1024 * 1024)
+        assert (answer.status_code, answer.json()["reason"]) == (413, "too_large")
+        packed = {"content-encoding": "gzip"}
+        assert (await client.post("/mcp", content=b"x", headers=packed)).status_code == 415
+
+
+@pytest.mark.parametrize("bearer", ["", "Authorization: Bearer leila-token\r\n"])
+async def test_whoever_hangs_up_over_a_body_is_worth_no_line_in_the_log(
+    outside: Outside, caplog: pytest.LogCaptureFixture, bearer: str
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(outside.url.rpartition(":")[2]))
+    head = f"POST /mcp HTTP/1.1\r\nHost: x\r\n{bearer}Content-Length: 100\r\n\r\n"
+    writer.write(head.encode() + b'{"jsonrpc"')
+    if not bearer:
+        assert b" 401 " in await reader.readline()
+    await asyncio.sleep(0.05)
+    writer.close()
+    async with outside.client() as client:
+        assert (await client.get("/healthz")).status_code == 200
+    assert [each for each in caplog.records if each.exc_info or each.levelname == "ERROR"] == []
+
+
+@pytest.mark.parametrize("value", ["1e999", "NaN", "-Infinity"])
+async def test_what_is_no_number_is_refused_as_such(outside: Outside, value: str) -> None:
+    document = json.dumps(a_document(REFUND, parameters={"amount": "X"})).replace('"X"', value)
+    async with outside.client() as client:
+        params = f'{{"name": "propose", "arguments": {{"document": {document}}}}}'
+        told = (await posted(client, "tools/call", params)).json()["result"]["structuredContent"]
+    assert (told["reason"], told["retry"]) == ("non_finite_number", "after_change")
+
+
+async def test_a_bot_that_is_not_there_is_an_error_of_the_way_and_no_code() -> None:
+    server = mcp_server(lambda _context: Signoff("http://127.0.0.1:9", "x"), "0")
+    async with Client(server) as client:
+        with pytest.raises(MCPError, match="cannot be reached"):
+            await client.call_tool("list_tools", {})
 
 
 async def test_another_agent_sees_nothing_over_mcp(outside: Outside) -> None:

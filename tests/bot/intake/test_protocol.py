@@ -1,12 +1,16 @@
-"""Half a request holds nothing of the door for long."""
+"""Half a request, and an answer that nobody takes, hold nothing of the door for long."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import resource
+import socket
 
 import httpx
 import pytest
 
+from bot.intake.http.protocol import backlog, most_connections
 from tests.bot.intake.conftest import Outside
 
 
@@ -46,3 +50,75 @@ async def test_whoever_waits_for_an_answer_may_wait(
     answer = await leila.get("/v1/proposals/p1?wait_s=1")
 
     assert answer.status_code == 200
+
+
+WISH = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def idler(outside: Outside, wish: bytes) -> socket.socket:
+    """Ask for something many times, with little room for answers, and read none."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    connection.connect(("127.0.0.1", int(outside.url.rpartition(":")[2])))
+    connection.setblocking(False)
+    connection.send(wish)
+    return connection
+
+
+async def taken(connection: socket.socket, *, pause_s: float = 0) -> bytes:
+    """Return what comes until the other side ends it."""
+    loop, data = asyncio.get_running_loop(), b""
+    async with asyncio.timeout(20):
+        with connection, contextlib.suppress(ConnectionResetError):
+            while chunk := await loop.sock_recv(connection, 65_536):
+                data += chunk
+                await asyncio.sleep(pause_s)
+    return data
+
+
+async def test_whoever_never_takes_its_answers_is_cut_off(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.intake.http.protocol._UNREAD_S", 0.2)
+    held = [idler(outside, WISH * 100) for _ in range(5)]
+    await asyncio.sleep(1)
+    for each in held:
+        assert (await taken(each)).count(b"HTTP/1.1 200") < 100
+
+
+async def test_whoever_takes_its_answer_slowly_gets_it_whole(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.intake.http.protocol._UNREAD_S", 0.4)
+    last = WISH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    assert (await taken(idler(outside, WISH * 40 + last), pause_s=0.002)).count(b" 200 OK") == 41
+
+
+async def test_the_newest_is_refused_where_there_are_too_many(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.intake.http.protocol.most_connections", lambda: 3)
+    held = [await connected(outside) for _ in range(3)]
+    reader, writer = await connected(outside)
+    assert (await reader.readline()).startswith(b"HTTP/1.1 503 ")
+    writer.close()
+    for older, asking in held:
+        asking.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert (await older.read()).startswith(b"HTTP/1.1 200 ")
+        asking.close()
+    reader, writer = await connected(outside)
+    writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("files", "most", "waiting"),
+    [(64, 32, 8), (1024, 512, 128), (10**6, 4096, 128), (resource.RLIM_INFINITY, 4096, 128)],
+)
+def test_the_door_leaves_half_of_the_descriptors_to_the_bot(
+    monkeypatch: pytest.MonkeyPatch, files: int, most: int, waiting: int
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
+
+    assert (most_connections(), backlog()) == (most, waiting)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
+import resource
+import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from types import MappingProxyType
 
 import pytest
@@ -103,6 +107,14 @@ class TestOneWay(ToolContract):
         return WebhookBench(url, side, roll_back=False)
 
 
+@cache
+def packed_twice(mebibytes: int) -> bytes:
+    """Return a few hundred bytes that stand for so many of nothing."""
+    packing = zlib.compressobj(9, zlib.DEFLATED, 31)
+    once = [packing.compress(bytes(1_048_576)) for _ in range(mebibytes)]
+    return gzip.compress(b"".join(once) + packing.flush(), 9)
+
+
 async def outcome_of(bench: WebhookBench, **change):
     return await call_tool(bench.tool, call(bench, "execute", **change))
 
@@ -196,6 +208,20 @@ async def test_only_a_json_object_of_a_mebibyte_is_a_receipt(bench, side, text, 
     side.answer = web.Response(text=text)
 
     assert (await done(bench, "execute")).receipt == receipt
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "deflate", "br", "identity"])
+async def test_a_packed_receipt_is_not_unpacked_and_the_status_still_says_done(
+    bench, side, encoding
+):
+    side.answer = web.Response(body=packed_twice(100), headers={"Content-Encoding": encoding})
+    before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    assert (await done(bench, "execute")).receipt == {"status": 200}
+
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 50_000
+    ((headers, _),) = side.heard
+    assert headers["Accept-Encoding"] == "identity"
 
 
 async def test_an_answer_that_breaks_off_after_done_is_done(bench, side):

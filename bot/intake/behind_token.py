@@ -1,0 +1,59 @@
+"""What stands before a door that others wrote: whole bodies only, and only of whom we know."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from bot.intake.http.app import carried_out
+from bot.intake.http.bodies import LARGEST_CALL_BYTES, body_of
+from bot.intake.http.door import Door
+from bot.intake.http.problems import unauthorized
+
+_Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_WORDS: Final = "Send Authorization: Bearer <token> with the token of an agent."
+
+
+class BehindToken:
+    """An ASGI application that is told nothing before the token is known and the body is here.
+
+    A class, because a Route takes its instance for an application as it is.
+    """
+
+    def __init__(self, door: Door, app: _Asgi) -> None:
+        """Stand before `app`."""
+        self._door = door
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 401, 408, 413 or 415, or pass it on with its body."""
+        incoming = Request(scope, receive)
+        body = await carried_out(lambda: self._body(incoming))
+        if isinstance(body, Response):
+            await body(scope, receive, send)
+        else:
+            await self._app(scope, _replayed(body, receive), send)
+
+    async def _body(self, incoming: Request) -> bytes | Response:
+        if self._door.sender(incoming) is None:
+            return unauthorized(_WORDS)
+        return await body_of(incoming, LARGEST_CALL_BYTES)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that tells the body at once, and then whatever else comes."""
+    told = False
+
+    async def replay() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
