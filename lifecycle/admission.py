@@ -133,7 +133,11 @@ def refuse(
 
 def _tell_of_a_flood(tx: Transaction, moment: Moment, proposer: str, error: Refused) -> None:
     """Say once an hour that somebody proposes more than it may: one notice for all of it."""
-    key = f"flood:{proposer}:{moment.now_ms // _HOUR_MS}"
+    flag, told_ms = f"flood:{proposer}", moment.now_ms
+    if told_ms < (tx.flags.get(flag) or 0) + _HOUR_MS:
+        return
+    tx.flags.put(flag, told_ms)
+    key = f"{flag}:{told_ms}"
     words = f"{proposer} proposes more than it may, and the rest is refused: {error}"
     announce(tx, moment, key, words)
 

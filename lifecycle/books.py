@@ -236,19 +236,14 @@ class Permits(Protocol):
 class Backlog(Protocol):
     """Tasks that proposals came from."""
 
-    def done(self, task_id: str, proposal_id: str, at_ms: int) -> None:
-        """Mark the task as done."""
+    def put(self, task: Task) -> None:
+        """Keep where a proposer's task stands; one of the same id of somebody else is another."""
 
-    def put_back(
-        self, task_id: str, proposal_id: str, reason: str, explanation: str, at_ms: int
-    ) -> None:
-        """Put the task back with the explanation."""
+    def get(self, actor: str, task_id: str) -> Task | None:
+        """Return the proposer's task."""
 
-    def get(self, task_id: str) -> Task | None:
-        """Return the task."""
-
-    def tasks(self, limit: int, after_id: str = "") -> Sequence[Task]:
-        """Return tasks by id, a page at a time."""
+    def tasks(self, actor: str, limit: int, after_id: str = "") -> Sequence[Task]:
+        """Return a proposer's tasks by id, a page at a time."""
 
 
 class Flags(Protocol):

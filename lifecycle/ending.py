@@ -9,6 +9,7 @@ from lifecycle.callbacks import call_back, tell
 from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Execution, Proposal
+from lifecycle.records import Task
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
@@ -21,7 +22,7 @@ ANSWER_GRACE_MS: Final = 10_000
 
 def tell_end(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
     """Put the word to the proposer into the outbox and the task where it belongs."""
-    _settle_task(tx, moment, proposal)
+    settle_task(tx, moment, proposal)
     if proposal.reason_due_ms is None:
         tell_proposer(tx, moment, proposal)
 
@@ -98,16 +99,19 @@ def _waiting_words(proposal: Proposal) -> str:
             return ""
 
 
-def _settle_task(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+def settle_task(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    """Mark the task of an ended proposal as done, or put it back with the explanation."""
     if proposal.task_id is None:
         return
-    if proposal.state is State.COMPLETED:
-        tx.backlog.done(proposal.task_id, proposal.proposal_id, moment.now_ms)
-    else:
-        tx.backlog.put_back(
-            proposal.task_id,
-            proposal.proposal_id,
-            proposal.reason or "",
-            proposal.explanation,
-            moment.now_ms,
+    done = proposal.state is State.COMPLETED
+    tx.backlog.put(
+        Task(
+            actor=proposal.actor.id,
+            task_id=proposal.task_id,
+            state="done" if done else "backlog",
+            proposal_id=proposal.proposal_id,
+            reason="" if done else proposal.reason or "",
+            explanation="" if done else proposal.explanation,
+            updated_at_ms=moment.now_ms,
         )
+    )

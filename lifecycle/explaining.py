@@ -9,7 +9,7 @@ from lifecycle.acts import Act, Reviewed, plain_words
 from lifecycle.answers import Reply
 from lifecycle.books import Transaction
 from lifecycle.door import amend, record
-from lifecycle.ending import tell_proposer
+from lifecycle.ending import settle_task, tell_proposer
 from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
 from lifecycle.proposal import ActorKind, Identity, Proposal
@@ -37,7 +37,7 @@ def give_reason(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
         explanation=act.reason,
         reason_due_ms=None,
     )
-    _explain_task(tx, moment, explained)
+    settle_task(tx, moment, explained)
     tell_proposer(tx, moment, explained)
     return _passed_on(explained)
 
@@ -91,17 +91,6 @@ def reason_wait_over(tx: Transaction, moment: Moment, proposal: Proposal) -> Pro
     )
     tell_proposer(tx, moment, told)
     return told
-
-
-def _explain_task(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
-    if proposal.task_id is not None:
-        tx.backlog.put_back(
-            proposal.task_id,
-            proposal.proposal_id,
-            proposal.reason or "",
-            proposal.explanation,
-            moment.now_ms,
-        )
 
 
 def note_ignored(tx: Transaction, moment: Moment, act: Act, code: str) -> None:

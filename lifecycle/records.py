@@ -84,8 +84,9 @@ class PermitRecord:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task of the backlog: `state` is `done` or `backlog`."""
+    """A task of the backlog, its proposer's own: `state` is `done` or `backlog`."""
 
+    actor: str
     task_id: str
     state: str
     proposal_id: str

@@ -230,35 +230,19 @@ class PermitBook(Book):
 class BacklogBook(Book):
     """Tasks that proposals came from."""
 
-    def done(self, task_id: str, proposal_id: str, at_ms: int) -> None:
-        """Mark the task as done."""
-        self._put(task_id, "done", proposal_id, "", "", at_ms)
+    def put(self, task: Task) -> None:
+        """Keep where a proposer's task stands."""
+        self._do("put_task", {name: getattr(task, name) for name in Task.__slots__})
 
-    def put_back(
-        self, task_id: str, proposal_id: str, reason: str, explanation: str, at_ms: int
-    ) -> None:
-        """Put the task back with the explanation."""
-        self._put(task_id, "backlog", proposal_id, reason, explanation, at_ms)
-
-    def get(self, task_id: str) -> Task | None:
-        """Return the task."""
-        row = self._one("task", task_id=task_id)
+    def get(self, actor: str, task_id: str) -> Task | None:
+        """Return the proposer's task."""
+        row = self._one("task", actor=actor, task_id=task_id)
         return task_of(row) if row else None
 
-    def tasks(self, limit: int, after_id: str = "") -> Sequence[Task]:
-        """Return tasks by id, a page at a time."""
-        return [task_of(row) for row in self._all("tasks", limit=limit, after_id=after_id)]
-
-    def _put(self, task_id: str, state: str, proposal_id: str, *words_and_time: str | int) -> None:
-        reason, explanation, at_ms = words_and_time
-        values: dict[str, str | int] = {"task_id": task_id, "state": state}
-        values |= {
-            "proposal_id": proposal_id,
-            "reason": reason,
-            "explanation": explanation,
-            "at_ms": at_ms,
-        }
-        self._do("put_task", values)
+    def tasks(self, actor: str, limit: int, after_id: str = "") -> Sequence[Task]:
+        """Return a proposer's tasks by id, a page at a time."""
+        rows = self._all("tasks", actor=actor, limit=limit, after_id=after_id)
+        return [task_of(row) for row in rows]
 
 
 class FlagBook(Book):

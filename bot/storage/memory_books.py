@@ -182,22 +182,16 @@ class BacklogTable:
 
     def __init__(self, journal: Journal) -> None:
         """Begin empty."""
-        self._rows: Table[str, Task] = Table(journal)
+        self._rows: Table[tuple[str, str], Task] = Table(journal)
 
-    def done(self, task_id: str, proposal_id: str, at_ms: int) -> None:
-        self._rows.put(task_id, Task(task_id, "done", proposal_id, "", "", at_ms))
+    def put(self, task: Task) -> None:
+        self._rows.put((task.actor, task.task_id), task)
 
-    def put_back(
-        self, task_id: str, proposal_id: str, reason: str, explanation: str, at_ms: int
-    ) -> None:
-        task = Task(task_id, "backlog", proposal_id, reason, explanation, at_ms)
-        self._rows.put(task_id, task)
+    def get(self, actor: str, task_id: str) -> Task | None:
+        return self._rows.get((actor, task_id))
 
-    def get(self, task_id: str) -> Task | None:
-        return self._rows.get(task_id)
-
-    def tasks(self, limit: int, after_id: str = "") -> Sequence[Task]:
-        found = [task for task in self._rows if task.task_id > after_id]
+    def tasks(self, actor: str, limit: int, after_id: str = "") -> Sequence[Task]:
+        found = [t for t in self._rows if t.actor == actor and t.task_id > after_id]
         return sorted(found, key=lambda task: task.task_id)[:limit]
 
 

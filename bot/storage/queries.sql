@@ -430,19 +430,19 @@ WHERE permit_id = :permit_id AND consumed_at_ms IS NULL;
 
 -- put_task --
 -- Where a task stands.
-INSERT INTO tasks (task_id, state, proposal_id, reason, explanation, updated_at_ms)
-VALUES (:task_id, :state, :proposal_id, :reason, :explanation, :at_ms)
-ON CONFLICT (task_id) DO UPDATE SET
+INSERT INTO tasks (actor, task_id, state, proposal_id, reason, explanation, updated_at_ms)
+VALUES (:actor, :task_id, :state, :proposal_id, :reason, :explanation, :updated_at_ms)
+ON CONFLICT (actor, task_id) DO UPDATE SET
     state = excluded.state, proposal_id = excluded.proposal_id, reason = excluded.reason,
     explanation = excluded.explanation, updated_at_ms = excluded.updated_at_ms;
 
 -- task --
--- One task.
-SELECT * FROM tasks WHERE task_id = :task_id;
+-- One task of a proposer.
+SELECT * FROM tasks WHERE actor = :actor AND task_id = :task_id;
 
 -- tasks --
--- Tasks, a page at a time.
-SELECT * FROM tasks WHERE task_id > :after_id ORDER BY task_id LIMIT :limit;
+-- A proposer's tasks, a page at a time.
+SELECT * FROM tasks WHERE actor = :actor AND task_id > :after_id ORDER BY task_id LIMIT :limit;
 
 -- flag --
 -- The value of a flag.

@@ -155,7 +155,7 @@ async def test_J17_silence_releases_everything_that_waited(world: World) -> None
     await world.workflow.expire_due()
 
     ended = await world.proposal("p1")
-    task = await world.store.read(lambda tx: tx.backlog.get("t9"))
+    task = await world.store.read(lambda tx: tx.backlog.get("leila", "t9"))
     page = await world.store.read(lambda tx: views.pending_page(tx, world.clock.now_ms()))
     assert ended.reason == "expired"
     assert task is not None

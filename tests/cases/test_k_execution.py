@@ -84,7 +84,7 @@ async def test_K06_a_tool_that_left_nothing_behind_is_rolled_back(world: World) 
     ended = await world.proposal("p1")
     assert (ended.state, ended.reason) == (State.ROLLED_BACK, "tool_failed")
     assert "the host refused" in ended.explanation
-    task = await world.store.read(lambda tx: tx.backlog.get("t1"))
+    task = await world.store.read(lambda tx: tx.backlog.get("leila", "t1"))
     assert task is not None
     assert task.state == "backlog"
 
@@ -175,7 +175,7 @@ async def test_K09_a_refusal_reaches_task_and_agent_without_a_live_session(world
     await world.restarts()
     assert (await world.workflow.give_reason("p1", world.sender("ana"), "wrong amount")).done
 
-    task = await world.store.read(lambda tx: tx.backlog.get("t1"))
+    task = await world.store.read(lambda tx: tx.backlog.get("leila", "t1"))
     told = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
     ended = [m for m in told if m.kind == "ended"]
     assert task is not None
@@ -194,7 +194,7 @@ async def test_K09_sentinels_refusal_reaches_task_and_agent_with_the_rule(world:
     wrong = MAIL["parameters"] | {"body": "This is your final warning"}
     answer = await world.submits(MAIL, proposal_id="p1", task_id="t1", parameters=wrong)
 
-    task = await world.store.read(lambda tx: tx.backlog.get("t1"))
+    task = await world.store.read(lambda tx: tx.backlog.get("leila", "t1"))
     assert answer.reason == "prohibited_content"
     assert task is not None
     assert (task.state, task.reason) == ("backlog", "prohibited_content")

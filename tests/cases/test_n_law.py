@@ -278,3 +278,12 @@ async def test_N06_what_cannot_be_written_anywhere_is_unknown_at_every_door(worl
 
     assert not any(reply.done for reply in replies)
     assert not any(INSIDE.search(reply.words) for reply in replies)
+
+
+async def test_N03_a_flood_over_the_full_hour_is_one_notice(world: World) -> None:
+    world.clock.advance(59 * 60 + 30)
+    for number in range(200):
+        await a_mail(world, number)
+        world.clock.advance(0.25)
+
+    assert len(await notices(world)) == 1

@@ -22,7 +22,7 @@ from lifecycle.proposal import (
     Proposal,
     Verb,
 )
-from lifecycle.records import Card, EvidencePacket, Message, Money, PermitRecord
+from lifecycle.records import Card, EvidencePacket, Message, Money, PermitRecord, Task
 from lifecycle.review import Decision, Review
 from lifecycle.state import State
 from lifecycle.verdict import Verdict
@@ -797,23 +797,25 @@ class StoreContract:
         with pytest.raises(StoreUnavailable):
             await store.write(lambda tx: tx.permits.add(permit))
 
-    async def test_a_task_is_done_or_back_in_the_backlog(self, store: ProposalStore) -> None:
+    async def test_a_task_is_done_or_back_in_its_proposers_backlog(
+        self, store: ProposalStore
+    ) -> None:
+        back = Task("leila", "t2", "backlog", "p1", "rejected_by_person", "wrong one", NOW_MS)
+        late = Task("leila", "t1", "backlog", "p1", "expired", "", NOW_MS)
+        done = Task("leila", "t1", "done", "p2", "", "", NOW_MS + 1)
+        others = Task("nour", "t2", "done", "p3", "", "", NOW_MS + 2)
+
         def unit(tx: Transaction) -> None:
-            tx.backlog.put_back("t2", "p1", "rejected_by_person", "wrong customer", NOW_MS)
-            tx.backlog.put_back("t1", "p1", "expired", "", NOW_MS)
-            tx.backlog.done("t1", "p2", NOW_MS + 1)
+            for task in (back, late, done, others):
+                tx.backlog.put(task)
 
         await store.write(unit)
 
-        tasks = await store.read(lambda tx: tx.backlog.tasks(9))
-        assert [(task.task_id, task.state, task.proposal_id) for task in tasks] == [
-            ("t1", "done", "p2"),
-            ("t2", "backlog", "p1"),
-        ]
-        assert tasks[1].explanation == "wrong customer"
-        assert await store.read(lambda tx: tx.backlog.get("t2")) == tasks[1]
-        assert await store.read(lambda tx: tx.backlog.tasks(9, "t1")) == tasks[1:]
-        assert await store.read(lambda tx: tx.backlog.get("t3")) is None
+        assert await store.read(lambda tx: tx.backlog.tasks("leila", 9)) == [done, back]
+        assert await store.read(lambda tx: tx.backlog.tasks("leila", 9, "t1")) == [back]
+        assert await store.read(lambda tx: tx.backlog.get("leila", "t2")) == back
+        assert await store.read(lambda tx: tx.backlog.get("nour", "t2")) == others
+        assert await store.read(lambda tx: tx.backlog.get("nour", "t1")) is None
 
     async def test_flags_hold_any_json(self, store: ProposalStore) -> None:
         for value in ({"a": [1, None]}, "text", 0, None, False):

@@ -81,7 +81,7 @@ async def _standing(life: Life) -> dict[str, Any]:
         return standing
     execution = proposal.execution
     closes_ms = execution.window_closes_at_ms if execution else None
-    task = await read(lambda tx: tx.backlog.get("t1"))
+    task = await read(lambda tx: tx.backlog.get("leila", "t1"))
     return standing | {
         "state": proposal.state.value,
         "reason": proposal.reason,

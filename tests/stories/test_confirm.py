@@ -61,7 +61,7 @@ async def test_a_rejection_ends_it_with_its_reason(world: World) -> None:
     await world.rejects("ben", answer.proposal_id or "", "not on a Monday")
 
     ended = await world.proposal(answer.proposal_id or "")
-    task = await world.store.read(lambda tx: tx.backlog.get("t9"))
+    task = await world.store.read(lambda tx: tx.backlog.get("leila", "t9"))
     assert (ended.state, ended.reason) == (State.REJECTED, "rejected_by_person")
     assert task is not None
     assert (task.state, task.explanation) == ("backlog", "not on a Monday")

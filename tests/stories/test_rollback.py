@@ -162,7 +162,7 @@ async def test_the_reason_may_follow_a_bare_cross(world: World) -> None:
         lambda tx: tx.outbox.waiting("terminal", world.clock.now_ms(), 10)
     )
     told = [m.body["explanation"] for m in waiting if m.kind == "ended"]
-    task = await world.store.read(lambda tx: tx.backlog.get("t1"))
+    task = await world.store.read(lambda tx: tx.backlog.get("leila", "t1"))
     assert told == ["wrong customer"]
     assert task is not None
     assert task.explanation == "wrong customer"

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bot.intake.http import queries
-from bot.intake.http.door import Door, own
+from bot.intake.http.door import Door
 from bot.intake.http.problems import json_response, problem
 from lifecycle.answers import Sender
 from lifecycle.binding import NORMALIZER
@@ -85,11 +85,10 @@ async def tasks(door: Door, incoming: Request, sender: Sender) -> Response:
     after_id = behind[1] if behind else ""
 
     def view(tx: Transaction) -> dict[str, Any]:
-        found = tx.backlog.tasks(limit + 1, after_id)
+        found = tx.backlog.tasks(sender.id or "", limit + 1, after_id)
         page = found[:limit]
-        mine = [each for each in page if own(tx, each.proposal_id, sender)]
         more = queries.cursor_of(0, page[-1].task_id) if len(found) > limit else None
-        return {"tasks": [_task(each) for each in mine], "next_cursor": more}
+        return {"tasks": [_task(each) for each in page], "next_cursor": more}
 
     return json_response(await door.store.read(view))
 
@@ -99,8 +98,7 @@ async def task(door: Door, incoming: Request, sender: Sender) -> Response:
     task_id = incoming.path_params["task_id"]
 
     def view(tx: Transaction) -> Task | None:
-        found = tx.backlog.get(task_id)
-        return found if found and own(tx, found.proposal_id, sender) else None
+        return tx.backlog.get(sender.id or "", task_id)
 
     found = await door.store.read(view)
     return json_response(_task(found)) if found else problem(404, "You have no task with this id.")

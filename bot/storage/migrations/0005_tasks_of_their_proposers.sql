@@ -1,0 +1,19 @@
+-- A task belongs to whoever proposed for it: two proposers may name theirs alike, and neither
+-- changes the other's.
+
+CREATE TABLE tasks_of_proposers (
+    actor         TEXT NOT NULL,
+    task_id       TEXT NOT NULL,
+    state         TEXT NOT NULL CHECK (state IN ('done', 'backlog')),
+    proposal_id   TEXT NOT NULL,
+    reason        TEXT NOT NULL,
+    explanation   TEXT NOT NULL,
+    updated_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (actor, task_id)
+);
+INSERT INTO tasks_of_proposers
+SELECT coalesce((SELECT actor FROM proposals p WHERE p.proposal_id = tasks.proposal_id), ''),
+    task_id, state, proposal_id, reason, explanation, updated_at_ms
+FROM tasks;
+DROP TABLE tasks;
+ALTER TABLE tasks_of_proposers RENAME TO tasks;
