@@ -65,8 +65,10 @@ class Acting:
         try:
             led_to = await self._reviewed(act, unit, counts=not spools)
         except GovernanceError as error:
-            await self.note(act, error.code)
-            return Reply.of_error(error, act.proposal_id)
+            reply = Reply.of_error(error, act.proposal_id)
+            if not (reply.passing and act.found_late):  # it is found, and tried, again
+                await self.note(act, error.code)
+            return reply
         except StoreUnavailable as error:
             if spools and act.sender.kind is ActorKind.PERSON:
                 return spool(self.world, act, error)

@@ -43,7 +43,8 @@ def _counted_anew(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
     """Open what has its approvals, one of which could not be confirmed when it was given."""
     counted = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
     if not _reached(proposal, counted):
-        raise ReviewRefused("already_counted", "Your approval counts already.")
+        words = "Your approval counts already."
+        raise ReviewRefused("already_counted", words, passing=bool(act.lost))
     changes = opening_changes(tx, moment.policy, proposal)
     opened = _tallied(tx, moment, proposal, act, counted, **changes)
     words = f"All {len(counted)} approvals are confirmed by now."

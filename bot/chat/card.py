@@ -110,8 +110,10 @@ def _settling(proposal: Proposal) -> tuple[str, ...]:
         case "outcome_unknown":
             settle = f"settle {proposal.proposal_id}"
             return f"{settle} happened", f"{settle} did-not-happen"
-        case "commit_failed" | "rollback_incomplete":
-            return (f"retry {proposal.proposal_id}",)
+        case "commit_failed":
+            return f"retry {proposal.proposal_id}", f"roll-back {proposal.proposal_id} <reason>"
+        case "rollback_incomplete":
+            return f"retry {proposal.proposal_id}", f"settle {proposal.proposal_id} happened"
         case "envelope_exceeded":
             return (f"settle {proposal.proposal_id} happened",)
         case _:

@@ -222,7 +222,8 @@ def _auto_approval(proposal: Proposal, policy: Policy) -> str | None:
     execution = proposal.execution
     if execution is not None and execution.early:
         by = proposal.opener or f"agent {policy.orchestrator or 'of the orchestrator'}"
-        return f"opened by {by} (auto-approval), {moment_words(execution.began_at_ms)}"
+        when = moment_words(execution.window_opens_at_ms or execution.began_at_ms)
+        return f"opened by {by} (auto-approval), {when}"
     if proposal.opener is not None and proposal.opener_puller is Puller.ORCHESTRATOR:
         return f"opened by {proposal.opener} (auto-approval)"
     return None

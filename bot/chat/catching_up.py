@@ -108,7 +108,7 @@ class CatchingUp:
             and approves(review)
             and review.surface == self._surface
             and (review.event_id or "").startswith(on_card(card.message_ids[-1]))
-            and review.at_ms > known.cleared_ms
+            and max(review.at_ms, known.given_ms.get(review.person, 0)) > known.cleared_ms
             and (found.asked_ms is None or review.at_ms < found.asked_ms)
         )
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from bot.chat.event_ids import card_event, late_event
-from bot.chat.known import note_cleared
+from bot.chat.known import note_changed, note_cleared
 from bot.chat.signals import Signal
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.door import record
@@ -58,7 +58,13 @@ class Incoming:
         reply = await self._acted(card, sender, message_id, signal, added=added)
         if not reply.done and not counts_later(reply):
             await self._remember(message_id, sender, signal)
+        if signal is Signal.APPROVE and not reply.done:
+            await self._changed(card, sender, added=added)
         return reply
+
+    async def seen_gone(self, card: Card, sender: Sender) -> None:
+        """Note that a ✅ that counted for nothing was taken off: the next one is a new one."""
+        await self._changed(card, sender, added=False)
 
     async def pressed(
         self,
@@ -157,6 +163,14 @@ class Incoming:
         if proposal is None or proposal.reason_due_ms is None or sender.identity is None:
             return False
         return proposal.decided_by == sender.identity and now_ms < proposal.reason_due_ms
+
+    async def _changed(self, card: Card, sender: Sender, *, added: bool) -> None:
+        """Keep what a ✅ that changed no review says about those that will be found there."""
+        if sender.id is None:
+            return
+        person, world = sender.id, self._workflow.world
+        now_ms = world.clock.now_ms()
+        await world.write(lambda tx: note_changed(tx, card, person, now_ms, added=added))
 
     async def _ignored(self, sender: Sender, code: str) -> None:
         await self._workflow.note_ignored("", sender, code)

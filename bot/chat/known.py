@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bot.chat.event_ids import on_card
@@ -18,6 +18,8 @@ from lifecycle.review import Decision, Review
 from lifecycle.state import State
 
 _CLEARED: Final = "cleared_ms"
+_GIVEN: Final = "given_ms"
+_GONE: Final = "gone_ms"
 _LAST_WORDS: Final = frozenset({"reviewed", "approval_taken_back"})
 
 
@@ -26,7 +28,8 @@ class Known:
     """A proposal that has not ended, with its reviews.
 
     `seen_gone` are people whose ✅ was seen taken off this very card after they last gave it;
-    `cleared_ms` is when somebody cleared the card; `short` says that the quorum is there but was
+    `cleared_ms` is when somebody cleared the card, `given_ms` when people whose approval counted
+    already gave their ✅ once more; `short` says that the quorum is there but was
     not when it was counted, somebody's membership being unknown then.
     """
 
@@ -34,6 +37,7 @@ class Known:
     reviews: Sequence[Review]
     seen_gone: frozenset[str] = frozenset()
     cleared_ms: int = 0
+    given_ms: Mapping[str, int] = field(default_factory=dict)
     short: bool = False
 
 
@@ -44,10 +48,13 @@ def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
     if proposal is None or proposal.terminal or stands is None or not card.message_ids:
         return None
     reviews = tx.reviews.of(card.proposal_id)
-    gone = frozenset[str]() if all(r.counts for r in reviews) else _seen_gone(tx, card)
+    gone = frozenset[str]()
+    if not all(review.counts for review in reviews):
+        gone = _seen_gone(tx, card) | _gone_since(stands, reviews)
     waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
     short = waits and len(approvals(reviews, policy, proposal)) >= max(1, proposal.quorum)
-    return Known(proposal, reviews, gone, int(stands.extra.get(_CLEARED, 0)), short)
+    cleared_ms, given_ms = int(stands.extra.get(_CLEARED, 0)), stands.extra.get(_GIVEN, {})
+    return Known(proposal, reviews, gone, cleared_ms, given_ms, short)
 
 
 def note_cleared(tx: Transaction, card: Card, now_ms: int) -> None:
@@ -55,6 +62,28 @@ def note_cleared(tx: Transaction, card: Card, now_ms: int) -> None:
     stands = tx.cards.get(card.proposal_id, card.surface)
     if stands is not None:
         tx.cards.put(replace(stands, extra={**stands.extra, _CLEARED: now_ms}))
+
+
+def note_changed(tx: Transaction, card: Card, person: str, now_ms: int, *, added: bool) -> None:
+    """Note a ✅ given, or taken off, that changed no review.
+
+    Given, it matters where the card was cleared before; taken off, where an approval is void.
+    """
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    mine = [r for r in tx.reviews.of(card.proposal_id) if r.person == person and approves(r)]
+    matters = bool(mine) and (not mine[-1].counts or added)
+    if stands is None or not matters or (added and _CLEARED not in stands.extra):
+        return
+    name = _GIVEN if added else _GONE
+    noted = {**stands.extra.get(name, {}), person: now_ms}
+    tx.cards.put(replace(stands, extra={**stands.extra, name: noted}))
+
+
+def _gone_since(card: Card, reviews: Sequence[Review]) -> frozenset[str]:
+    """Return whose ✅ was seen gone after the last approval of theirs."""
+    last = {review.person: review.at_ms for review in reviews if approves(review)}
+    gone: Mapping[str, int] = card.extra.get(_GONE, {})
+    return frozenset(who for who, at_ms in gone.items() if at_ms >= last.get(who, at_ms + 1))
 
 
 def approves(review: Review) -> bool:

@@ -32,6 +32,12 @@ def typed(text: str) -> Typed:
     return Typed(found[1].lower(), text[found.end() :])
 
 
+def approved_id(text: str) -> str | None:
+    """Return which proposal a typed command approves, None for any other command."""
+    word, rest = typed(text)
+    return split_id(rest)[0] if word == "approve" else None
+
+
 def split_id(rest: str) -> tuple[str, str]:
     """Split `<id> <words>`; both may be empty."""
     given, _, words = rest.strip().partition(" ")

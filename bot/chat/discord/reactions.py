@@ -18,7 +18,7 @@ from bot.chat.senders import sender_of
 from bot.chat.signals import Signal, of_character
 from bot.chat.standing import Standing as Known
 from bot.chat.surface import CardGone, SurfaceFailed
-from bot.chat.typed import split_id, typed
+from bot.chat.typed import approved_id
 from lifecycle.answers import Reply, Sender
 from lifecycle.records import Card
 from lifecycle.review import Decision
@@ -129,9 +129,9 @@ class Reactions:
 
     async def before(self, text: str) -> None:
         """Do what must come before a typed command: a ❌ is heard before what approves."""
-        word, rest = typed(text)
-        if word == "approve":
-            await self.stop_first(split_id(rest)[0])
+        proposal_id = approved_id(text)
+        if proposal_id is not None:
+            await self.stop_first(proposal_id)
 
     async def stop_first(self, proposal_id: str) -> None:
         """Hear what stands under ❌ before a ✅ counts, where something may have been missed.
@@ -158,7 +158,10 @@ class Reactions:
         if self.known.drop(*key) or signal is not Signal.APPROVE:
             return None
         card = await self._card(message_id)
-        if card is None or not await self._approves(card, sender):
+        if card is None:
+            return None
+        if not await self._approves(card, sender):
+            await self._incoming.seen_gone(card, sender)
             return None
         reply = await self._incoming.reacted(sender, message_id, signal, added=False, in_place=True)
         return _hint(reply, sender, message_id)

@@ -10,6 +10,7 @@ from bot.chat.incoming import Incoming
 from bot.chat.signals import Signal
 from bot.chat.slack.commands import SlackCommands, received
 from bot.chat.slack.desk import Desk
+from bot.chat.slack.reactions import Reactions
 from bot.chat.slack.speaking import Speaking
 from bot.chat.slack.text import unescape
 from bot.chat.slack.views import Pressed, modal, no_reason, pressed, submitted
@@ -35,12 +36,14 @@ class Interactions:
         incoming: Incoming,
         commands: SlackCommands,
         speaking: Speaking,
+        reactions: Reactions,
     ) -> None:
         self._desk = desk
         self._inbox = inbox
         self._incoming = incoming
         self._commands = commands
         self._speaking = speaking
+        self._reactions = reactions
 
     async def heard_command(self, body: Mapping[str, Any]) -> str:
         """Store a slash command; return the word that acknowledges it."""
@@ -88,7 +91,9 @@ class Interactions:
             await self._desk.workflow.note_ignored("", sender, "wrong_place")
             await self._desk.web.respond(url, _ELSEWHERE.format(ours))
             return
-        await self._commands.slash(str(body.get("text", "")), sender, url, user)
+        text = str(body.get("text", ""))
+        await self._reactions.before(unescape(text))
+        await self._commands.slash(text, sender, url, user)
 
     async def button(self, event_id: str, body: Mapping[str, Any]) -> None:
         """Carry out Approve; Reject has opened its form, and what is sent from there decides."""
@@ -124,6 +129,10 @@ class Interactions:
     async def _decided(self, event_id: str, asked: Pressed) -> None:
         sender = await self._speaking.sender(asked.user, asked.team, event_id)
         in_place = asked.channel == self._desk.rest.id
+        if asked.signal is Signal.APPROVE and in_place:
+            card = await self._incoming.card(asked.message_ts)
+            if card is not None:
+                await self._reactions.stop_first(card.proposal_id)
         reply = await self._incoming.pressed(
             sender, asked.message_ts, asked.signal, asked.reason, in_place=in_place
         )

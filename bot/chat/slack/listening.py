@@ -40,7 +40,7 @@ class Listening:
         self._commands = SlackCommands(commands, desk.rest, desk.web)
         self._speaking = Speaking(desk, me)
         self._interactions = Interactions(
-            desk, self.inbox, self._incoming, self._commands, self._speaking
+            desk, self.inbox, self._incoming, self._commands, self._speaking, self.reactions
         )
 
     async def close(self) -> None:
@@ -202,6 +202,7 @@ class Listening:
         if heard.channel != self._rest.id:
             await self._speaking.elsewhere(user, heard.channel, sender)
             return
+        await self.reactions.before(heard.text)
         await self._commands.mentioned(heard, sender)
 
     async def _reply(self, event_id: str, payload: Payload) -> None:

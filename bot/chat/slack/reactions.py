@@ -13,6 +13,7 @@ from bot.chat.slack.accounts import SURFACE, Accounts
 from bot.chat.slack.checks import Me
 from bot.chat.slack.rest import Rest
 from bot.chat.surface import CardGone, SurfaceFailed
+from bot.chat.typed import approved_id
 from lifecycle.answers import Sender
 from lifecycle.policy import Policy
 from lifecycle.records import Card
@@ -99,6 +100,32 @@ class Reactions:
         if given.user not in approving.users and not approving.whole:
             raise SurfaceFailed(_TOO_FEW)
         return given.user in approving.users
+
+    async def before(self, text: str) -> None:
+        """Do what must come before a typed command: a ❌ is heard before what approves."""
+        proposal_id = approved_id(text)
+        if proposal_id is not None:
+            await self.stop_first(proposal_id)
+
+    async def stop_first(self, proposal_id: str) -> None:
+        """Hear what stands under ❌ of a card before its proposal is approved in another way.
+
+        Raises SurfaceFailed where it cannot be read now. Where Slack refuses for good that the bot
+        reads it, what a person says in words counts alone.
+        """
+        store, policy = self._workflow.world.store, self._workflow.policy
+        card = await store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
+        if card is None or not card.message_ids:
+            return
+        try:
+            found = await self.found(card.message_ids[-1], policy)
+        except CardGone:
+            return
+        except SurfaceFailed as failure:
+            if failure.lasting:
+                return
+            raise
+        await self._catching_up.stop_first(card, found)
 
     async def read(self, card: Card) -> int:
         """Apply what stands on a card; return how many decisions were new. Raises SurfaceFailed."""

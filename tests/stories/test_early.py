@@ -1,0 +1,84 @@
+"""A person's ✅ ends a window early only where its card said that it would."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lifecycle.answers import CardPlace, Reply
+from lifecycle.ports import Transaction
+from lifecycle.state import State
+from lifecycle.tier import Tier
+from tests.builders import MAIL
+from tests.world import World
+
+SEND = "send-email"
+PLACE = CardPlace("terminal", "m-p1")
+
+
+async def opened_by_nour(world: World) -> None:
+    """Let a mail be sent at once by auto-approval; its window is open, its card is current."""
+    await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
+    await world.submits(MAIL)
+    await world.keeps_house()
+    assert world.tool(SEND).verbs() == ["execute"]
+
+
+async def shows_the_version_before(world: World) -> None:
+    """Let the card be as the platform has it while it refuses edits: one version behind."""
+
+    def unit(tx: Transaction) -> None:
+        card = tx.cards.get("p1", "terminal")
+        assert card is not None
+        tx.cards.put(replace(card, shown_version=card.wanted_version - 1))
+
+    await world.store.write(unit)
+
+
+async def approves(world: World, how: str) -> Reply:
+    if how == "typed":
+        return await world.approves("ana", "p1")
+    return await world.reacts("ana", "p1", "✅")
+
+
+async def still_open(world: World) -> None:
+    assert (await world.proposal("p1")).state is State.EXECUTING
+    assert world.tool(SEND).verbs() == ["execute"]
+    assert await world.store.read(lambda tx: list(tx.reviews.of("p1"))) == []
+
+
+@pytest.mark.parametrize("how", ["typed", "by emoji"])
+async def test_an_approval_ends_the_window_that_its_card_shows(world: World, how: str) -> None:
+    await opened_by_nour(world)
+    assert (await approves(world, how)).done
+    ended = await world.proposal("p1")
+    assert (ended.state, ended.reason) == (State.COMPLETED, "approved_early")
+
+
+@pytest.mark.parametrize("how", ["typed", "by emoji"])
+async def test_an_approval_ends_no_window_that_its_card_does_not_show_yet(
+    world: World, how: str
+) -> None:
+    await opened_by_nour(world)
+    await shows_the_version_before(world)
+
+    reply = await approves(world, how)
+
+    assert reply.code == "stale_card"
+    assert not reply.passing
+    await still_open(world)
+    assert [row["reason"] for row in await world.audit("ignored")] == ["stale_card"]
+    await world.shows()
+    assert (await approves(world, how)).done
+    assert (await world.proposal("p1")).state is State.COMPLETED
+
+
+async def test_an_approval_found_late_ends_no_window(world: World) -> None:
+    await opened_by_nour(world)
+
+    reply = await world.workflow.approve("p1", world.sender("ana"), card=PLACE, found_late=True)
+    await world.workflow.idle()
+
+    assert reply.code == "already_decided"
+    await still_open(world)
