@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from queue import SimpleQueue
 from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
@@ -111,27 +110,28 @@ class Workers:
     def __init__(self, most: int = _MOST_WORKERS) -> None:
         """Start none yet: a thread begins when there is work for it."""
         self._most = most
-        self._runs: SimpleQueue[Run[object]] = SimpleQueue()
-        self._lock = threading.Lock()
+        self._runs: deque[Run[Any]] = deque()
+        self._changed = threading.Condition()
         self._idle = 0
         self._count = 0
         self._stuck: Counter[str] = Counter()
 
     def take(self, run: Run[T]) -> None:
         """Hand a run to the next worker that is free."""
-        with self._lock:
-            if self._idle:
-                self._idle -= 1
-            elif self._count < self._most:
-                self._count += 1
-                threading.Thread(target=self._work, name="sentinel", daemon=True).start()
-        self._runs.put(run)  # type: ignore[arg-type]
+        with self._changed:
+            self._runs.append(run)
+            self._reinforce()
+            self._changed.notify()
 
     def left_behind(self, run: Run[T]) -> None:
-        """Note that a worker is busy with something nobody waits for."""
-        with self._lock:
+        """Note that nobody waits for a run any more; a worker that is busy with it is replaced."""
+        with self._changed:
+            if run in self._runs:  # no worker had begun it
+                self._runs.remove(run)
+                return
             self._count -= 1
             self._stuck[run.current] += 1
+            self._reinforce()
 
     def is_stuck(self, name: str) -> bool:
         """Say whether this step hangs in so many threads that it is not tried again."""
@@ -140,15 +140,28 @@ class Workers:
     @property
     def any_stuck(self) -> bool:
         """True while anything hangs in a thread."""
-        with self._lock:
+        with self._changed:
             return any(self._stuck.values())
+
+    def _reinforce(self) -> None:
+        """Start a worker where more runs wait than workers do."""
+        if self._idle < len(self._runs) and self._count < self._most:
+            self._count += 1
+            threading.Thread(target=self._work, name="sentinel", daemon=True).start()
 
     def _work(self) -> None:
         while True:
-            run = self._runs.get()
+            run = self._next()
             run.work()
-            with self._lock:
+            with self._changed:
                 if run.is_left:
                     self._stuck[run.current] -= 1
                     return
-                self._idle += 1
+
+    def _next(self) -> Run[Any]:
+        with self._changed:
+            self._idle += 1
+            while not self._runs:
+                self._changed.wait()
+            self._idle -= 1
+            return self._runs.popleft()

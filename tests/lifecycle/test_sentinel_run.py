@@ -221,6 +221,31 @@ async def test_a_check_that_nobody_waits_for_leaves_its_worker(
     assert verdict.passed
 
 
+@pytest.mark.parametrize("beside", [1, 3, 50])
+async def test_after_a_burst_a_rule_that_hangs_still_holds_up_no_check(
+    until_the_end: threading.Event, beside: int
+) -> None:
+    """More checks at once than there are workers once left the pool believe that some were free."""
+    workers = Workers()
+    quick = Sentinel([law("b", lambda: PASSED)], workers=workers)
+    hanging = Sentinel(
+        [law("a", lambda: (until_the_end.wait(60), PASSED)[1]), law("b", lambda: PASSED)],
+        limit_s=0.02,
+        workers=workers,
+    )
+
+    async def verdict_of(sentinel: Sentinel) -> Verdict:
+        return await sentinel.check(read(MAIL), facts_for(MAIL), policy_digest="pol1_x")
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(*(verdict_of(quick) for _ in range(beside)))
+        late = await asyncio.gather(*(verdict_of(hanging) for _ in range(5)))
+        after = await asyncio.gather(*(verdict_of(quick) for _ in range(beside)))
+
+    assert [codes_in(verdict) for verdict in late] == [{"a": ["rule_timeout"], "b": []}] * 5
+    assert all(verdict.passed for verdict in after)
+
+
 async def test_a_rule_that_hangs_everywhere_is_not_started_again(
     until_the_end: threading.Event,
 ) -> None:
