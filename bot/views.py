@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from lifecycle.ending import execution_json, verdict_json
 from lifecycle.errors import AmbiguousId, ProposalNotFound
+from lifecycle.expiry import expiry_of
 from lifecycle.masking import mask_secrets, mask_text
-from lifecycle.moment import clock_words, rfc3339
+from lifecycle.moment import rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import CLOCK, Proposal
 from lifecycle.review import Review
@@ -54,11 +55,12 @@ def as_seen(proposal: Proposal, now_ms: int) -> Proposal:
     """Return the proposal as it counts now: past its deadline it is expired, swept or not."""
     if not proposal.expired(now_ms):
         return proposal
+    reason, words = expiry_of(proposal)
     return replace(
         proposal,
         state=State.REJECTED,
-        reason="expired",
-        explanation=f"Nobody decided before {clock_words(proposal.deadline_ms)}.",
+        reason=reason,
+        explanation=words,
         decided_by=CLOCK,
         decided_at_ms=proposal.deadline_ms,
         opener=None,

@@ -20,9 +20,9 @@ from lifecycle.judging import masked_forms
 from lifecycle.llm.ingest import EnvelopeRefused
 from lifecycle.masking import mask_secrets
 from lifecycle.moment import Moment
-from lifecycle.policy import Agent, Person
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity, Proposal
+from lifecycle.proposers import proposer_of
 from lifecycle.records import Message
 from lifecycle.state import Trigger
 from lifecycle.tier import Puller, Tier
@@ -38,27 +38,6 @@ class Admission:
 
     answer: Answer
     proposal: Proposal | None = None
-
-
-def proposer_of(sender: Sender, moment: Moment) -> Agent | Person:
-    """Return the configured agent or person who speaks; raises Refused unknown_agent."""
-    policy = moment.policy
-    found: Agent | Person | None = None
-    if sender.kind is ActorKind.AGENT:
-        found = policy.agents.get(sender.id or "")
-    elif sender.kind is ActorKind.PERSON:
-        found = policy.people.get(sender.id or "")
-    if found is None:
-        raise Refused(
-            [
-                Fault(
-                    "unknown_agent",
-                    suggestion="This account is no configured agent or person; ask an operator to "
-                    "add it under agents or people in the config.",
-                )
-            ]
-        )
-    return found
 
 
 def admit(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Admission:
@@ -99,7 +78,7 @@ def dry_run(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender)
     if decision.outcome is not AuthorityOutcome.ALLOW:
         raise Refused(decision.faults, retry_after_s=decision.retry_after_s)
     twin = _duplicate(tx, moment, accepted, sender)
-    return answer_of(twin, deduplicated=True) if twin else None
+    return _as_twin(twin, accepted) if twin else None
 
 
 def refuse(
@@ -199,11 +178,13 @@ def _authorised(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sen
     twin = _duplicate(tx, moment, accepted, sender)
     if twin is not None:
         record(tx, moment, "deduplicated", sender.identity, proposal=twin, sender=sender)
-        return Admission(
-            answer_of(twin, deduplicated=True, differs=differing_paths(twin, accepted))
-        )
+        return Admission(_as_twin(twin, accepted))
     proposal = enrol(tx, moment, accepted, sender)
     return Admission(answer_of(proposal), proposal)
+
+
+def _as_twin(twin: Proposal, accepted: Accepted) -> Answer:
+    return answer_of(twin, deduplicated=True, differs=differing_paths(twin, accepted))
 
 
 def _duplicate(

@@ -1,18 +1,15 @@
-"""Tools of kind `agent`: the permit is handed over, redeemed once, and answered with a receipt."""
+"""Tools of kind `agent`, the first half: the permit is handed over and redeemed once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from lifecycle import permit as permits
-from lifecycle.acts import plain_words
+from lifecycle.acts import decided_words, plain_words
 from lifecycle.answers import Reply, Sender
-from lifecycle.calling import CallResult, result_of
-from lifecycle.concluding import conclude
-from lifecycle.document import TimeWindow
 from lifecycle.door import record
 from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.expiry import expire
@@ -21,7 +18,6 @@ from lifecycle.freezing import stands_still
 from lifecycle.gathering import same_evidence
 from lifecycle.gating import Gatekeeper
 from lifecycle.judging import reject_by_sentinel
-from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
 from lifecycle.opening import (
     ask_people,
@@ -30,19 +26,20 @@ from lifecycle.opening import (
     start_execution,
     waits_for_rule,
 )
-from lifecycle.permitting import LONGEST_MS
+from lifecycle.permit import KeyRing
 from lifecycle.policy import ToolKind
 from lifecycle.ports import StoreUnavailable, Transaction
-from lifecycle.proposal import Outcome, Proposal
+from lifecycle.proposal import Proposal
+from lifecycle.records import PermitRecord
 from lifecycle.redemption import approved_parameters, verify_parameters
 from lifecycle.sentinel import Facts
 from lifecycle.standing import in_force
 from lifecycle.state import State
 from lifecycle.verdict import Verdict
-from lifecycle.windows import call_limit_ms
+from lifecycle.world import World
 
 _FRESH_CHECKS = 5
-_UNAVAILABLE = "The audit trail cannot be written, so nothing begins; try again later."
+UNAVAILABLE = "The audit trail cannot be written, so nothing begins; try again later."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,59 +73,10 @@ async def redeem(gatekeeper: Gatekeeper, token: str, asked: Redemption) -> Reply
                 return reply
         raise PermitRefused("still_running", "What it is judged by keeps changing; try again.")
     except GovernanceError as error:
-        await _noted(gatekeeper, sender, error.code, token)
+        await note_refused(world, sender, error.code, _claimed_id(token, world.ring))
         return Reply.of_error(error)
     except StoreUnavailable:
-        return Reply(_UNAVAILABLE, "audit_unavailable")
-
-
-async def report(
-    gatekeeper: Gatekeeper,
-    proposal_id: str,
-    sender: Sender,
-    outcome: str,
-    receipt: Mapping[str, Any],
-) -> Reply:
-    """Take the agent's receipt; `failed` says that nothing was left behind."""
-    world = gatekeeper.world
-    moment = world.moment()
-    try:
-        proposal = await world.write(
-            lambda tx: _reported(tx, moment, proposal_id, sender, outcome, receipt)
-        )
-    except GovernanceError as error:
-        await _noted(gatekeeper, sender, error.code, proposal_id)
-        return Reply.of_error(error, proposal_id)
-    except StoreUnavailable:
-        return Reply(_UNAVAILABLE, "audit_unavailable", proposal_id)
-    return Reply("The receipt is recorded.", None, proposal.proposal_id, proposal.state.value)
-
-
-def is_overdue(moment: Moment, proposal: Proposal) -> bool:
-    """Say whether an agent redeemed its permit and should have reported by now.
-
-    It has as long as a tool of ours would.
-    """
-    tool, execution = moment.policy.tools.get(proposal.tool), proposal.execution
-    if execution is None or execution.outcome is not Outcome.RUNNING:
-        return False
-    timeout_s = tool.timeout_s if tool else LONGEST_MS // 1000
-    limit_ms = call_limit_ms(timeout_s, _time_window(proposal))
-    return moment.now_ms >= execution.began_at_ms + limit_ms
-
-
-def _time_window(proposal: Proposal) -> TimeWindow | None:
-    try:
-        return proposal.read().time_window
-    except ValueError:
-        return None  # somebody wrote into the row, and bounds nothing with it
-
-
-def overdue(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """Call for a person where an agent redeemed its permit and never reported."""
-    if not is_overdue(moment, proposal):
-        return proposal
-    return unknown(tx, moment, proposal, "The agent redeemed its permit and sent no receipt.")
+        return Reply(UNAVAILABLE, "audit_unavailable")
 
 
 async def _judged(
@@ -161,13 +109,9 @@ def _redeemed(
     if proposal.state is State.SENTINEL_APPROVED and not fits_its_digest(proposal):
         ended = digest_mismatch(tx, moment, proposal)
         return Reply(ended.explanation, "digest_mismatch", ended.proposal_id, ended.state.value)
+    _still_good(kept, proposal)
     approved = approved_parameters(proposal.r3_document, proposal.r3_s256)
     verify_parameters(asked.parameters, approved)
-    if kept.consumed_at_ms is not None or proposal.state is not State.SENTINEL_APPROVED:
-        raise PermitRefused(
-            "permit_already_consumed",
-            f"This permit was used up; the proposal is {proposal.state}. It is never run again.",
-        )
     if proposal.expired(moment.now_ms):
         expire(tx, moment, proposal)
         return Reply("The permit was not redeemed in time.", "permit_expired", proposal.proposal_id)
@@ -175,6 +119,20 @@ def _redeemed(
     if asked.along is not None and reply is not None and reply.done:
         asked.along(tx)
     return reply
+
+
+def _still_good(kept: PermitRecord, proposal: Proposal) -> None:
+    """Raise PermitRefused where this permit begins nothing, whatever comes with it; say why."""
+    if proposal.state is State.SENTINEL_APPROVED:
+        if kept.consumed_at_ms is None:
+            return
+        words = "This permit was taken back or replaced. Read the proposal: a new one may wait."
+        raise PermitRefused("permit_mismatch", words)
+    if proposal.execution is not None:
+        words = f"This permit was used up; the proposal is {proposal.state}. It is never run again."
+        raise PermitRefused("permit_already_consumed", words)
+    late = proposal.reason in ("permit_expired", "expired")
+    raise PermitRefused("permit_expired" if late else "already_decided", decided_words(proposal))
 
 
 def _begun(
@@ -231,54 +189,35 @@ def _objection(
     if newly_soft(proposal, verdict):
         asked = ask_people(tx, moment, proposal, verdict)
         words = "Sentinel found something that people must look at; the permit is taken back."
-        return Reply(words, "permit_already_consumed", asked.proposal_id, asked.state.value)
+        return Reply(words, "permit_mismatch", asked.proposal_id, asked.state.value)
     return None
 
 
-def _reported(
-    tx: Transaction,
-    moment: Moment,
-    proposal_id: str,
-    sender: Sender,
-    outcome: str,
-    receipt: Mapping[str, Any],
-) -> Proposal:
-    proposal = tx.proposals.get(proposal_id)
-    if proposal is None:
-        raise PermitRefused("proposal_not_found", "No proposal has this id.")
-    if sender.identity != proposal.actor:
-        raise PermitRefused("permit_mismatch", "Only the agent that redeemed can report.")
-    execution = proposal.execution
-    if execution is not None and not execution.by_agent:
-        raise PermitRefused("permit_mismatch", "Its tool answers here, not its agent.")
-    if execution is None or execution.outcome is not Outcome.RUNNING:
-        raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
-    match outcome:
-        case "done":
-            result = result_of(proposal.tool, execution.verb.value, receipt)
-        case "failed":
-            result = CallResult(Outcome.FAILED, None, "The agent reported a failure.", ())
-        case "unknown":
-            words = "The agent reported a failure and cannot say what was left behind."
-            result = CallResult(Outcome.UNKNOWN, None, words, ())
-        case _:
-            raise PermitRefused("permit_mismatch", "outcome must be done or failed.")
-    return conclude(tx, moment, proposal, execution, result).proposal
+async def note_refused(world: World, sender: Sender, code: str, proposal_id: str) -> None:
+    """Write the one row of a refused attempt, in the trail of its proposal where there is one."""
+    moment = world.moment()
 
-
-async def _noted(gatekeeper: Gatekeeper, sender: Sender, code: str, what: str) -> None:
-    moment = gatekeeper.world.moment()
-    try:
-        await gatekeeper.world.write(
-            lambda tx: record(
-                tx,
-                moment,
-                "permit_refused",
-                sender.identity,
-                sender=sender,
-                reason=code,
-                details={"account": plain_words(sender.account), "length": len(what)},
-            )
+    def unit(tx: Transaction) -> None:
+        record(
+            tx,
+            moment,
+            "permit_refused",
+            sender.identity,
+            proposal=tx.proposals.get(proposal_id),
+            sender=sender,
+            reason=code,
+            details={"account": plain_words(sender.account)},
         )
+
+    try:
+        await world.write(unit)
     except StoreUnavailable:
         return
+
+
+def _claimed_id(token: str, ring: KeyRing) -> str:
+    """Return the proposal of a permit that was signed here; a forged one names none."""
+    try:
+        return permits.read(token, ring).proposal_id
+    except PermitRefused:
+        return ""

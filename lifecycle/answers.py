@@ -92,6 +92,13 @@ class Answer:
         }
 
     @property
+    def done(self) -> bool:
+        """True where nothing went wrong so far: not refused, nor taken back or in doubt since."""
+        outcome = (self.execution or {}).get("outcome")
+        failed = self.state == "rolled_back" or outcome in ("failed", "unknown")
+        return not self.refused and not failed
+
+    @property
     def refused(self) -> bool:
         """True where no proposal stands behind this answer, or a rejected one."""
         return self.state in (None, "rejected")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from lifecycle.deciding import decided_by
 from lifecycle.door import amend
 from lifecycle.moment import Moment
 from lifecycle.permitting import grant
@@ -91,6 +92,7 @@ def _begin(
         kind,
         cause.by if cause else proposal.actor,
         reason=cause.reason if cause else None,
+        sender=decided_by(tx, proposal.proposal_id, cause.by, execution.verb) if cause else None,
         details={
             "verb": execution.verb.value,
             "attempt": execution.attempt,

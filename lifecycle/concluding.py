@@ -7,10 +7,11 @@ from typing import Any, assert_never
 
 from lifecycle.calling import CallResult
 from lifecycle.claiming import claim_kept_stop, claim_roll_back
+from lifecycle.deciding import decided_by
 from lifecycle.door import advance, amend, call_for_attention
 from lifecycle.envelope import envelope_excess
 from lifecycle.finishing import Concluded, claimed, complete, finish, tool_cause
-from lifecycle.firewall import frame_of
+from lifecycle.framing import frame_for
 from lifecycle.mishaps import commit_failed, rollback_incomplete, tool_of, unknown
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
@@ -113,6 +114,9 @@ def _executed(
                 reason="tool_failed",
                 explanation=result.explanation,
                 execution=replace(execution, outcome=Outcome.FAILED),
+                frame=frame_for(moment.policy, proposal, result.receipt)
+                if result.receipt
+                else proposal.frame,
             )
             return Concluded(failed)
         case Outcome.UNKNOWN | Outcome.RUNNING:
@@ -132,7 +136,7 @@ def _done(
     by = tool_of(proposal)
     changes: dict[str, Any] = {
         "execution": replace(execution, outcome=Outcome.DONE, receipt=result.receipt),
-        "frame": frame_of(result.receipt),
+        "frame": frame_for(moment.policy, proposal, result.receipt),
     }
     tool = moment.policy.tools.get(proposal.tool)
     simple = tool is not None and not tool.deferred and not execution.windowed
@@ -153,7 +157,9 @@ def _committed(
     match result.outcome:
         case Outcome.DONE:
             cause = execution.cause or tool_cause(proposal)
-            frame = frame_of(result.receipt) if result.receipt else proposal.frame
+            frame = proposal.frame
+            if result.receipt:
+                frame = frame_for(moment.policy, proposal, result.receipt)
             done = replace(execution, outcome=Outcome.DONE)
             excess = envelope_excess(proposal, result.receipt)
             if excess is not None:
@@ -206,6 +212,7 @@ def roll_back_done(tx: Transaction, moment: Moment, proposal: Proposal) -> Propo
         Trigger.ROLL_BACK,
         cause.by,
         cause.puller,
+        sender=decided_by(tx, proposal.proposal_id, cause.by, Verb.ROLL_BACK),
         reason=cause.reason,
         explanation=cause.words,
         execution=replace(execution, outcome=Outcome.DONE, still_stands=()),

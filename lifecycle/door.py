@@ -174,10 +174,14 @@ def announce(
 
 
 def want_cards(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
-    """Note on every surface that a card of this version is wanted, where the tier has cards."""
-    if not _has_card(proposal):
-        return
-    for surface in moment.surfaces:
+    """Note on every surface that a card of this version is wanted, where the tier has cards.
+
+    AUTO and AUTO+ have one from the moment on in which they call for a person.
+    """
+    surfaces = moment.surfaces
+    if not _has_card(proposal):  # one that called for a person keeps its card to the end
+        surfaces = tuple(card.surface for card in tx.cards.of(proposal.proposal_id))
+    for surface in surfaces:
         tx.cards.want(proposal.proposal_id, surface, proposal.version)
 
 

@@ -45,8 +45,15 @@ def read_packet(raw: bytes, sender: Sender, moment: Moment) -> EvidencePacket:
 
 
 def record_packet(tx: Transaction, moment: Moment, packet: EvidencePacket, sender: Sender) -> Reply:
-    """Write the packet and its audit event; an older observation never replaces a newer one."""
+    """Write the packet and its audit event; an older observation never replaces a newer one.
+
+    An id belongs to the source that used it first, as long as that one is configured: what a
+    trusted sensor said cannot be taken away by another. Raises Refused.
+    """
     known = tx.evidence.get(packet.evidence_id)
+    if known is not None and known.source in moment.policy.sources.keys() - {packet.source}:
+        words = "Another source records evidence under this id; use one of your own."
+        raise Refused([Fault("id_conflict", "evidence_id", suggestion=words)])
     if known is not None and known.observed_at_ms > packet.observed_at_ms:
         raise Refused(
             [

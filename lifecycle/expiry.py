@@ -10,15 +10,18 @@ from lifecycle.state import Trigger
 from lifecycle.tier import Puller
 
 
-def expire(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """Reject what is past its deadline, by the clock; no person refused it."""
+def expiry_of(proposal: Proposal) -> tuple[str, str]:
+    """Return reason and words of the end that its deadline brings: for the sweep and every view."""
     when = clock_words(proposal.deadline_ms)
     if proposal.permit_waits:
-        reason = "permit_expired"
         words = f"The permit was not redeemed by {when}; nothing was run. Submit a new proposal."
-    else:
-        reason = "expired"
-        words = f"Expired at {when}; nothing was run. Ask the proposer to submit again."
+        return "permit_expired", words
+    return "expired", f"Expired at {when}; nothing was run. Ask the proposer to submit again."
+
+
+def expire(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """Reject what is past its deadline, by the clock; no person refused it."""
+    reason, words = expiry_of(proposal)
     return advance(
         tx,
         moment,

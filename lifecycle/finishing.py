@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lifecycle.claiming import Claim, claim_commit, claim_roll_back
+from lifecycle.deciding import decided_by
 from lifecycle.door import advance, amend
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
@@ -13,7 +14,7 @@ from lifecycle.mishaps import tool_of
 from lifecycle.moment import Moment
 from lifecycle.opening import tell_of_a_changed_row
 from lifecycle.ports import Transaction
-from lifecycle.proposal import SENTINEL, Cause, Proposal
+from lifecycle.proposal import SENTINEL, Cause, Proposal, Verb
 from lifecycle.quorum import configured_tier
 from lifecycle.state import Trigger
 from lifecycle.tier import Puller, Tier
@@ -85,6 +86,7 @@ def complete(
         Trigger.COMPLETE,
         cause.by,
         cause.puller,
+        sender=decided_by(tx, proposal.proposal_id, cause.by, Verb.COMMIT),
         reason=cause.reason,
         explanation=cause.words,
         **changes,

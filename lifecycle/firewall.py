@@ -70,9 +70,11 @@ class _Spending:
         return True
 
 
-def frame_of(value: Any, handle: str | None = None) -> Mapping[str, Any]:
+def frame_of(
+    value: Any, handle: str | None = None, budget: Budget | None = None
+) -> Mapping[str, Any]:
     """Return the frame of a result as JSON; the handle is its digest unless one is given."""
-    return framed(value, handle or digest_of(canonical_bytes(value))).as_json()
+    return framed(value, handle or digest_of(canonical_bytes(value)), budget).as_json()
 
 
 def framed(value: Any, handle: str, budget: Budget | None = None) -> Frame:

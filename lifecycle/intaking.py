@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from lifecycle.admission import Admission, admit, dry_run, proposer_of, refuse
+from lifecycle.admission import Admission, admit, dry_run, refuse
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
 from lifecycle.ending import answer_of, end_key, verdict_json
 from lifecycle.enrolling import unsaved
@@ -20,6 +20,7 @@ from lifecycle.moment import Moment
 from lifecycle.opening import Opening
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
+from lifecycle.proposers import proposer_of
 from lifecycle.questions import ask
 from lifecycle.reading import read_object
 from lifecycle.sentinel import Facts

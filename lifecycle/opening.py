@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lifecycle.callbacks import call_back, tell
+from lifecycle.deciding import decided_by
 from lifecycle.door import advance, amend, announce
 from lifecycle.expiry import expire
 from lifecycle.fitting import fits_its_digest
@@ -17,6 +18,7 @@ from lifecycle.permitting import grant
 from lifecycle.policy import Level, ToolKind, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Execution, Outcome, Proposal, Verb
+from lifecycle.proposers import configured
 from lifecycle.restanding import revoke_permit, standing_changes, stands_as_judged
 from lifecycle.sentinel import Facts
 from lifecycle.standing import in_force
@@ -121,6 +123,8 @@ def _cannot_begin(
         return proposal
     if not fits_its_digest(proposal):
         return digest_mismatch(tx, moment, proposal)
+    if configured(moment.policy, proposal.actor) is None:
+        return policy_changed(tx, moment, proposal, "Its proposer is no longer configured.")
     # Where the tool is gone, the check under the new policy ends it and says so.
     return proposal if tool is None else None
 
@@ -146,6 +150,7 @@ def start_execution(
         Trigger.EXECUTE,
         opener,
         puller,
+        sender=decided_by(tx, proposal.proposal_id, opener, Verb.EXECUTE),
         details={"window_closes_at_ms": closes_at_ms},
         waiting_for=None,
         permit_waits=False,
@@ -163,6 +168,20 @@ def start_execution(
         ),
     )
     return Opening(begun, token)
+
+
+def policy_changed(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Proposal:
+    """End a proposal that the policy in force leaves no way to begin, though no rule objects."""
+    return advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.REJECT,
+        SENTINEL,
+        Puller.SENTINEL,
+        reason="policy_changed",
+        explanation=f"{words} Nothing was run.",
+    )
 
 
 def digest_mismatch(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:

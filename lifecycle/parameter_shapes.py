@@ -8,7 +8,6 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
-import re2
 from jsonschema import Draft202012Validator, SchemaError
 from jsonschema import ValidationError as Mismatch
 from jsonschema.validators import extend
@@ -18,6 +17,7 @@ from referencing.exceptions import Unresolvable
 from lifecycle.canonical import canonical_bytes
 from lifecycle.errors import Fault
 from lifecycle.paths import dotted
+from lifecycle.patterns import BadPattern, compiled
 from lifecycle.policy import ToolKind, ToolPolicy
 
 _MOST_FAULTS: Final = 32
@@ -52,7 +52,7 @@ EMAIL_SHAPE: Final[Mapping[str, Any]] = {
 
 
 def _pattern(_v: Any, pattern: str, value: Any, _schema: Any) -> Iterator[Mismatch]:
-    if isinstance(value, str) and not re2.search(pattern, value):
+    if isinstance(value, str) and not _known(pattern).search(value):
         yield Mismatch("does not match")
 
 
@@ -61,7 +61,7 @@ def _pattern_properties(v: Any, patterns: Any, value: Any, _schema: Any) -> Iter
         return
     for pattern, schema in patterns.items():
         for key, item in value.items():
-            if re2.search(pattern, key):
+            if _known(pattern).search(key):
                 yield from v.descend(item, schema, path=key, schema_path=pattern)
 
 
@@ -71,7 +71,7 @@ def _additional_properties(v: Any, wanted: Any, value: Any, schema: Any) -> Iter
     patterns = schema.get("patternProperties", {})
     for key, item in value.items():
         known = key in schema.get("properties", {})
-        if known or any(re2.search(pattern, key) for pattern in patterns):
+        if known or any(_known(pattern).search(key) for pattern in patterns):
             continue
         if wanted is False:
             yield Mismatch("unknown", path=(key,))
@@ -100,41 +100,62 @@ _Validator: Final[Any] = extend(  # type: ignore[no-untyped-call]
 _NOT_SERVED: Final = frozenset({"unevaluatedProperties"})
 
 
-def schema_problems(schema: Any) -> list[str]:
-    """Return a sentence for each reason why a tool's `parameters` cannot be used; for start-up."""
+#: Keywords that hold schemas by names of the operator's choice, and those that hold plain values.
+_BY_NAME: Final = frozenset(
+    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+)
+_VALUES: Final = frozenset({"const", "enum", "default", "examples"})
+Where = tuple[str | int, ...]
+
+
+def schema_problems(schema: Any) -> list[tuple[Where, str]]:
+    """Return where and why a tool's `parameters` cannot be used; asked at the start."""
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        return [f"at {error.json_path}: {error.message}"]
-    return [problem for keyword, value in _keywords(schema) for problem in _odd(keyword, value)]
+        words = f"this is no JSON Schema (2020-12): {error.message[:200]}"
+        return [(tuple(error.absolute_path), words)]
+    return [
+        ((*where, keyword), words)
+        for where, keyword, value in _keywords(schema, ())
+        for words in _odd(keyword, value)
+    ]
 
 
-def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
+def _keywords(schema: Any, where: Where) -> Iterator[tuple[Where, str, Any]]:
     if isinstance(schema, dict):
-        yield from schema.items()
-    inner = schema.values() if isinstance(schema, dict) else schema
-    if isinstance(schema, (dict, list)):
-        for item in inner:
-            yield from _keywords(item)
+        for keyword, value in schema.items():
+            yield where, keyword, value
+            if keyword in _BY_NAME and isinstance(value, dict):
+                for name, inner in value.items():
+                    yield from _keywords(inner, (*where, keyword, name))
+            elif keyword not in _VALUES:
+                yield from _keywords(value, (*where, keyword))
+    elif isinstance(schema, list):
+        for number, item in enumerate(schema):
+            yield from _keywords(item, (*where, number))
 
 
 def _odd(keyword: str, value: Any) -> Iterator[str]:
     if keyword in _NOT_SERVED:
-        yield f"{keyword} is not served: use additionalProperties."
+        yield f"{keyword} is not served: use additionalProperties"
     if keyword in ("$ref", "$dynamicRef") and isinstance(value, str) and not value.startswith("#"):
-        yield f"{keyword} may only point inside the schema itself (#...)."
+        yield f"{keyword} may only point within the schema (#…); nothing is fetched"
     patterns = [value] if keyword == "pattern" else []
     if keyword == "patternProperties" and isinstance(value, dict):
         patterns = list(value)
     for pattern in patterns:
         if isinstance(pattern, str) and not _compiles(pattern):
-            yield f"{keyword} holds a pattern that RE2 cannot read."
+            yield f"{keyword} holds a pattern that RE2 cannot read (it has no lookaround)"
+
+
+_known: Final = lru_cache(maxsize=256)(compiled)
 
 
 def _compiles(pattern: str) -> bool:
     try:
-        re2.compile(pattern)
-    except re2.error:
+        _known(pattern)
+    except BadPattern:
         return False
     return True
 
@@ -160,7 +181,7 @@ def _broken(shape: Mapping[str, Any], parameters: Mapping[str, Any]) -> Iterator
     try:
         for mismatch in _validator(canonical_bytes(dict(shape))).iter_errors(dict(parameters)):
             yield _fault(mismatch)
-    except (Unresolvable, RecursionError, re2.error, ValueError, SchemaError):
+    except (Unresolvable, RecursionError, ValueError, SchemaError):
         yield Fault(
             "invalid_parameter",
             "parameters",

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from lifecycle.authority import explain
 from lifecycle.claiming import claim_roll_back
 from lifecycle.counting import approvals
-from lifecycle.door import advance, amend
+from lifecycle.door import amend
 from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
 from lifecycle.judging import may_orchestrate, opening_changes, raised_by, reject_by_sentinel
 from lifecycle.moment import Moment
-from lifecycle.opening import WAITABLE, digest_mismatch
-from lifecycle.policy import Level, ToolPolicy
+from lifecycle.opening import WAITABLE, digest_mismatch, policy_changed
+from lifecycle.policy import Level, Policy, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Cause, Outcome, Proposal, Verb
+from lifecycle.proposers import configured
 from lifecycle.quorum import within_reach
 from lifecycle.restanding import restood, revoke_permit, standing_changes
 from lifecycle.standing import Standing, changed_rules
-from lifecycle.state import State, Trigger
+from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Verdict
 
@@ -53,14 +55,21 @@ def recheck(
     if not fits_its_digest(proposal):
         return Concluded(digest_mismatch(tx, moment, proposal))
     if tool is None or tool.tier is Tier.BLOCK or verdict is None:
-        return Concluded(
-            _policy_changed(tx, moment, proposal, "The tool may not be used any more.")
-        )
+        return Concluded(policy_changed(tx, moment, proposal, "The tool may not be used any more."))
     if proposal.state is State.PENDING:  # judged under this policy by whoever judges it
         return Concluded(_noted(tx, moment, proposal))
     if not _passes_or_waits(verdict):
         return Concluded(reject_by_sentinel(tx, moment, proposal, verdict))
+    if not _may_still_ask(moment.policy, proposal, tool):
+        words = "Its proposer may not use this tool any more."
+        return Concluded(policy_changed(tx, moment, proposal, words))
     return Concluded(_restand(tx, moment, proposal, tool, verdict, before, after))
+
+
+def _may_still_ask(policy: Policy, proposal: Proposal, tool: ToolPolicy) -> bool:
+    """Judge the proposer's authority anew: roles, owner and attributes are part of a policy."""
+    proposer = configured(policy, proposal.actor)
+    return proposer is not None and not explain(proposer, tool, proposal.read()).denied
 
 
 def recheck_window(
@@ -88,7 +97,7 @@ def _in_window(
     noted = _noted(tx, moment, proposal)
     if tool is not None and tool.tier is Tier.BLOCK:
         return _rolled_back(tx, moment, noted, "The tool may not be used any more.")
-    if verdict is None or verdict.passed:
+    if verdict is None or _passes_or_waits(verdict):  # what merely aged is no new finding
         return Concluded(noted)
     return _rolled_back(tx, moment, noted, "; ".join(_words(verdict)))
 
@@ -122,7 +131,7 @@ def _restand(
     if not within_reach(
         moment.policy, tool, proposal.actor.id, fresh.quorum, fresh.quorum_needs_people
     ):
-        return _policy_changed(tx, moment, proposal, "Its quorum can no longer be reached.")
+        return policy_changed(tx, moment, proposal, "Its quorum can no longer be reached.")
     changed = _changed(proposal, fresh, verdict) or _people_or_call_changed(tool, before, after)
     changes: dict[str, Any] = {
         **standing_changes(fresh),
@@ -190,19 +199,6 @@ def _noted(
         checked_policy_digest=moment.policy.digest,
         policy_digest=moment.policy.digest,
         **changes,
-    )
-
-
-def _policy_changed(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Proposal:
-    return advance(
-        tx,
-        moment,
-        proposal,
-        Trigger.REJECT,
-        SENTINEL,
-        Puller.SENTINEL,
-        reason="policy_changed",
-        explanation=f"{words} Nothing was run.",
     )
 
 

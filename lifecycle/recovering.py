@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from lifecycle import agent_tools
+from lifecycle import reporting
 from lifecycle.claiming import Claim, reclaim
 from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
@@ -67,7 +67,7 @@ class Recoverer:
         called, after, moment = 0, "", self.world.moment()
         while page := await self.world.store.read(partial(_in_flight, after)):
             after = page[-1].proposal_id
-            late = [p for p in page if _agents_own(p) and agent_tools.is_overdue(moment, p)]
+            late = [p for p in page if _agents_own(p) and reporting.is_overdue(moment, p)]
             if late:
                 called += await self.world.write(partial(_called_overdue, moment, late))
         return called
@@ -96,7 +96,7 @@ def _in_flight(after: str, tx: Transaction) -> Sequence[Proposal]:
 
 def _called_overdue(moment: Moment, late: Sequence[Proposal], tx: Transaction) -> int:
     before = [tx.proposals.get(proposal.proposal_id) for proposal in late]
-    after = [agent_tools.overdue(tx, moment, p) for p in before if p is not None]
+    after = [reporting.overdue(tx, moment, p) for p in before if p is not None]
     return sum(p.attention is not None for p in after)
 
 

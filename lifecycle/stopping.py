@@ -160,7 +160,7 @@ def _taken_back(
     if execution is None or not execution.windowed:
         _no_window(proposal)
     if execution is None or execution.verb is Verb.ROLL_BACK:
-        raise ReviewRefused("already_decided", f"{proposal.proposal_id} is being rolled back.")
+        raise ReviewRefused("already_decided", _rolling_back(proposal))
     if execution.outcome is Outcome.UNKNOWN:
         return _kept(tx, moment, proposal, act, person)
     if execution.verb is Verb.COMMIT and execution.outcome is Outcome.RUNNING:
@@ -168,6 +168,16 @@ def _taken_back(
     if execution.outcome is Outcome.RUNNING:
         return _kept(tx, moment, proposal, act, person)
     return _roll_back_now(tx, moment, proposal, act, person)
+
+
+def _rolling_back(proposal: Proposal) -> str:
+    proposal_id = proposal.proposal_id
+    if proposal.attention is Attention.ROLLBACK_INCOMPLETE:
+        return (
+            f"{proposal_id} was rolled back in part and something still stands: retry "
+            f"{proposal_id}, or settle {proposal_id} happened where it was taken back by hand."
+        )
+    return f"{proposal_id} is being rolled back."
 
 
 def _no_window(proposal: Proposal) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from lifecycle import agent_tools, freezing
+from lifecycle import agent_tools, freezing, reporting
 from lifecycle.acting import Acting
 from lifecycle.acts import Act, plain_words
 from lifecycle.adopting import Adopter
@@ -147,7 +147,7 @@ class Workflow:
     ) -> Reply:
         """Take an agent's receipt for what it did under its permit."""
         return await self.world.surely(
-            agent_tools.report(self.gatekeeper, plain_words(proposal_id), sender, outcome, receipt)
+            reporting.report(self.world, plain_words(proposal_id), sender, outcome, receipt)
         )
 
     # -- sources and operators ------------------------------------------------------------

@@ -48,7 +48,7 @@ def propose(
     """Submit one proposal while no bot runs.
 
     The answer is one line of JSON. What needs people is shown by the next `run`. Ends with 1
-    where it was refused.
+    where it was refused, or its tool failed.
 
     \b
     signoff propose examples/invoice.json --as leila
@@ -62,7 +62,7 @@ def propose(
     sender = _proposer(loaded, as_agent)
     answer = asyncio.run(submit_once(loaded, dict(os.environ), raw, sender, file.stem))
     say_line(answer.as_json())
-    if answer.refused:
+    if not answer.done:
         raise typer.Exit(FAILED)
 
 

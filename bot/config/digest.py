@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from lifecycle.canonical import policy_digest
-from lifecycle.policy import Limits, Person, RuleSettings, ToolPolicy
-from lifecycle.tier import Tier
+from lifecycle.policy import Policy, RuleSettings
+
+#: What of a proposer decides what it may ask for, and who may answer.
+_OF_PROPOSERS: Final = ("owner", "roles", "attributes", "open_limit")
 
 
 def digest_of_policy(
-    tools: Mapping[str, ToolPolicy],
-    rules: Mapping[str, RuleSettings],
-    people: Mapping[str, Person],
-    limits: Limits,
-    auto_approval: tuple[str | None, Iterable[Tier]],
-    versions: Mapping[str, int],
+    policy: Policy, rules: Mapping[str, RuleSettings], versions: Mapping[str, int]
 ) -> str:
-    """Return the digest over what decides (design section 5): defaults filled in, no secret.
+    """Return the digest over what decides: defaults filled in, no secret (section 5, ADR 0015).
 
-    `versions` are the loaded rules' versions by id. The config holds names of environment
-    variables, never what stands in them, so nothing secret can be part of it.
+    `rules` are the settings as they were written, `versions` the loaded rules' versions by id. The
+    config holds names of environment variables, never what stands in them, so nothing secret can
+    be part of it.
     """
-    by, tiers = auto_approval
     return policy_digest(
         {
-            "tools": {name: _plain(tool) for name, tool in tools.items()},
+            "tools": {name: _plain(tool) for name, tool in policy.tools.items()},
             "sentinel": {name: _plain(rule) for name, rule in rules.items()},
-            "auto_approval": {"by": by, "tiers": sorted(tiers)},
-            "limits": _plain(limits),
-            "people": {name: sorted(person.groups) for name, person in people.items()},
+            "auto_approval": {
+                "by": policy.orchestrator,
+                "tiers": sorted(policy.auto_approval_tiers),
+            },
+            "limits": _plain(policy.limits),
+            "people": {name: sorted(person.groups) for name, person in policy.people.items()},
+            "proposers": {
+                name: {field: _plain(getattr(each, field, None)) for field in _OF_PROPOSERS}
+                for name, each in (*policy.people.items(), *policy.agents.items())
+            },
+            "sources": sorted(policy.sources),
+            "solo_operator": policy.solo_operator,
             "rules": dict(versions),
         }
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -151,13 +151,8 @@ def _policy(
         check_quorums(tools, who, solo_operator=solo is True, problems=problems)
     limits = _limits(_section(file, "limits", LimitsEntry, problems))
     orchestrator, tiers = _auto_approval(file, who, problems)
-    digest = (
-        ""
-        if problems.found or not versions
-        else digest_of_policy(tools, rules, who.people, limits, (orchestrator, tiers), versions)
-    )
-    return Policy(
-        digest=digest,
+    policy = Policy(
+        digest="",
         tools=tools,
         people=who.people,
         agents=who.agents,
@@ -168,6 +163,9 @@ def _policy(
         auto_approval_tiers=tiers,
         solo_operator=solo is True,
     )
+    if problems.found or not versions:
+        return policy
+    return replace(policy, digest=digest_of_policy(policy, rules, versions))
 
 
 def _auto_approval(

@@ -229,3 +229,18 @@ def test_the_digest_does_not_depend_on_where_the_file_lies(write_config, tmp_pat
     moved.write_bytes(path.read_bytes())
 
     assert load_config(moved).policy.digest == load_config(path).policy.digest
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("solo_operator: false", "solo_operator: true"),
+        ("    owner: olga\n", "    owner: ben\n"),
+        ('nour: {discord: "912", roles: [reader, writer]}', 'nour: {discord: "912"}'),
+    ],
+)
+def test_who_may_ask_and_who_owns_them_is_part_of_the_policy(write_config, old, new) -> None:
+    """ADR 0015: such a change is announced and checks what is open again."""
+    before = load_config(write_config()).policy.digest
+
+    assert load_config(write_config((old, new))).policy.digest != before

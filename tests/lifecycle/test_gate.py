@@ -438,6 +438,15 @@ def test_a_schema_that_cannot_be_evaluated_safely_is_named_at_start_up(schema: A
     assert len(schema_problems(schema)) == 1
 
 
+def test_names_and_values_in_a_schema_are_no_keywords() -> None:
+    schema = {
+        "properties": {"pattern": {"type": "string"}, "unevaluatedProperties": {}},
+        "const": {"pattern": "("},
+        "enum": [{"$ref": "https://example.com"}],
+    }
+    assert schema_problems(schema) == []
+
+
 @pytest.mark.parametrize(
     "schema",
     [

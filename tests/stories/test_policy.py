@@ -103,7 +103,7 @@ async def test_taking_back_an_approval_revokes_a_permit_not_yet_redeemed(world: 
 
     reply = await world.workflow.redeem(permit, REFUND["parameters"], world.sender("leila"))
 
-    assert reply.code == "permit_already_consumed"
+    assert reply.code == "permit_mismatch"
     assert (await world.proposal(proposal_id)).state is State.SENTINEL_APPROVED
     await world.approves("ben", proposal_id)
     fresh = (await the_permits(world))[-1]
@@ -122,7 +122,7 @@ async def test_a_new_policy_gives_a_waiting_permit_anew(world: World) -> None:
     begun = await world.workflow.redeem(permits[-1], REFUND["parameters"], world.sender("leila"))
 
     assert len(permits) == 2
-    assert refused.code == "permit_already_consumed"
+    assert refused.code == "permit_mismatch"
     assert begun.done
 
 

@@ -1,0 +1,24 @@
+"""Where a person decided what the bot then does in their name: surface and event of the review."""
+
+from __future__ import annotations
+
+from lifecycle.answers import Sender
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind, Identity, Verb
+from lifecycle.review import Decision
+
+
+def decided_by(tx: Transaction, proposal_id: str, by: Identity, verb: Verb) -> Sender | None:
+    """Return the person as they decided this verb, None where it is done in nobody's name.
+
+    A call may begin, or end, long after the ✅ or ❌ that led to it: the row of the trail that
+    names the person names their surface and event too.
+    """
+    if by.kind is not ActorKind.PERSON:
+        return None
+    wanted = Decision.ROLL_BACK if verb is Verb.ROLL_BACK else Decision.APPROVE
+    mine = [r for r in tx.reviews.of(proposal_id) if r.person == by.id and r.decision is wanted]
+    if not mine:
+        return None
+    last = mine[-1]
+    return Sender(last.surface, by.kind, by.id, event_id=last.event_id)

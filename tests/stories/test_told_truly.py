@@ -1,0 +1,221 @@
+"""What agents and people are told is so: permits, receipts, rows, cards and who may still ask."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lifecycle.answers import Answer
+from lifecycle.policy import Agent
+from lifecycle.proposal import Attention
+from lifecycle.state import State
+from tests.builders import MAIL, PROD, REFUND
+from tests.fakes.tools import answering
+from tests.stories.test_agents_own import begun, permitted, the_permit
+from tests.world import World
+
+REFUNDS = "issue-refund"
+
+
+async def redeems(world: World, token: str, parameters: Any = None) -> Any:
+    given = REFUND["parameters"] if parameters is None else parameters
+    return await world.workflow.redeem(token, given, world.sender("leila"))
+
+
+# -- permits ------------------------------------------------------------------------------
+
+
+async def test_a_permit_that_was_used_is_consumed_whatever_comes_with_it(world: World) -> None:
+    await begun(world)
+
+    reply = await redeems(world, await the_permit(world), {"amount": "1.00"})
+
+    assert reply.code == "permit_already_consumed"
+
+
+async def test_a_permit_that_was_not_redeemed_in_time_has_expired(world: World) -> None:
+    await permitted(world)
+    permit = await the_permit(world)
+    await world.passes(minutes=24 * 60 + 1)
+
+    assert (await redeems(world, permit)).code == "permit_expired"
+
+
+async def test_a_permit_of_what_a_person_rejected_begins_nothing_and_says_so(world: World) -> None:
+    proposal_id = await permitted(world)
+    permit = await the_permit(world)
+    await world.rejects("ana", proposal_id, "wrong order")
+
+    reply = await redeems(world, permit)
+
+    assert reply.code == "already_decided"
+    assert "wrong order" in reply.words
+
+
+async def test_a_refused_redemption_stands_in_the_trail_of_its_proposal(world: World) -> None:
+    proposal_id = await permitted(world)
+
+    await redeems(world, await the_permit(world), {"amount": "1.00"})
+
+    (row,) = await world.audit("permit_refused")
+    assert (row["proposal_id"], row["reason"]) == (proposal_id, "proposal_parameter_mismatch")
+    assert row["digest"] == (await world.proposal(proposal_id)).digest
+
+
+# -- receipts -----------------------------------------------------------------------------
+
+
+async def test_what_a_failed_report_says_is_kept(world: World) -> None:
+    proposal_id = await begun(world)
+
+    why = {"why": "card declined"}
+    await world.workflow.report(proposal_id, world.sender("leila"), "failed", why)
+
+    ended = await world.proposal(proposal_id)
+    assert (ended.state, ended.reason) == (State.ROLLED_BACK, "tool_failed")
+    assert (ended.frame or {})["value"] == why
+
+
+async def test_a_receipt_that_comes_too_late_decides_nothing_and_is_kept_for_who_settles_it(
+    world: World,
+) -> None:
+    proposal_id, leila = await begun(world), world.sender("leila")
+    await world.passes(minutes=61)
+
+    late = await world.workflow.report(proposal_id, leila, "done", {"refund": "r-77"})
+    again = await world.workflow.report(proposal_id, leila, "failed", {})
+
+    waits = await world.proposal(proposal_id)
+    assert (late.code, again.code) == ("already_decided", "permit_already_consumed")
+    assert waits.attention is Attention.OUTCOME_UNKNOWN
+    assert "Its agent reported later: done." in waits.attention_why
+    assert (waits.frame or {})["value"] == {"refund": "r-77"}
+    await world.workflow.settle(proposal_id, world.sender("ana"), happened=True)
+    assert (await world.proposal(proposal_id)).state is State.COMPLETED
+
+
+@pytest.mark.parametrize(("asked", "shown"), [(3, 3), (0, 0), (500, 50)])
+async def test_an_agent_is_shown_as_many_rows_as_it_asked_for_and_fifty_at_most(
+    world: World, asked: int, shown: int
+) -> None:
+    world.tool("search").on["execute"] = answering({"rows": list(range(80))})
+    answer = await submitted_search(world, {"max_rows": asked})
+
+    rows = [row for row in answer.result["value"]["rows"] if isinstance(row, int)]
+    assert len(rows) == shown
+
+
+async def submitted_search(world: World, constraints: dict[str, Any]) -> Answer:
+    target = {"resource_type": "library", "resource_id": "terms", "domain": "shop.example"}
+    document = {
+        "proposal_id": "s1",
+        "ts_ms": world.clock.now_ms(),
+        "actor": "leila",
+        "tool": "search",
+        "action_type": "read",
+        "target": target | {"constraints": constraints},
+        "parameters": {"query": "terms"},
+    }
+    return await world.workflow.submit(json.dumps(document).encode(), world.sender("leila"))
+
+
+# -- rows and cards -----------------------------------------------------------------------
+
+
+async def test_N05_a_move_that_a_person_made_names_its_place_and_event(world: World) -> None:
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.workflow.approve(proposal_id, world.sender("ben", "event-1"))
+    await world.workflow.idle()
+    await world.workflow.reject(proposal_id, world.sender("ana", "event-2"), "not this one")
+    await world.workflow.idle()
+
+    rows = [
+        row
+        for kind in ("execute", "roll_back_claimed", "roll_back")
+        for row in await world.audit(kind)
+    ]
+    assert [(row["actor"]["id"], row["surface"], row["event_id"]) for row in rows] == [
+        ("ben", "terminal", "event-1"),
+        ("ana", "terminal", "event-2"),
+        ("ana", "terminal", "event-2"),
+    ]
+
+
+async def test_the_card_of_an_auto_tool_that_called_for_a_person_shows_how_it_ended(
+    world: World,
+) -> None:
+    async def crashes(_call: Any) -> Any:
+        raise OSError("gone")
+
+    world.tool("search").on["execute"] = crashes
+    proposal_id = (await submitted_search(world, {})).proposal_id or ""
+    asked = await world.store.read(lambda tx: tx.cards.of(proposal_id))
+    await world.workflow.settle(proposal_id, world.sender("ana"), happened=True)
+
+    ended = await world.proposal(proposal_id)
+    cards = await world.store.read(lambda tx: tx.cards.of(proposal_id))
+    assert ended.state is State.COMPLETED
+    assert len(asked) == len(cards) == 1
+    assert cards[0].wanted_version == ended.version
+
+
+# -- who may still ask --------------------------------------------------------------------
+
+
+def without(world: World, name: str) -> dict[str, Agent]:
+    return {n: agent for n, agent in world.workflow.policy.agents.items() if n != name}
+
+
+@pytest.mark.parametrize("way", ["gone", "no roles"])
+async def test_who_may_not_ask_any_more_has_nothing_begun_in_their_name(
+    world: World, way: str
+) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    agents = without(world, "leila")
+    if way == "no roles":
+        leila = world.workflow.policy.agents["leila"]
+        agents |= {"leila": replace(leila, roles=frozenset())}
+    await world.adopts(agents=agents)
+
+    await world.approves("ana", proposal_id)
+
+    ended = await world.proposal(proposal_id)
+    assert (ended.state, ended.reason) == (State.REJECTED, "policy_changed")
+    assert "Its proposer" in ended.explanation
+    assert world.tool("production-deploy").calls == []
+
+
+async def test_who_becomes_the_owner_of_the_agent_approves_nothing_of_it_any_more(
+    world: World,
+) -> None:
+    await world.workflow.freeze("for a moment", world.sender("ana"))
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await world.approves("ben", proposal_id)
+    leila = world.workflow.policy.agents["leila"]
+    await world.adopts(agents=without(world, "leila") | {"leila": replace(leila, owner="ben")})
+    await world.workflow.thaw(world.sender("ana"))
+    await world.workflow.open_ready()
+    await world.workflow.idle()
+
+    waits = await world.proposal(proposal_id)
+    assert (waits.state, waits.opener) == (State.SENTINEL_APPROVED, None)
+    assert world.tool("production-deploy").calls == []
+
+
+async def test_evidence_belongs_to_the_source_that_recorded_it_first(world: World) -> None:
+    sources = world.workflow.policy.sources
+    other = replace(sources["crm-sensor"], id="other")
+    await world.adopts(sources={**sources, "other": other})
+
+    async def records(source: str, at_ms: int) -> str | None:
+        packet = {"evidence_id": "e1", "source": source, "observed_at_ms": at_ms, "payload": {}}
+        raw = json.dumps(packet).encode()
+        return (await world.workflow.record_evidence(raw, world.sender(source))).code
+
+    now_ms = world.clock.now_ms()
+    assert await records("crm-sensor", now_ms) is None
+    assert await records("other", now_ms + 1) == "id_conflict"
+    assert await records("crm-sensor", now_ms + 2) is None
