@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from bot.bootstrap import opened
+from bot.chat.watching import served_names
 from bot.clock import SystemClock
 from bot.composing import composed
 from bot.config import Config
@@ -86,9 +88,14 @@ async def _operated(
     store = await open_store(config.database, config.folder, beside=beside)
     try:
         moment = _moment(config, environment)
-        return await store.write(lambda tx: unit(tx, moment))
+        return await store.write(lambda tx: unit(tx, _told_where_served(tx, moment)))
     finally:
         await store.close()
+
+
+def _told_where_served(tx: Transaction, moment: Moment) -> Moment:
+    """Announce on the surfaces of the running bot: its tokens need not be set in this shell."""
+    return replace(moment, surfaces=served_names(tx) or moment.surfaces)
 
 
 def _surfaces(config: Config, environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from bot.chat.spans import moment_words
-from bot.chat.watching import kept_health
+from bot.chat.watching import kept_health, served_names
 from bot.config import Config
 from bot.config.surfaces import choose
 from lifecycle.freezing import frozen
@@ -59,10 +59,16 @@ def status_json(tx: Transaction, now_ms: int, config: Config, pid: int | None) -
             for each in tx.proposals.with_attention(_MOST)
         ],
         "audit": {"entries": seq, "head": head},
-        "surfaces": list(choose(config, os.environ, attached=True).names),
+        "surfaces": list(_served(config, tx, running=pid is not None)),
         "health": _health_json(tx) if pid is not None else None,
         "database": config.database,
     }
+
+
+def _served(config: Config, tx: Transaction, *, running: bool) -> tuple[str, ...]:
+    """Return the surfaces of the running bot, else those that a start from here would serve."""
+    served = served_names(tx) if running else ()
+    return served or choose(config, os.environ, attached=True).names
 
 
 def _health_json(tx: Transaction) -> dict[str, Any] | None:

@@ -48,7 +48,8 @@ class Watch:
         def unit(tx: Transaction) -> None:
             for message in told:
                 tx.outbox.add(message)
-            flag = {"at_ms": now_ms, "lines": list(lines), "troubles": troubles}
+            kept = {"names": list(names), "lines": list(lines), "troubles": troubles}
+            flag = {"at_ms": now_ms, **kept}
             tx.flags.put(FLAG, flag)
 
         try:
@@ -84,6 +85,12 @@ class Watch:
             body={"text": words},
             created_at_ms=self._world.clock.now_ms(),
         )
+
+
+def served_names(tx: Transaction) -> tuple[str, ...]:
+    """Return the surfaces of the bot that looked last: those of a shell beside it may be others."""
+    kept = kept_health(tx) or {}
+    return tuple(kept.get("names", ()))
 
 
 def kept_health(tx: Transaction) -> Mapping[str, Any] | None:

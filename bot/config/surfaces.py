@@ -114,7 +114,7 @@ def _discord(config: Config, environment: Mapping[str, str], notes: list[str]) -
     entry = config.chat.discord
     if entry is None:
         return False
-    if environment.get(entry.token_env):
+    if environment.get(entry.token_env, "").strip():
         return True
     notes.append(f"Discord is off: {entry.token_env} is not set.")
     return False
@@ -125,10 +125,10 @@ def _slack(config: Config, environment: Mapping[str, str], notes: list[str]) -> 
     if entry is None:
         return False
     ways = [name for name in (entry.app_token_env, entry.signing_secret_env) if name]
-    if not environment.get(entry.bot_token_env):
+    if not environment.get(entry.bot_token_env, "").strip():
         notes.append(f"Slack is off: {entry.bot_token_env} is not set.")
         return False
-    if not any(environment.get(name) for name in ways):
+    if not any(environment.get(name, "").strip() for name in ways):
         needed = " or ".join(ways) or "app_token_env or signing_secret_env in the config"
         notes.append(f"Slack is off: {needed} is not set.")
         return False

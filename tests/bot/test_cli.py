@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bot.cli.app import app
+from tests.by_hand import by_hand
 
 COMMANDS = [
     *("run", "reload", "check-config", "propose", "pending", "show", "explain", "rules", "status"),
@@ -277,6 +278,19 @@ def test_what_was_proposed_alone_is_shown_by_the_next_run(house: House) -> None:
 
     assert answer["state"] == "sentinel_approved"
     assert f"approve {answer['proposal_id']}" in shown
+
+
+def test_a_freeze_is_announced_where_the_running_bot_is_read(house: House) -> None:
+    """Its tokens need not be set in the shell that freezes."""
+    house.run("propose", "examples/search.json", "--as", "leila")
+    database = house.folder / "data" / "signoff.db"
+    kept = '{"at_ms": 1, "names": ["discord", "slack"], "lines": [], "troubles": {}}'
+    by_hand(database, f"INSERT INTO flags (name, value) VALUES ('surfaces', '{kept}')")
+
+    assert house.run("freeze", "incident", "--as", "ana").returncode == 0
+
+    told = by_hand(database, "SELECT surface FROM outbox WHERE key LIKE 'freeze%' ORDER BY surface")
+    assert told == [("discord",), ("slack",)]
 
 
 def test_freeze_and_thaw_work_without_a_bot_and_for_operators_alone(house: House) -> None:

@@ -200,7 +200,11 @@ async def test_G15_interactions_need_a_fresh_and_right_signature(unused_tcp_port
         await slack.stands("p1", "completed")
 
 
-@pytest.mark.parametrize("secret", [{}, {"SLACK_SIGNING_SECRET": ""}], ids=["none", "empty"])
+@pytest.mark.parametrize(
+    "secret",
+    [{}, {"SLACK_SIGNING_SECRET": ""}, {"SLACK_SIGNING_SECRET": " \n"}],
+    ids=["none", "empty", "blank"],
+)
 def test_G15_without_a_signing_secret_slack_over_http_is_off_and_says_so(
     tmp_path: Path, secret: dict[str, str]
 ) -> None:

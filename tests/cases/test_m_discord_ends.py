@@ -43,7 +43,7 @@ ENDS = {
     ),
     "opened by nour": (
         "completed",
-        "opened by agent nour (auto-approval), 2026-03-02",
+        "opened by agent nour (auto-approval), 2026-03-02 12:03:00 UTC",
         "completed (window_closed_unopposed) by clock clock, 2026-03-02 12:18:00 UTC: "
         "Nobody objected before the window closed.",
     ),

@@ -29,9 +29,9 @@ def slack_settings(config: Config, environment: Mapping[str, str]) -> SlackSetti
     entry = config.chat.slack
     if entry is None:
         raise StartFailed("chat.slack is not in the config.")
-    bot_token = environment.get(entry.bot_token_env)
-    app_token = environment.get(entry.app_token_env or "")
-    secret = environment.get(entry.signing_secret_env or "")
+    bot_token = environment.get(entry.bot_token_env, "").strip()
+    app_token = environment.get(entry.app_token_env or "", "").strip()
+    secret = environment.get(entry.signing_secret_env or "", "").strip()
     if not bot_token or not (app_token or secret):
         raise StartFailed(
             f"Slack needs {entry.bot_token_env}, and an app token (Socket Mode) or a signing "
@@ -40,8 +40,8 @@ def slack_settings(config: Config, environment: Mapping[str, str]) -> SlackSetti
     groups = {name: group.slack_usergroup for name, group in config.groups.items()}
     return SlackSettings(
         entry=entry,
-        bot_token=bot_token.strip(),
-        app_token=app_token.strip() if app_token else None,
-        signing_secret=secret.strip() if secret else None,
+        bot_token=bot_token,
+        app_token=app_token or None,
+        signing_secret=secret or None,
         usergroups={name: usergroup for name, usergroup in groups.items() if usergroup},
     )
