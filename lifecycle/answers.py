@@ -33,10 +33,6 @@ class Sender:
         """The identity of the config, None for a stranger."""
         return Identity(self.kind, self.id) if self.kind and self.id else None
 
-    def is_person(self, person_id: str) -> bool:
-        """Say whether this is the person of that id."""
-        return self.kind is ActorKind.PERSON and self.id == person_id
-
 
 @dataclass(frozen=True, slots=True)
 class CardPlace:

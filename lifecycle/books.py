@@ -86,9 +86,6 @@ class Proposals(Protocol):
     def in_flight(self, limit: int, after_id: str = "") -> Sequence[Proposal]:
         """Return executing ones whose last call is running."""
 
-    def with_kept_stop(self, limit: int) -> Sequence[Proposal]:
-        """Return executing ones that keep a ❌ which could not be carried out yet."""
-
     def checked_under_other(self, policy_digest: str, limit: int) -> Sequence[Proposal]:
         """Return open ones last checked under another policy, a page at a time."""
 

@@ -127,12 +127,6 @@ class AmbiguousId(GovernanceError):
     reason = "ambiguous_id"
 
 
-class AuditUnavailable(GovernanceError):
-    """The audit trail cannot be written, so nothing is executed."""
-
-    reason = "audit_unavailable"
-
-
 class PermitRefused(GovernanceError):
     """The permit does not allow this call."""
 

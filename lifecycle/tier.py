@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from lifecycle.state import State, Transition, Trigger
+from lifecycle.state import State, Trigger
 
 
 class Tier(StrEnum):
@@ -98,8 +98,3 @@ PULLERS: Final = {
 def pullers(tier: Tier, state: State, trigger: Trigger) -> frozenset[Puller]:
     """Return who may pull `trigger` on a proposal of `tier` that stands in `state`."""
     return PULLERS[tier].get((state, trigger), _NOBODY)
-
-
-def pullers_of(tier: Tier, row: Transition) -> frozenset[Puller]:
-    """Return who may pull this row of the lifecycle for `tier`."""
-    return pullers(tier, row.source, row.trigger)

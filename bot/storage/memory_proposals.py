@@ -187,10 +187,6 @@ class ProposalTable:
         )
         return found[:limit]
 
-    def with_kept_stop(self, limit: int) -> Sequence[Proposal]:
-        found = self._where(lambda p: p.state is State.EXECUTING and p.kept_stop is not None)
-        return found[:limit]
-
     def checked_under_other(self, policy_digest: str, limit: int) -> Sequence[Proposal]:
         found = self._where(
             lambda p: p.state.open and p.checked_policy_digest not in (None, policy_digest),

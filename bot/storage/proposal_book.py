@@ -120,10 +120,6 @@ class ProposalBook(Book):
         """Return executing ones whose last call is running."""
         return self._many("in_flight", limit=limit, after_id=after_id)
 
-    def with_kept_stop(self, limit: int) -> Sequence[Proposal]:
-        """Return executing ones that keep a stop which could not be carried out yet."""
-        return self._many("with_kept_stop", limit=limit)
-
     def checked_under_other(self, policy_digest: str, limit: int) -> Sequence[Proposal]:
         """Return open ones last checked under another policy, a page at a time."""
         return self._many("checked_under_other", policy_digest=policy_digest, limit=limit)

@@ -160,12 +160,6 @@ SELECT * FROM proposals
 WHERE agenda = 'recover' AND agenda_ms = 0 AND proposal_id > :after_id
 ORDER BY proposal_id LIMIT :limit;
 
--- with_kept_stop --
--- What keeps a stop that could not be carried out yet.
-SELECT * FROM proposals
-WHERE kept_stop IS NOT NULL AND state = 'executing'
-ORDER BY proposal_id LIMIT :limit;
-
 -- checked_under_other --
 -- Open ones last checked under another policy: two ranges, since "not equal" finds no index.
 SELECT * FROM proposals

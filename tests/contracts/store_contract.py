@@ -384,7 +384,6 @@ class StoreContract:
             "back-off",
         ]
         assert await store.read(lambda tx: tx.proposals.next_close_ms()) == NOW_MS - 5
-        assert await self.asked(store, lambda tx: tx.proposals.with_kept_stop(9)) == ["stopped"]
 
     async def test_without_open_windows_none_closes_next(self, store: ProposalStore) -> None:
         await self.filled(store, executing("running", NOW_MS, Outcome.RUNNING))

@@ -17,3 +17,6 @@ SELECT coalesce((SELECT actor FROM proposals p WHERE p.proposal_id = tasks.propo
 FROM tasks;
 DROP TABLE tasks;
 ALTER TABLE tasks_of_proposers RENAME TO tasks;
+
+-- Nothing asks for kept stops by themselves: they go with their proposals.
+DROP INDEX IF EXISTS kept_stop_order;
