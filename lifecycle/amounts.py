@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from enum import Enum
 from typing import Any, Final
 
-from lifecycle.field_names import words_of
+from lifecycle.bare_numbers import bare_numbers, holds_money, says_money
+from lifecycle.field_names import readings_of
 from lifecycle.paths import Parts
 from lifecycle.records import Money
 
@@ -23,16 +25,27 @@ _USUAL_DECIMALS: Final = 2
 _MOST_DIGITS: Final = 18
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 _WHOLE: Final = rf"(?:0|[1-9][0-9]{{0,{_MOST_DIGITS - 1}}})"
-_NUMBER: Final = re.compile(r"\s*[+\-(]?\W{0,3}\d[\d.,'\s_eExX]*\W{0,3}\s*")
-
-_LONGEST_NUMBER: Final = 64
-_PRICES: Final = frozenset("price cost total sum value fee charge payment refund amounts".split())
+#: In place of a currency: two fields of one object name different ones; what stands there is none.
+_DISPUTED: Final = "?"
+_INVALID: Final = ""
 
 AMBIGUOUS: Final = "ambiguous_amount"
 NOT_POSITIVE: Final = "amount_not_positive"
 MISSING: Final = "amount_missing"
 
 Totals = dict[str, Decimal]
+
+
+class _Says(Enum):
+    """What the name of a field says, in one of its readings."""
+
+    AMOUNT = (("amount",),)
+    MINOR = (("amount", "minor"), ("amountminor",))
+    CURRENCY = (("currency",),)
+    LIST = (("items",), ("amounts",))
+
+
+_SAYS: Final = {words: said for said in _Says for words in said.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +65,16 @@ class Amount:
 class AmountsRead:
     """All that a document says about money.
 
-    `lists` holds the sums of each list by currency, `bare` the numbers that stand in a list named
-    items or amounts without saying that they are amounts, `total` what all amounts come to.
+    `lists` holds the sums of each list by currency, `total` what all amounts come to. `bare` are
+    the numbers in a list named items or amounts that do not say that they are amounts, where an
+    amount or a currency stands in or around that list, and prices anywhere; `loose` the others,
+    which are money only to a tool that moves money.
     """
 
     amounts: list[Amount] = field(default_factory=list)
     lists: list[tuple[Parts, Totals]] = field(default_factory=list)
     bare: list[Parts] = field(default_factory=list)
+    loose: list[Parts] = field(default_factory=list)
     total: Totals = field(default_factory=dict)
 
 
@@ -135,14 +151,29 @@ def _walk_object(
     rest: Totals = {}
     totalled = False  # an amount is the total of one list, not of each that comes to the same
     for key, item in value.items():
-        if isinstance(item, (list, tuple)) and words_of(key) in (("items",), ("amounts",)):
-            read.bare += _bare(item, (*parts, key))
+        is_list = isinstance(item, (list, tuple))
+        if is_list and _said_by(key) is _Says.LIST:
+            _read_bare(item, (*parts, key), _is_of_money(value, key, currency), read)
         below = _walk(item, (*parts, key), currency, read)
-        if below and below == own and not totalled and isinstance(item, (list, tuple)):
+        if below and below == own and not totalled and is_list:
             totalled = True
         else:
             rest = _sum(rest, below)
     return _sum(own, rest)
+
+
+def _said_by(name: str) -> _Says | None:
+    return next((_SAYS[words] for words in readings_of(name) if words in _SAYS), None)
+
+
+def _is_of_money(value: Mapping[str, Any], key: str, currency: str | None) -> bool:
+    """Say whether an amount or a currency stands in or around the list at `key`."""
+    return currency is not None or any(map(says_money, value)) or holds_money(value[key])
+
+
+def _read_bare(items: Any, parts: Parts, is_of_money: bool, read: AmountsRead) -> None:
+    for place, is_price in bare_numbers(items, parts):
+        (read.bare if is_price or is_of_money else read.loose).append(place)
 
 
 def _agreeing(found: list[Amount]) -> list[Amount]:
@@ -153,21 +184,37 @@ def _agreeing(found: list[Amount]) -> list[Amount]:
 
 
 def _currency_in(value: Mapping[str, Any], around: str | None) -> str | None:
-    own = value.get("currency")
-    if own is None:
+    """Return the currency that counts in an object: its own, else the one around it."""
+    own = (item for key, item in value.items() if _said_by(key) is _Says.CURRENCY)
+    named = [each for each in own if each is not None]
+    if not named:
         return around
-    return own if is_currency(own) else None
+    if any(each != named[0] for each in named):
+        return _DISPUTED
+    return str(named[0]) if is_currency(named[0]) else _INVALID
+
+
+def own_amounts(value: Mapping[str, Any], around: str | None) -> tuple[list[Amount], str | None]:
+    """Return the amounts that stand directly in an object, and the currency that counts there.
+
+    `around` is the currency that the nearest enclosing object gave, None outside of all.
+    """
+    currency = _currency_in(value, around)
+    return _agreeing(list(_own(value, (), currency))), currency
 
 
 def _own(value: Mapping[str, Any], parts: Parts, currency: str | None) -> Iterator[Amount]:
     for key, item in value.items():
-        match words_of(key):
-            case ("amount",):
-                yield _written((*parts, key), item, currency)
-            case ("amount", "minor"):
-                yield _minor((*parts, key), item, currency)
+        match _said_by(key):
+            case _Says.AMOUNT:
+                amount = _written((*parts, key), item, currency or None)
+            case _Says.MINOR:
+                amount = _minor((*parts, key), item, currency or None)
             case _:
                 continue
+        if currency == _DISPUTED:
+            amount = Amount(amount.parts, None, flaw=amount.flaw or AMBIGUOUS)
+        yield amount
 
 
 def _written(parts: Parts, item: Any, currency: str | None) -> Amount:
@@ -199,33 +246,6 @@ def _totals(found: list[Amount]) -> Totals:
     for currency, value in values:
         totals = _sum(totals, {str(currency): value or Decimal(0)})
     return totals
-
-
-def _bare(items: Any, parts: Parts) -> Iterator[Parts]:
-    """Yield the places of numbers that nothing calls an amount."""
-    for index, item in enumerate(items):
-        if isinstance(item, (list, tuple)):
-            yield from _bare(item, (*parts, index))
-        elif isinstance(item, Mapping):
-            yield from _bare_in_object(item, (*parts, index))
-        elif _is_number(item):
-            yield (*parts, index)
-
-
-def _bare_in_object(item: Mapping[str, Any], parts: Parts) -> Iterator[Parts]:
-    """Yield numbers that are called a price and the like where no amount stands beside them."""
-    names = {key: words_of(key) for key in item}
-    if any(words[:1] == ("amount",) for words in names.values()):
-        return
-    for key, words in names.items():
-        if words and words[-1] in _PRICES and _is_number(item[key]):
-            yield (*parts, key)
-
-
-def _is_number(item: Any) -> bool:
-    if isinstance(item, str):
-        return len(item) <= _LONGEST_NUMBER and _NUMBER.fullmatch(item) is not None
-    return isinstance(item, (int, float)) and not isinstance(item, bool)
 
 
 def _sum(one: Totals, other: Totals) -> Totals:

@@ -8,14 +8,13 @@ from itertools import islice
 from typing import Any, Final
 
 from lifecycle.errors import Fault
+from lifecycle.field_names import ends_in, readings_of
 from lifecycle.paths import Parts, containers, dotted
 from lifecycle.policy import ToolKind, ToolPolicy
 from lifecycle.tier import Tier
 
 _KEYS: Final = frozenset({"s256", "excerpt", "media_type"})
 _S256: Final = re.compile(r"[A-Za-z0-9_-]{43}")
-_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-_LONGEST_NAME: Final = 64
 _MOST_FAULTS: Final = 32
 _STRICT_TIERS: Final = frozenset({Tier.CONFIRM, Tier.BLOCK})
 #: Recipients, amounts and targets must be seen whole by people and rules.
@@ -64,8 +63,7 @@ def _why_not(tool: ToolPolicy, tier: Tier, parts: Parts, value: Mapping[str, Any
 
 
 def _must_be_seen(name: str) -> bool:
-    words = [word.lower() for word in _WORD.findall(name[-_LONGEST_NAME:])]
-    return bool(words) and (words[-1] in _SEEN_WHOLE or "amount" in words)
+    return ends_in(name, _SEEN_WHOLE) or any("amount" in words for words in readings_of(name))
 
 
 def _fault(parts: Parts, why: str) -> Fault:

@@ -9,23 +9,37 @@ from lifecycle.proposal import Proposal
 
 
 def envelope_excess(proposal: Proposal, receipt: Mapping[str, Any] | None) -> str | None:
-    """Say in words where a receipt reports more than the envelope allowed."""
+    """Say in words where a receipt reports more than the envelope allowed.
+
+    A receipt is what somebody else wrote: what is no number of records and no list of names there
+    is an excess, too.
+    """
     envelope = proposal.read().risk_envelope
     if envelope is None or receipt is None:
         return None
     records = receipt.get("affected_records")
     if records is not None and not _within(records, envelope.max_affected_records):
-        return f"it reports {records!r} affected records, allowed were at most " + str(
-            envelope.max_affected_records
+        return (
+            f"it reports {_shown(records)} affected records, allowed were at most "
+            f"{envelope.max_affected_records}"
         )
     effects = receipt.get("effects")
-    if effects is None:
-        return None
     allowed = set(envelope.allowed_side_effects) - set(envelope.forbidden_effects)
-    if not isinstance(effects, list) or any(effect not in allowed for effect in effects):
+    if effects is not None and not _are_among(effects, allowed):
         return "it reports effects that the envelope does not allow"
     return None
 
 
 def _within(records: Any, most: int) -> bool:
-    return isinstance(records, int) and not isinstance(records, bool) and records <= most
+    return isinstance(records, int) and not isinstance(records, bool) and 0 <= records <= most
+
+
+def _shown(records: Any) -> str:
+    is_number = isinstance(records, (int, float)) and not isinstance(records, bool)
+    return repr(records) if is_number else "no number of"
+
+
+def _are_among(effects: Any, allowed: set[str]) -> bool:
+    return isinstance(effects, list) and all(
+        isinstance(effect, str) and effect in allowed for effect in effects
+    )

@@ -1,23 +1,28 @@
-"""HTML as its reader sees it: tags, comments and hidden elements gone. One pass, linear."""
+"""HTML as its reader sees it: tags, comments and hidden elements gone. Every pass is linear."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 _OPENING: Final = re.compile(
     r"<(?:(?P<mark>!--|!\[CDATA\[|[/!?])|(?=[A-Za-z]))(?P<name>[A-Za-z][\w:-]*+)?"
 )
-#: The rest of a tag; `>` inside quotes does not end it.
-_QUOTED_REST: Final = re.compile(
-    r"[^\"'>]*+(?:(?:\"[^\"]*+\"|'[^']*+')[^\"'>]*+)*+>",
-)
+#: The rest of a tag; `>` inside the quotes of a value does not end it, a quote elsewhere is a sign.
+_QUOTED_REST: Final = re.compile(r"(?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|(?![\"'])))*+>")
+_COMMENT_END: Final = re.compile(r"--!?>")
 #: After so many tags whose quotes never close, quotes are taken for ordinary characters.
 _MOST_UNCLOSED: Final = 50
-_NEVER_SHOWN: Final = frozenset({"style", "script", "template", "title", "head"})
-_HIDING: Final = re.compile(
-    r"\bhidden\b|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0\b",
+_NEVER_SHOWN: Final = frozenset({"style", "script", "template", "title"})
+_HIDING_STYLE: Final = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0\b",
     re.IGNORECASE,
+)
+#: What a tag that hides its element holds somewhere; a class of such a name may hide it, too.
+_PERHAPS_HIDING: Final = re.compile(rf"\bhidden\b|{_HIDING_STYLE.pattern}", re.IGNORECASE)
+_ATTRIBUTE: Final = re.compile(
+    r"(?P<name>[^\s/>=][^\s/>=]*+)(?:\s*+=\s*+(?P<value>\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?"
 )
 _BREAKING: Final = frozenset(
     """
@@ -27,16 +32,66 @@ _BREAKING: Final = frozenset(
 )
 
 
+#: Any tag at all, and how Slack writes a link that shows other words.
+_TAG: Final = re.compile(r"<[^<>]*+>")
+_BREAKING_TAG: Final = re.compile(
+    rf"</?(?:{'|'.join(sorted(_BREAKING))})(?![\w:-])[^<>]*+>", re.IGNORECASE
+)
+_LABELLED: Final = re.compile(r"<(?:[A-Za-z][A-Za-z0-9+.-]*+:|[@#!])[^<>|]*+\|([^<>]*+)>")
+
+
 def shown(text: str) -> str:
     """Return what a browser shows of `text`; what is no tag stays as it is."""
-    return _Page(text).shown() if "<" in text else text
+    return _Page(text, _hides).shown() if "<" in text else text
+
+
+def renderings(text: str) -> tuple[str, ...]:
+    """Return the ways in which a program may show `text`, each once: what a browser shows first.
+
+    Also with everything hidden that a style sheet might hide, with nothing hidden, and with all
+    that stands in angle brackets gone, but for the words of a link as Slack writes it.
+    """
+    if "<" not in text:
+        return (text,)
+    page = _Page(text, _may_hide)
+    found = [page.shown()]
+    if page.is_unsure:
+        found.insert(0, shown(text))
+    if page.has_hidden:
+        found.append(_Page(text, _hides_nothing).shown())
+    without_any = _TAG.sub("", _BREAKING_TAG.sub(" ", _LABELLED.sub(r"\1", text)))
+    return tuple(dict.fromkeys((*found, without_any)))
+
+
+def _hides(name: str, text: str, start: int, end: int) -> bool:
+    """Say whether a browser hides the element of the tag that ends at `end`."""
+    if name in _NEVER_SHOWN:
+        return True
+    if _PERHAPS_HIDING.search(text, start, end) is None:
+        return False
+    return any(
+        each["name"].lower() == "hidden"
+        or (each["name"].lower() == "style" and _HIDING_STYLE.search(each["value"] or ""))
+        for each in _ATTRIBUTE.finditer(text, start, end - 1)
+    )
+
+
+def _may_hide(name: str, text: str, start: int, end: int) -> bool:
+    return name in _NEVER_SHOWN or _PERHAPS_HIDING.search(text, start, end) is not None
+
+
+def _hides_nothing(_name: str, _text: str, _start: int, _end: int) -> bool:
+    return False
 
 
 class _Page:
     """One text on its way from source to what is shown."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, hides: Callable[[str, str, int, int], bool]) -> None:
+        #: Whether an element was left out, and one that a browser may show.
+        self.has_hidden = self.is_unsure = False
         self._text = text
+        self._hides = hides
         self._lower = text.lower() if text.isascii() else _ascii_lower(text)
         self._last_close = text.rfind(">")
         self._unclosed = 0
@@ -53,31 +108,43 @@ class _Page:
 
     def _past(self, opening: re.Match[str]) -> tuple[str, int]:
         """Return what stands for the markup that opens here, and where the text goes on."""
-        if opening["mark"] == "!--":
-            end = self._text.find("-->", opening.start() + 2)
-            return "", len(self._text) if end == -1 else end + 3
-        if opening["mark"] == "![CDATA[":
+        mark = opening["mark"]
+        if mark == "!--":
+            return "", self._past_comment(opening.start() + 4)
+        if mark == "![CDATA[":
             return "", opening.end()
-        end = self._end_of_tag(opening.end())
-        if end == -1:
+        is_tag = mark not in ("!", "?")
+        end = self._end_of_tag(opening.end()) if is_tag else self._after(">", opening.end())
+        if not end:
             return opening[0], opening.end()
         name = (opening["name"] or "").lower()
-        if not opening["mark"] and self._is_hiding(name, opening.end(), end):
+        if not mark and self._hides(name, self._text, opening.end(), end):
+            self.has_hidden = True
+            self.is_unsure = self.is_unsure or not _hides(name, self._text, opening.end(), end)
             end = self._past_element(name, end)
         return " " if name in _BREAKING else "", end
 
+    def _past_comment(self, place: int) -> int:
+        """Return where the comment ends that begins at `place`: `<!-->` and `<!--->` are whole."""
+        for whole in (">", "->"):
+            if self._text.startswith(whole, place):
+                return place + len(whole)
+        end = _COMMENT_END.search(self._text, place)
+        return end.end() if end else len(self._text)
+
+    def _after(self, sign: str, place: int) -> int:
+        """Return the place after the next such sign, 0 where there is none."""
+        return self._text.find(sign, place) + 1 if place <= self._last_close else 0
+
     def _end_of_tag(self, place: int) -> int:
-        """Return where the tag ends, -1 where it never does."""
+        """Return where the tag ends, 0 where it never does."""
         if place > self._last_close:
-            return -1
+            return 0
         if self._unclosed < _MOST_UNCLOSED:
             if rest := _QUOTED_REST.match(self._text, place):
                 return rest.end()
             self._unclosed += 1
-        return self._text.find(">", place) + 1
-
-    def _is_hiding(self, name: str, start: int, end: int) -> bool:
-        return name in _NEVER_SHOWN or _HIDING.search(self._text, start, end) is not None
+        return self._after(">", place)
 
     def _past_element(self, name: str, place: int) -> int:
         """Return where the element ends; where it has no end, only its tag is markup."""

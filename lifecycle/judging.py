@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from lifecycle.canonical import canonical_bytes
 from lifecycle.counting import approvals
 from lifecycle.door import advance
-from lifecycle.masking import mask_secrets, mask_text
+from lifecycle.masking import mask, mask_secrets, mask_text
 from lifecycle.moment import Moment
+from lifecycle.paths import Parts, dotted
 from lifecycle.policy import Level, Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Identity, Proposal
@@ -54,9 +56,11 @@ def reject_by_sentinel(
     finding names or quotes it.
     """
     changes: dict[str, Any] = {}
-    if any(rule == "secrets_absent" for rule, _ in verdict.findings_at(Level.HARD)):
+    hard = verdict.findings_at(Level.HARD)
+    secret = frozenset(found.path for rule, found in hard if rule == "secrets_absent")
+    if secret:
         verdict = _masked_verdict(verdict)
-        changes |= masked_forms(proposal)
+        changes |= masked_forms(proposal, secret)
     changes["verdict"] = verdict
     return advance(
         tx,
@@ -85,14 +89,27 @@ def _tool_gone(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
     )
 
 
-def masked_forms(proposal: Proposal) -> dict[str, Any]:
-    """Return the changes that leave of a document its digests and a masked text (section 10)."""
-    shown = mask_secrets(proposal.read().model_dump(mode="json", exclude_none=True))
+def masked_forms(proposal: Proposal, secret: Collection[str] = ()) -> dict[str, Any]:
+    """Return the changes that leave of a document its digests and a masked text (section 10).
+
+    What stands at a path in `secret` is masked whole: a rule may see through a disguise that the
+    masking of texts does not.
+    """
+    whole = proposal.read().model_dump(mode="json", exclude_none=True)
+    shown = mask_secrets(_masked_at(whole, (), secret))
     text = canonical_bytes(shown)
     beside = {key: proposal.extra[key] for key in ("witness",) if key in proposal.extra}
     task_id = mask_text(proposal.task_id) if proposal.task_id else None
     forms = {"document": text, "r3_document": text, "masked": True, "extra": beside}
     return forms | {"task_id": task_id}
+
+
+def _masked_at(value: Any, parts: Parts, secret: Collection[str]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _masked_at(item, (*parts, key), secret) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_masked_at(item, (*parts, number), secret) for number, item in enumerate(value)]
+    return mask(value) if isinstance(value, str) and dotted(parts) in secret else value
 
 
 def _masked_verdict(verdict: Verdict) -> Verdict:

@@ -7,19 +7,27 @@ import re
 from typing import Final
 from urllib.parse import unquote
 
-from lifecycle.hypertext import shown
+from lifecycle.hypertext import renderings, shown
 
 #: Characters without which a text holds neither markup nor escapes.
-_TELLING: Final = re.compile(r"[<>&%\\*_~`|\[\]]")
+_TELLING: Final = re.compile("[<>&%\\\\*_~`|\\[\\]\u202e]")
 
+#: Where a link leads: with a title in quotes, or with parentheses inside. Every piece ends at the
+#: next parenthesis, and a target begins with one, so that no character is read often.
+_TITLED: Final = r"\([^()\"']*+(?:\"[^\"]{0,200}+\"|'[^']{0,200}+')\s{0,8}+\)"
+_NESTED: Final = r"\([^()]*+(?:\([^()]*+\)[^()]*+){0,4}+\)"
 #: A picture or a link: what is shown, without where it leads.
-_LINK: Final = re.compile(r"!?\[([^\[\]]*+)\](?:\([^()\[\]]*+\)|\[[^\[\]]*+\])")
+_LINK: Final = re.compile(rf"!?\[([^\[\]]*+)\](?:{_TITLED}|{_NESTED}|\[[^\[\]]*+\])")
+#: A picture may be what a link shows.
+_LINKS_IN_LINKS: Final = 2
+#: From here on to the end of the line or of the override letters are shown from right to left.
+_BACKWARDS: Final = re.compile("\u202e([^\u202c\u202d\u202e\u2066-\u2069\n]*+)")
 _EMPHASIS: Final = str.maketrans("", "", "*~`")
 _BACKSLASHED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 _ESCAPE: Final = re.compile(
     r"(?P<percent>(?:%[0-9A-Fa-f]{2})+)"
-    r"|(?P<entity>&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?)"
+    r"|(?P<entity>&(?:#0*[0-9]{1,8}|#[xX]0*[0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?)"
     r"|\\(?:u\{(?P<braced>[0-9a-fA-F]{1,6})\}|[uU](?P<four>[0-9a-fA-F]{4})|x(?P<two>[0-9a-fA-F]{2}))"
     r"|(?P<blank>\\[nrt])"
 )
@@ -40,6 +48,18 @@ def variants(text: str) -> tuple[str, ...]:
     """
     if is_plain(text):
         return (text,)
+    turned = _turned(text)
+    if turned != text:
+        return tuple(dict.fromkeys((text, *_variants(text), *_variants(turned))))
+    return _variants(text)
+
+
+def _turned(text: str) -> str:
+    """Return the text with the letters that are shown from right to left in the order of sight."""
+    return _BACKWARDS.sub(lambda found: found[1][::-1], text)
+
+
+def _variants(text: str) -> tuple[str, ...]:
     opened, bare = decoded(text), stripped(text)
     if opened == text:
         return tuple(dict.fromkeys((text, *bare)))
@@ -48,14 +68,32 @@ def variants(text: str) -> tuple[str, ...]:
 
 
 def stripped(text: str) -> tuple[str, ...]:
-    """Return the text without HTML and Markdown: once with underscores kept, once without."""
-    text = shown(text)
+    """Return the text without HTML and Markdown, what most readers see first.
+
+    Each way to show it comes once with underscores kept and once without.
+    """
+    bare = [_unmarked(each) for each in renderings(text)]
+    return tuple(dict.fromkeys(each for kept in bare for each in (kept, kept.replace("_", ""))))
+
+
+def as_read(text: str) -> str:
+    """Return the one text that most readers see: escapes decoded once, no markup."""
+    return text if is_plain(text) else without_markup(decoded(_turned(text))).replace("_", "")
+
+
+def without_markup(text: str) -> str:
+    """Return the text without HTML and Markdown as most readers see it, underscores kept."""
+    return _unmarked(shown(text))
+
+
+def _unmarked(text: str) -> str:
+    """Return the text without Markdown."""
     if "[" in text:
-        text = _LINK.sub(r"\1", text)
+        for _ in range(_LINKS_IN_LINKS):
+            text = _LINK.sub(r"\1", text)
     if "\\" in text:
         text = _BACKSLASHED.sub(r"\1", text)
-    text = text.replace("||", "").translate(_EMPHASIS)
-    return tuple(dict.fromkeys((text, text.replace("_", ""))))
+    return text.replace("||", "").translate(_EMPHASIS)
 
 
 def decoded(text: str) -> str:
@@ -87,6 +125,13 @@ def leftover_escape(text: str) -> str | None:
     if _ESCAPE.search(text) is None:
         return None
     for found in _ESCAPE.finditer(decoded(text)):
-        if found.lastgroup != "blank" and _character(found) != found[0]:
+        if found.lastgroup == "blank" or _is_a_parameter(found[0]):
+            continue
+        if _character(found) != found[0]:
             return found[0]
     return None
+
+
+def _is_a_parameter(escape: str) -> bool:
+    """Tell `&region=eu` of an address, which only begins like an entity, from `&reg;`."""
+    return escape[0] == "&" and escape[1] != "#" and escape[-1] != ";"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lifecycle.secrets_found import find_secrets, named_beside, secret_named, stand_in
+from lifecycle.secrets_found import find_secrets, is_credential, named_beside, secret_named
 
 _MASK: Final = re.compile(r"‹[a-zA-Z ]{1,40}, \d{1,9} characters›")
 
@@ -44,17 +44,14 @@ def _masked_object(value: Mapping[str, Any]) -> dict[str, Any]:
         while shown in masked:  # two keys that are masked alike must both be seen
             shown += "′"
         named = secret_named(str(key)) or (beside and key == "value")
-        masked[shown] = _all_masked(item) if named else mask_secrets(item)
+        masked[shown] = _all_masked(str(key), item) if named else mask_secrets(item)
     return masked
 
 
-def _all_masked(value: Any) -> Any:
-    """Mask whatever stands below a name that says secret; numbers too, but no flag and no null."""
+def _all_masked(name: str, value: Any) -> Any:
+    """Mask what stands below a name that says secret and is one, as the rule would find it."""
     if isinstance(value, Mapping):
-        return {mask_text(str(key)): _all_masked(item) for key, item in value.items()}
+        return {mask_text(str(key)): _all_masked(name, item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_all_masked(item) for item in value]
-    if value is None or isinstance(value, bool):
-        return value
-    text = str(value)
-    return text if isinstance(value, str) and stand_in(text) else mask(text)
+        return [_all_masked(name, item) for item in value]
+    return mask(str(value)) if is_credential(name, value) else value

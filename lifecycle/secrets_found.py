@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from lifecycle.field_names import Words, ends_in, readings_of
 from lifecycle.patterns import compiled
+from lifecycle.secret_shapes import BASIC_KIND, HOLDS, NEEDS, SHAPES
 
 
 class Secret(NamedTuple):
@@ -19,69 +21,6 @@ class Secret(NamedTuple):
     kind: str
 
 
-_BASIC_KIND: Final = "basic credentials"
-_BASIC: Final = r"(?i)\bbasic\s{1,8}(?P<secret>[a-z\d+/]{8,}+={0,2})"
-
-#: Shapes that mean a credential wherever they stand. A group named `secret` narrows the span.
-#: Every pattern starts at a literal or at the edge of a word, so that none is quadratic.
-_SHAPES: Final = tuple(
-    (kind, re.compile(pattern))
-    for kind, pattern in (
-        (
-            "private key",
-            r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-            r"(?:(?!-----END )[\s\S])*+(?:-----END [A-Z0-9 ]{0,40}-----)?",
-        ),
-        ("JSON web token", r"\beyJ[\w-]{5,}+\.[\w-]{4,}+\.[\w-]*+"),
-        (
-            "bearer token",
-            r"(?i)\bbearer\s{1,8}(?P<secret>(?=[\w~+/=-]*[\d.~+/=_-]\w)[\w.~+/=-]{6,}+)",
-        ),
-        ("bearer token", r"(?i)\bbearer\s{1,8}(?P<secret>(?=[a-z.~+/_-]*[\d=])[\w.~+/=-]{6,}+)"),
-        (_BASIC_KIND, _BASIC),
-        (
-            "password in an address",
-            r"(?i)(?<![a-z\d+.-])[a-z][a-z\d+.-]*+://[^\s/:@\"'<>]*+:(?P<secret>[^\s/@\"'<>]++)@",
-        ),
-        ("AWS key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z\d]{16}\b"),
-        ("GitHub token", r"\b(?:gh[pousr]_[A-Za-z\d]{30,}+|github_pat_\w{22,}+)"),
-        ("GitLab token", r"\bgl(?:pat|ptt|dt|rt|cbt|soat)-[\w-]{20,}+"),
-        ("Slack token", r"\bxox[a-z](?:-[A-Za-z\d]+)?-[\w-]{10,}+|\bxapp-\d-[\w-]{10,}+"),
-        ("Slack webhook", r"\bhooks\.slack\.com/(?:services|workflows)/(?P<secret>[\w/-]{12,}+)"),
-        ("Discord token", r"\b[MNO][\w-]{23,27}\.[\w-]{6,7}\.[\w-]{27,}+"),
-        ("Discord webhook", r"\bdiscord(?:app)?\.com/api/webhooks/\d+/(?P<secret>[\w-]{20,}+)"),
-        ("API key", r"\bsk-(?:ant-|proj-|or-|svcacct-)?[\w-]{20,}+"),
-        ("payment key", r"\b[rsp]k_(?:live|test)_\w{8,}+|\bwhsec_[A-Za-z\d+/=]{16,}+"),
-        ("Google key", r"\bAIza[\w-]{35}|\bya29\.[\w-]{20,}+|\bGOCSPX-[\w-]{20,}+"),
-        ("registry token", r"\bnpm_[A-Za-z\d]{36}|\bpypi-[\w-]{32,}+|\bhf_[A-Za-z\d]{30,}+"),
-        ("mail key", r"\bSG\.[\w-]{16,}+\.[\w-]{16,}+|\bkey-[a-f\d]{32}\b"),
-        ("telephony key", r"\bSK[a-f\d]{32}\b"),
-        ("Telegram token", r"\b\d{8,10}:AA[\w-]{32,}+"),
-        ("age key", r"\bAGE-SECRET-KEY-1[A-Z\d]{50,}+"),
-    )
-)
-
-#: What a text of such a shape holds for sure; looking for it first spares most texts the pattern.
-_HOLDS: Final[dict[str, tuple[str, ...]]] = {
-    "private key": ("-----BEGIN ",),
-    "JSON web token": ("eyJ",),
-    "AWS key": ("AKIA", "ASIA", "ABIA", "ACCA"),
-    "GitHub token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-    "GitLab token": ("glpat-", "glptt-", "gldt-", "glrt-", "glcbt-", "glsoat-"),
-    "Slack token": ("xox", "xapp-"),
-    "Slack webhook": ("hooks.slack.com/",),
-    "Discord webhook": ("/api/webhooks/",),
-    "API key": ("sk-",),
-    "payment key": ("k_live_", "k_test_", "whsec_"),
-    "Google key": ("AIza", "ya29.", "GOCSPX-"),
-    "registry token": ("npm_", "pypi-", "hf_"),
-    "mail key": ("SG.", "key-"),
-    "telephony key": ("SK",),
-    "Telegram token": (":AA",),
-    "age key": ("AGE-SECRET-KEY-1",),
-    "password in an address": ("://",),
-}
-
 #: One look for something that every shape and every name of a credential holds; what has none of
 #: it is spared all the looks for one of them. Beyond ASCII, where letters of more than one kind are
 #: the same without case, every shape is looked for.
@@ -90,7 +29,7 @@ _MAY_HOLD: Final = compiled(
     # what `secret_named` can say yes to
     "pass|pwd|pw|secret|token|apikey|credential|authorization|cookie|jwt|otp|pin|cv[cv]|mnemonic|"
     "key)|"
-    + "|".join(re.escape(part) for kind in _HOLDS for part in _HOLDS[kind])
+    + "|".join(re.escape(part) for kind in HOLDS for part in HOLDS[kind])
     + r"|[MNO][\w-]{23}"
 )
 
@@ -109,20 +48,35 @@ _FLAG: Final = re.compile(
 _TELLING: Final = re.compile(r"\d|[A-Za-z\d][^\sA-Za-z\d.,:;!?-]|[^\sA-Za-z\d.,:;!?'-][A-Za-z\d]")
 #: Our own mask, closed forms, and words alone: `$uper5ecret!` and `hidden hunter2` are none.
 _STAND_IN: Final = re.compile(
-    r"‹.*|<[^<>]*>|\{.*\}|\[.*\]|\(.*\)"  # a slot of a template, a note in brackets
-    r"|%\w+%|%\(\w+\)s|%s|\$\{.*\}|\$\(.*\)|(?-i:\$[A-Z_][A-Z\d_]*|\$[a-z_]+)"  # a variable
+    r"‹.*|<[^<>]*>|\$?\{(?:[^{}]++|\{[^{}]*+\})*+\}"  # a slot of a template
+    r"|\[.*\]|\(.*\)"  # a note in brackets
+    r"|%\w+%|%\(\w+\)s|%s|\$\(.*\)|(?-i:\$[A-Z_][A-Z\d_]*|\$[a-z_]+)"  # a variable
     r"|[*•]{3,}\w{0,4}|[.x_-]{3,}"
-    r"|(?:env|vault|secret|secretref|op|ssm|aws-sm|keyring)://?.*"
+    # Where it is kept: a path of names, or one name that is no password by its looks.
+    r"|(?:env|vault|secret|secretref|op|ssm|aws-sm|keyring):/{1,3}"
+    r"(?:(?-i:[A-Z][A-Z\d_]*+|[a-z]+(?:[._-][a-z]+)*+)|[\w.-][\w .-]*+(?:/[\w .-]++)++)"
+    r"(?:[?#][\w=&.-]*+)?"
     r"|(?:none|null|true|false|redacted|masked|hidden|changed|rotated|required|optional)[.!]?",
     re.IGNORECASE | re.DOTALL,
 )
 _SHORTEST: Final = 4
+_LONGEST_NAME: Final = 200
 
-_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+#: What code says in place of a value: a call, or something out of a collection.
+_CODE: Final = re.compile(
+    r"[A-Za-z_]++(?:\.[A-Za-z_]++)*+(?:\([^()\d\n]{0,80}+\)|\[[^\[\]\d\n]{0,80}+\])"
+)
+#: Where the post is delivered in India.
+_POSTAL: Final = re.compile(r"[1-9]\d{5}")
+_WORDS_ALONE: Final = re.compile(r"[A-Za-z]{1,20}(?:[ ,_-]{1,2}[A-Za-z]{1,20}){0,5}")
+_TOKENS: Final = frozenset({"tokens"})
+_COOKIES: Final = frozenset({"cookie", "cookies"})
+_PIN: Final = frozenset({"pin"})
+
 _SECRET_WORDS: Final = frozenset(
     """
     password passwords passwd passphrase passcode pwd pw secret secrets token tokens apikey apikeys
-    credential credentials authorization cookie cookies jwt otp totp pin cvv cvc cvv2 mnemonic
+    credential credentials authorization cookie cookies jwt otp totp pin cvv cvc mnemonic
     privatekey secretkey accesskey authkey bearer
     """.split()
 )
@@ -131,6 +85,11 @@ _KEY_WORDS: Final = frozenset(
     api access private secret account signing encryption auth master service client session shared
     storage license ssh webhook deploy
     """.split()
+)
+#: Several words in one.
+_SECRET_ENDS: Final = (
+    *("password", "passwd", "secret", "apikey", "accesskey", "privatekey", "secretkey"),
+    *("accesstoken", "authtoken", "apitoken"),
 )
 #: `next_token` pages through a list; `max_tokens` counts.
 _HARMLESS_TOKENS: Final = frozenset(
@@ -141,16 +100,21 @@ _HARMLESS_TOKENS: Final = frozenset(
 _NAMES_BESIDE: Final = ("name", "key", "variable", "header", "field")
 
 
-@lru_cache(maxsize=4096)
 def secret_named(key: str) -> bool:
     """Say whether a field of this name holds a credential: `api_key`, `clientSecret`, `PGPASSWORD`.
 
     The end of the name decides: `password` and `db.password` do, `password_policy`, `secret_env`
     and `next_page_token` do not.
     """
-    words = [word.lower() for word in _WORD.findall(key[-200:])]
-    while len(words) > 1 and words[-1].isdecimal():
-        words.pop()
+    return _is_named_secret(key[-_LONGEST_NAME:])
+
+
+@lru_cache(maxsize=4096)
+def _is_named_secret(key: str) -> bool:
+    return any(map(_say_secret, readings_of(key)))
+
+
+def _say_secret(words: Words) -> bool:
     if not words:
         return False
     last, before = words[-1], words[-2] if len(words) > 1 else ""
@@ -158,7 +122,21 @@ def secret_named(key: str) -> bool:
         return before not in _HARMLESS_TOKENS
     if last in ("key", "keys"):
         return before in _KEY_WORDS
-    return last in _SECRET_WORDS or last.endswith(("password", "passwd", "apikey", "secret"))
+    return last in _SECRET_WORDS or last.endswith(_SECRET_ENDS)
+
+
+def is_credential(name: str, value: Any) -> bool:
+    """Say whether a value below a field of this name, which says secret, is one.
+
+    null, flags and stand-ins are none, nor are a number of tokens and cookies that are words alone.
+    """
+    if isinstance(value, str):
+        return not (stand_in(value) or _is_consent(name, value))
+    return value is not None and not isinstance(value, bool) and not ends_in(name, _TOKENS)
+
+
+def _is_consent(name: str, value: str) -> bool:
+    return ends_in(name, _COOKIES) and _WORDS_ALONE.fullmatch(value.strip()) is not None
 
 
 def named_beside(value: Mapping[str, Any]) -> bool:
@@ -195,12 +173,15 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
 
 
 def _found(text: str) -> Iterator[Secret]:
-    for kind, shape in _SHAPES:
-        if kind in _HOLDS and not any(part in text for part in _HOLDS[kind]):
+    lower = text.lower() if text.isascii() else None
+    for kind, shape in SHAPES:
+        if kind in HOLDS and not any(part in text for part in HOLDS[kind]):
+            continue
+        if lower is not None and NEEDS.get(kind, "") not in lower:
             continue
         group = "secret" if "secret" in shape.groupindex else 0
         for match in shape.finditer(text):
-            if not stand_in(match[group]) and (kind != _BASIC_KIND or _pair(match[group])):
+            if not stand_in(match[group]) and (kind != BASIC_KIND or _pair(match[group])):
                 yield Secret(*match.span(group), kind)
     yield from _assigned(text)
 
@@ -213,20 +194,30 @@ def _assigned(text: str) -> Iterator[Secret]:
         if value is None:
             continue
         place, group = value.end(), str(value.lastgroup)
-        if _counts(value[group], group, match["sign"]):
+        is_code = group == "plain" and _CODE.match(text, value.start())
+        if not is_code and _counts(name, value[group], group, match["sign"]):
             yield Secret(*value.span(group), "value of " + name)
     for match in _FLAG.finditer(text):
-        if secret_named(match["bare"]) and _counts(match["plain"], "plain", "="):
+        if secret_named(match["bare"]) and _counts(match["bare"], match["plain"], "plain", "="):
             yield Secret(*match.span("plain"), "value of " + match["bare"])
 
 
-def _counts(value: str, group: str, sign: str) -> bool:
+def _counts(name: str, value: str, group: str, sign: str) -> bool:
     """Tell `password: hunter2` from `password: please choose one`."""
-    if stand_in(value) or (group == "plain" and value.startswith(("http://", "https://"))):
-        return False
     if group != "plain":
-        return True
-    return len(value) >= _SHORTEST and (sign == "=" or _TELLING.search(value) is not None)
+        return is_credential(name, value)
+    if stand_in(value) or value.startswith(("http://", "https://")) or len(value) < _SHORTEST:
+        return False
+    if ends_in(name, _TOKENS) and value.isdecimal():
+        return False
+    return sign == "=" or (_TELLING.search(value) is not None and not _is_said(name, value))
+
+
+def _is_said(name: str, value: str) -> bool:
+    """Say whether `PIN: 560001` and `Cookie: oats4you` are talk: a cookie is sent as `a=b`."""
+    if ends_in(name, _PIN):
+        return _POSTAL.fullmatch(value) is not None
+    return ends_in(name, _COOKIES) and "=" not in value
 
 
 def _pair(encoded: str) -> bool:

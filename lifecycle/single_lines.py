@@ -10,11 +10,13 @@ from typing import Any, Final
 import orjson
 
 from lifecycle.errors import Fault
+from lifecycle.field_names import readings_of
 from lifecycle.paths import Parts, containers, dotted, entries
 
 #: C0, DEL, C1 (U+0085 among them) and the two separators that many readers take for a line's end.
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _MOST_FAULTS: Final = 32
+_COMMUNICATE: Final = "communicate"
 
 
 #: Names of fields; the last word of a name counts, or the last two: `reply_to`, `replyTo`, `to`.
@@ -32,11 +34,10 @@ _ONE_LINE: Final = _BELOW | frozenset(
         *("id", "ids", "evidenceref", "actor", "tool", "toolname"),
     )
 )
-_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 #: Below these a plain string or a `name` names something.
 _NAMED: Final = frozenset({"attachment", "attachments", "tool_call"})
-#: Only the end of a name is compared, and a name may be as long as the document.
-_END: Final = 64
+#: In a mail sender and recipient; inside a parameter of another action the old and the new text.
+_BEFORE_AND_AFTER: Final = frozenset({"from", "to"})
 
 
 def control_character_faults(document: Mapping[str, Any]) -> tuple[Fault, ...]:
@@ -44,7 +45,9 @@ def control_character_faults(document: Mapping[str, Any]) -> tuple[Fault, ...]:
 
     One line are, at any depth: subject, recipients, headers, file names, paths, amounts, target
     and its like, ids, actor and tool. Text of other fields (body, justification, evidence) is
-    free: cards show it neutralised and the rules judge it. Expects what `read_object` returned.
+    free: cards show it neutralised and the rules judge it. So are `from` and `to` inside a
+    parameter of an action that is said to be another one than communicate: there they tell what
+    changes. Expects what `read_object` returned.
     """
     if _has_none(document):
         return ()
@@ -61,6 +64,7 @@ def _has_none(document: Mapping[str, Any]) -> bool:
 
 
 def _faults_in(document: dict[str, Any]) -> Iterator[Fault]:
+    may_be_a_mail = document.get("action_type", _COMMUNICATE) == _COMMUNICATE
     for parts, container in containers(document):
         if isinstance(container, dict):
             yield from _faults_of_keys(parts, container)
@@ -70,7 +74,7 @@ def _faults_in(document: dict[str, Any]) -> Iterator[Fault]:
             if type(value) is str and (match := _CONTROL.search(value))
         ]
         if found:
-            yield from _faults_of_values(parts, found)
+            yield from _faults_of_values(parts, found, may_be_a_mail=may_be_a_mail)
 
 
 def _faults_of_keys(parts: Parts, container: dict[str, Any]) -> Iterator[Fault]:
@@ -80,13 +84,27 @@ def _faults_of_keys(parts: Parts, container: dict[str, Any]) -> Iterator[Fault]:
 
 
 def _faults_of_values(
-    parts: Parts, found: list[tuple[str | int, re.Match[str]]]
+    parts: Parts, found: list[tuple[str | int, re.Match[str]]], *, may_be_a_mail: bool
 ) -> Iterator[Fault]:
-    names = [part for part in parts if isinstance(part, str)]
+    names = _telling(parts, may_be_a_mail=may_be_a_mail)
     below = any(_is_named(name, _BELOW) for name in names)
     for key, match in found:
-        if below or _is_one_line([*names, key] if isinstance(key, str) else names):
+        own = (
+            names if isinstance(key, int) else _telling((*parts, key), may_be_a_mail=may_be_a_mail)
+        )
+        if below or _is_one_line(own):
             yield _fault((*parts, key), match, "This field")
+
+
+def _telling(parts: Parts, *, may_be_a_mail: bool) -> list[str]:
+    """Return the names on the way, without `from` and `to` inside a parameter that is no mail's.
+
+    What those stand in says what they are.
+    """
+    names = [part for part in parts if isinstance(part, str)]
+    if may_be_a_mail or names[:1] != ["parameters"]:
+        return names
+    return names[:2] + [name for name in names[2:] if name not in _BEFORE_AND_AFTER]
 
 
 def _is_one_line(names: list[str]) -> bool:
@@ -97,8 +115,11 @@ def _is_one_line(names: list[str]) -> bool:
 
 
 def _is_named(name: str, words: frozenset[str]) -> bool:
-    found = _WORD.findall(name[-_END:])[-2:]
-    return "".join(found[-1:]).lower() in words or "".join(found).lower() in words
+    return any(
+        reading[-1] in words or "".join(reading[-2:]) in words
+        for reading in readings_of(name)
+        if reading
+    )
 
 
 def _fault(parts: Parts, found: re.Match[str], noun: str) -> Fault:

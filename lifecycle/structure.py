@@ -22,6 +22,7 @@ from lifecycle.errors import Fault
 from lifecycle.nearest import meant
 from lifecycle.paths import dotted
 from lifecycle.policy import ActionType
+from lifecycle.secrets_found import find_secrets
 
 #: An id as it may be written on a card, in a command and in a file name.
 IDENTIFIER: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -158,15 +159,28 @@ def emptiness_faults(fields: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def identifier_faults(fields: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield `invalid_identifier` for ids that are not 1–64 of A–Z a–z 0–9 . _ -."""
+    """Yield `invalid_identifier` for ids that are not 1–64 of A–Z a–z 0–9 . _ -.
+
+    So is one that has the shape of a credential: an id is shown and kept for ever, unmasked.
+    """
     for path, value in _identifiers(fields):
-        if isinstance(value, str) and not IDENTIFIER.fullmatch(value):
+        if not isinstance(value, str):
+            continue
+        if not IDENTIFIER.fullmatch(value):
             yield Fault(
                 "invalid_identifier",
                 path,
                 required="1 to 64 characters of A-Z a-z 0-9 . _ -",
                 actual=f"{len(value)} characters, others among them" if value else "empty",
                 suggestion="Use letters, digits, dot, underscore and hyphen, at most 64 of them.",
+            )
+        elif find_secrets(value):
+            yield Fault(
+                "invalid_identifier",
+                path,
+                required="an id that may be shown to anybody",
+                actual="what looks like a credential",
+                suggestion="Use an id without a meaning of its own, and withdraw the credential.",
             )
 
 

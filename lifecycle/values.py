@@ -1,19 +1,25 @@
-"""Where a document holds texts, recipients and paths, by their JSON place, and what it is like."""
+"""Where a document holds texts, recipients and paths, by their JSON place."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from enum import Enum, auto
 from threading import local
 from typing import Any, Final, NamedTuple
-
-import orjson
+from unicodedata import normalize
 
 from lifecycle.amounts import amounts_of
-from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.document import ProposalDocument
-from lifecycle.field_names import words_of
-from lifecycle.folding import folded, seen
+from lifecycle.field_names import (
+    ends_in,
+    readings_of,
+    says_end_of_a_time,
+    says_recipient,
+    words_of,
+)
+from lifecycle.folding import seen
+from lifecycle.likeness import likeness, likeness_of
 from lifecycle.paths import Parts, containers, dotted, entries
 
 __all__ = [
@@ -24,6 +30,7 @@ __all__ = [
     "likeness_of",
     "named_in",
     "paths_in",
+    "paths_of",
     "recipients_in",
     "texts_in",
     "texts_of",
@@ -47,14 +54,16 @@ class Place(NamedTuple):
 _FREE: Final = (("parameters",), ("target", "constraints"))
 _PRECONDITIONS: Final = "preconditions"
 
-_RECIPIENTS: Final = frozenset({"to", "cc", "bcc", "recipient", "recipients", "from", "sender"})
-_HEADERS: Final = frozenset({"header", "headers"})
 _PATHS: Final = frozenset(
     """
     path paths file files filename filenames filepath dir dirs directory directories folder folders
     """.split()
 )
 _PATH_SHAPE: Final = re.compile(r"[/\\~]|\.{1,2}(?:[/\\]|\Z)|[A-Za-z]:[/\\]")
+#: A way up, whatever stands around it.
+_UP: Final = re.compile(r"(?:\A|[/\\])\.\.(?:[/\\]|\Z)")
+#: A name and a slash on one line; what follows may hold blanks, as in `q1/old data`.
+_BELOW_A_FOLDER: Final = re.compile(r"[^\s/\\]++/[^\r\n]*+\Z")
 _BLANK: Final = re.compile(r"\s")
 _ESCAPED_SLASH: Final = re.compile(r"%(?:2[eEfF]|5[cC]|00|25)")
 
@@ -101,43 +110,67 @@ def _is_free(parts: Parts) -> bool:
     )
 
 
+class _Said(Enum):
+    """What the names on the way say of a value: somebody, perhaps the end of a time, or nothing."""
+
+    NOBODY = auto()
+    PERHAPS = auto()
+    SOMEBODY = auto()
+
+
 def recipients_in(content: Mapping[str, Any]) -> Iterator[Place]:
     """Yield every recipient-like value of parameters and constraints, at any depth.
 
     That is what stands below a name that ends in `to cc bcc recipient(s) from sender`, and
     everything below `headers`; a name with an @ below one of these is a recipient as well. null is
-    nobody.
+    nobody, and so are the ends of a time (`date_to`, `period.from`) that hold no @.
     """
     for start in _FREE:
-        yield from _below(_at(content, start), start, is_recipient=False)
+        yield from _below(_at(content, start), start, _Said.NOBODY)
 
 
-def _below(value: Any, parts: Parts, *, is_recipient: bool) -> Iterator[Place]:
+def _below(value: Any, parts: Parts, said: _Said) -> Iterator[Place]:
     if isinstance(value, dict):
         for key, item in value.items():
-            if is_recipient and "@" in seen(key):
+            if said is not _Said.NOBODY and "@" in seen(key):
                 yield Place((*parts, key), key)
-            named = is_recipient or _names_recipient(key)
-            yield from _below(item, (*parts, key), is_recipient=named)
+            yield from _below(item, (*parts, key), _said_by(key, parts, said))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _below(item, (*parts, index), is_recipient=is_recipient)
-    elif is_recipient and value is not None:
+            yield from _below(item, (*parts, index), said)
+    elif value is not None and _is_somebody(value, said):
         yield Place(parts, value)
 
 
-def _names_recipient(name: str) -> bool:
-    words = words_of(name)
-    return bool(words) and (words[-1] in _RECIPIENTS or words[-1] in _HEADERS)
+def _said_by(key: str, parts: Parts, said: _Said) -> _Said:
+    if said is _Said.SOMEBODY or not says_recipient(key):
+        return said
+    around = next((part for part in reversed(parts) if isinstance(part, str)), "")
+    return _Said.PERHAPS if says_end_of_a_time(key, around) else _Said.SOMEBODY
+
+
+def _is_somebody(value: Any, said: _Said) -> bool:
+    if said is _Said.PERHAPS:
+        return isinstance(value, str) and "@" in seen(value)
+    return said is _Said.SOMEBODY
 
 
 def paths_in(parameters: Mapping[str, Any]) -> Iterator[Place]:
     """Yield every path-like value of the parameters, at any depth.
 
     That is what stands below a name that ends in `path file dir directory folder …`, and whatever
-    is written like a path: with a slash and no blank, or beginning like one.
+    is written like a path: with a segment `..`, with a slash and no blank before it, or beginning
+    like one.
     """
-    yield from _paths_below(parameters, ("parameters",), is_path=False)
+    yield from _paths_below(parameters, _FREE[0], is_path=False)
+
+
+def paths_of(document: ProposalDocument) -> Iterator[Place]:
+    """Yield every path-like value of parameters and constraints, and of the target's own name."""
+    yield from paths_in(document.parameters)
+    yield from _paths_below(document.target.constraints, _FREE[1], is_path=False)
+    if _is_written_like_a_path(document.target.resource_id):
+        yield Place(("target", "resource_id"), document.target.resource_id)
 
 
 def _paths_below(value: Any, parts: Parts, *, is_path: bool) -> Iterator[Place]:
@@ -145,8 +178,7 @@ def _paths_below(value: Any, parts: Parts, *, is_path: bool) -> Iterator[Place]:
         for key, item in value.items():
             if is_path or _is_written_like_a_path(key):
                 yield Place((*parts, key), key)
-            words = words_of(key)
-            named = is_path or (bool(words) and words[-1] in _PATHS)
+            named = is_path or ends_in(key, _PATHS)
             yield from _paths_below(item, (*parts, key), is_path=named)
     elif isinstance(value, list):
         for index, item in enumerate(value):
@@ -159,7 +191,12 @@ def _is_written_like_a_path(text: str) -> bool:
     shown = text.strip()
     if _PATH_SHAPE.match(shown) or _ESCAPED_SLASH.search(shown) or "\x00" in text:
         return True
-    return ("/" in shown or "\\" in shown) and _BLANK.search(shown) is None
+    if ("/" in shown or "\\" in shown) and _BLANK.search(shown) is None:
+        return True
+    if _BELOW_A_FOLDER.match(shown):
+        return True
+    # Two dots may be written as one sign, and a slash in full width.
+    return _UP.search(shown if shown.isascii() else normalize("NFKC", shown)) is not None
 
 
 def named_in(parameters: Mapping[str, Any], names: frozenset[str]) -> Iterator[Place]:
@@ -168,12 +205,9 @@ def named_in(parameters: Mapping[str, Any], names: frozenset[str]) -> Iterator[P
         if not isinstance(container, dict):
             continue
         for key, value in container.items():
-            if value is not None and "_".join(words_of(key)) in names:
+            called = ("_".join(words) for words in readings_of(key))
+            if value is not None and not names.isdisjoint(called):
                 yield Place(("parameters", *parts, key), value)
-
-
-#: Compared with `in`, so that false and 0 are not among them.
-_NOTHING: Final[tuple[Any, ...]] = (None, "", [])
 
 
 def _at(content: Mapping[str, Any], parts: tuple[str, ...]) -> Any:
@@ -181,40 +215,3 @@ def _at(content: Mapping[str, Any], parts: tuple[str, ...]) -> Any:
     for part in parts:
         value = value.get(part) if isinstance(value, Mapping) else None
     return value
-
-
-def likeness(value: Any) -> Any:
-    """Return a JSON value with every text and name folded, so that imitations are equal.
-
-    What is null or empty says nothing, and a list of one says what that one says.
-    """
-    if isinstance(value, str):
-        return folded(value)
-    if isinstance(value, Mapping):
-        return sorted(
-            (
-                [folded(str(key)), alike]
-                for key, item in value.items()
-                if (alike := likeness(item)) not in _NOTHING
-            ),
-            key=_spelt,
-        )
-    if isinstance(value, (list, tuple)):
-        items = [likeness(item) for item in value]
-        return items[0] if len(items) == 1 else items
-    return value
-
-
-def _spelt(pair: list[Any]) -> bytes:
-    """Return bytes to sort by; any order will do that depends on the pair alone."""
-    try:
-        return orjson.dumps(pair)
-    except TypeError:
-        return canonical_bytes(pair)
-
-
-def likeness_of(
-    actor: str, tool: str, target: Mapping[str, Any], parameters: Mapping[str, Any]
-) -> str:
-    """Return the digest that all imitations of one content share (`previously_rejected`)."""
-    return digest_of(canonical_bytes([actor, tool, likeness(target), likeness(parameters)]))

@@ -9,6 +9,7 @@ from sentinel_rules.loading import (
     page_of,
     rule_index,
     rules_fingerprint,
+    sources_named,
     tools_named,
 )
 
@@ -19,5 +20,6 @@ __all__ = [
     "page_of",
     "rule_index",
     "rules_fingerprint",
+    "sources_named",
     "tools_named",
 ]

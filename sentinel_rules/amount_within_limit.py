@@ -6,9 +6,10 @@ What it checks:
     of the target's constraints, with the `currency` of the same object or the nearest one around
     it. Each must be positive, have a limit, and be within it alone and summed with its list; all
     together, with what the agent's other proposals hold that are open or were completed in the
-    last 24 hours, must be within the limit of the day. A `transact` without
-    an amount, and numbers in a list named `items` or `amounts` that are not called an amount, are
-    missing amounts.
+    last 24 hours, must be within the limit of the day. A `transact` without an amount is missing
+    one; so are numbers in a list named `items` or `amounts` that are not called an amount, where
+    the tool transacts or an amount or a currency stands in or around the list, and prices in such a
+    list anywhere. Two currencies in one object make its amounts ambiguous.
 
 Why:
     `1.000,50`, `1e5` and 0.1 are read differently by the card, the rule and whoever pays; a
@@ -16,17 +17,17 @@ Why:
 
 Settings:
     per_action: {USD: "10000.00"}      the most of one action, by currency, in quotes.
-    per_agent_day: {USD: "25000.00"}   the most of one agent in 24 hours. A currency that is absent
-        from either has no limit to be within, so nothing of it passes.
+    per_agent_day: {USD: "25000.00"}   the most of one agent in 24 hours. Every currency has both;
+        one that has none has no limit to be within, so nothing of it passes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Final, Self
+from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
 from lifecycle.amounts import (
     AMBIGUOUS,
@@ -75,7 +76,7 @@ class AmountWithinLimit:
     """Every amount is unmistakable, positive and within its limits."""
 
     id: ClassVar[str] = "amount_within_limit"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     timeless = True
     summary: ClassVar[str] = "Amounts are unmistakable, positive, and within action and day limits."
 
@@ -83,18 +84,30 @@ class AmountWithinLimit:
         """The limits by currency."""
 
         per_action: Limits = Field(default_factory=dict)
-        per_agent_day: Limits = Field(default_factory=dict)
+        per_agent_day: Limits = Field(default_factory=dict, validate_default=True)
 
-        @model_validator(mode="after")
-        def _limits_are_amounts(self) -> Self:
-            for limits in (self.per_action, self.per_agent_day):
-                for currency, limit in limits.items():
-                    if value_of(limit, currency) is None:
-                        raise ValueError(
-                            f"{limit!r} is no amount of {currency}: write digits in quotes, like "
-                            '"10000.00"'
-                        )
-            return self
+        @field_validator("per_action", "per_agent_day")
+        @classmethod
+        def _are_amounts(cls, limits: dict[str, str]) -> dict[str, str]:
+            for currency, limit in limits.items():
+                if value_of(limit, currency) is None:
+                    raise ValueError(
+                        f"{limit!r} is no amount of {currency}: write digits in quotes, like "
+                        '"10000.00"'
+                    )
+            return limits
+
+        @field_validator("per_agent_day")
+        @classmethod
+        def _has_both(cls, limits: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+            of_action = info.data.get("per_action", limits)
+            for currency in sorted(limits.keys() ^ of_action.keys()):
+                lacking = "per_action" if currency in limits else "per_agent_day"
+                raise ValueError(
+                    f"{currency} has no limit in {lacking}, so nothing of it would ever pass: "
+                    "write both, or neither"
+                )
+            return limits
 
     def __init__(self, options: Options) -> None:
         self._action = {c: Decimal(limit) for c, limit in options.per_action.items()}
@@ -108,10 +121,12 @@ class AmountWithinLimit:
         """Find every amount that is not one, and every limit that is passed."""
         read = read_amounts(proposal.parameters, proposal.target.constraints)
         moves_money = ActionType.TRANSACT in (proposal.action_type, facts.tool.action_type)
-        if not (moves_money or read.amounts or read.bare):
+        bare = [*read.bare, *read.loose] if moves_money else read.bare
+        if not (moves_money or read.amounts or bare):
             return said(())
-        found = [*self._each(read), *self._lists(read), *self._day_of(read, facts.spent)]
-        if moves_money and not read.amounts and not read.bare:
+        found = [*self._each(read), *(_finding(MISSING, parts) for parts in bare)]
+        found += [*self._lists(read), *self._day_of(read, facts.spent)]
+        if moves_money and not read.amounts and not bare:
             found.append(_finding(MISSING, _PARAMETERS))
         return said(found)
 
@@ -123,7 +138,6 @@ class AmountWithinLimit:
                 yield Finding("no_limit_for_currency", dotted(amount.parts), self._no_limit(amount))
             elif amount.value is not None and amount.value > self._action[amount.currency]:
                 yield self._above(amount.parts, amount.currency, "This amount is")
-        yield from (_finding(MISSING, parts) for parts in read.bare)
 
     def _lists(self, read: AmountsRead) -> Iterator[Finding]:
         for parts, totals in read.lists:
@@ -183,6 +197,10 @@ AmountWithinLimit.passes = (
     ),
     _case("exactly the day's limit", {"amount": "120.00", "currency": "USD"}, spent="24880.00"),
     RuleCase("no money at all"),
+    RuleCase(
+        "numbers that nothing calls money",
+        {"parameters": {"items": [17, {"name": "timeout", "value": 30}, {"total": 3}]}},
+    ),
 )
 AmountWithinLimit.fails = (
     _case("a JSON number", {"amount": 50.5, "currency": "USD"}, AMBIGUOUS),
@@ -190,6 +208,14 @@ AmountWithinLimit.fails = (
     _case("a negative amount", {"amount": "-50000.00", "currency": "USD"}, NOT_POSITIVE),
     _case("no amount", {"order": "17"}, MISSING),
     _case("bare numbers", {"items": [20000.0, -15000.0], "currency": "USD"}, MISSING),
+    _case("bare numbers of a tool that pays", {"items": [20000]}, MISSING),
+    RuleCase(
+        "bare numbers beside a currency",
+        {"parameters": {"items": [7], "currency": "USD"}},
+        code=MISSING,
+    ),
+    _case("two currencies", {"amount": "9.00", "currency": "USD", "Currency": "JPY"}, AMBIGUOUS),
+    _case("a name in odd case", {"aMOUNT": "50000.00", "currency": "USD"}, "action_limit"),
     _case(
         "a currency without a limit",
         {"amount": "1.00", "currency": "EUR"},

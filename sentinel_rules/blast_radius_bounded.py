@@ -5,8 +5,9 @@ What it checks:
     `forbidden_effects`; `max_affected_records` is at most the configured number; the keys of
     `parameters.updates` are within the constraint `allowed_fields` and outside `forbidden_fields`;
     any other constraint is one that the tool says it enforces. With or without an envelope: for a
-    tool with a root every path-like value stays below it, without `..`, NUL, escapes, backslashes
-    or a scheme, and so does the place that it really leads to.
+    tool with a root every path-like value of parameters, constraints and `target.resource_id` stays
+    below it, without `..`, NUL, escapes, backslashes or a scheme, and so does the place that it
+    really leads to.
 
 Why:
     A promise that nobody keeps must not look like one, and a path is judged by where it leads, not
@@ -30,7 +31,7 @@ from pydantic import AfterValidator, Field, NonNegativeInt
 from lifecycle.document import ProposalDocument, RiskEnvelope
 from lifecycle.paths import dotted
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.values import paths_in
+from lifecycle.values import paths_of
 from lifecycle.verdict import Finding
 
 _ALLOWED: Final = "allowed_fields"
@@ -53,7 +54,7 @@ class BlastRadiusBounded:
     """The envelope bounds effects, records and fields; paths stay below the tool's root."""
 
     id: ClassVar[str] = "blast_radius_bounded"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     summary: ClassVar[str] = "Effects, records, fields and paths stay within their bounds."
 
     class Options(RuleOptions):
@@ -141,7 +142,7 @@ def _unenforced(proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
 
 
 def _paths(proposal: ProposalDocument, root: str, facts: Facts) -> Iterator[Finding]:
-    for place in paths_in(proposal.parameters):
+    for place in paths_of(proposal):
         if not _stays_below(place.value, root, facts):
             words = f"This path does not stay below {root}: write a plain path below it."
             yield Finding("path_outside_root", place.path, words)
@@ -199,8 +200,13 @@ def _enveloped(constraints: Any = None, **changes: Any) -> dict[str, Any]:
     }
 
 
-def _path(path: str) -> dict[str, Any]:
-    return {"action_type": "delete", "parameters": {"path": path}}
+def _path(path: str, name: str = "path") -> dict[str, Any]:
+    return {"action_type": "delete", "parameters": {name: path}}
+
+
+def _target(resource_id: str, **constraints: Any) -> dict[str, Any]:
+    target = {"resource_type": "records", "resource_id": resource_id, "domain": "shop.example"}
+    return {"parameters": {}, "target": target | {"constraints": constraints}}
 
 
 BlastRadiusBounded.passes = (
@@ -211,6 +217,8 @@ BlastRadiusBounded.passes = (
     ),
     _case("below the root", _path("/srv/work/./old//a.csv"), name="delete-data"),
     _case("a relative path", _path("old/a.csv"), name="delete-data"),
+    _case("a note with a slash", _path("and/or, as you like", "note"), name="delete-data"),
+    _case("a target that is no path", _target("leads-2024"), name="delete-data"),
     _case("a tool without a root", _path("/etc/passwd"), name="search"),
 )
 BlastRadiusBounded.fails = (
@@ -220,6 +228,15 @@ BlastRadiusBounded.fails = (
     _case("a field outside", _enveloped({"allowed_fields": ["phone"]}), "field_not_allowed"),
     _case("a forbidden field", _enveloped({"forbidden_fields": ["email"]}), "field_not_allowed"),
     _case("an empty promise", _enveloped({"max_amount": 5}), "constraint_not_enforced"),
+    *(
+        _case(title, changes, "path_outside_root", name="delete-data")
+        for title, changes in (
+            ("up and away under any name", _path("q1 2026/../../../etc", "source")),
+            ("a name in odd case", _path("/etc/my file", "pATH")),
+            ("another place among the constraints", _target("leads", path="/etc/passwd")),
+            ("another place as the target", _target("/etc/passwd")),
+        )
+    ),
     *(
         _case(title, _path(path), "path_outside_root", name="delete-data")
         for title, path in (

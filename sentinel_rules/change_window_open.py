@@ -52,6 +52,10 @@ def _is_zone(value: str) -> str:
         ZoneInfo(value)
     except (OSError, ValueError, KeyError):
         raise ValueError(f"{value!r} is no IANA zone: write one like Europe/Luxembourg") from None
+    if not value[:1].isupper():  # `localtime` and its like are files of this machine
+        raise ValueError(
+            f"{value!r} is another zone on every machine: write one like Europe/Luxembourg"
+        )
     return value
 
 
@@ -67,7 +71,11 @@ class Freeze(RuleOptions):
     why: str = ""
 
     @model_validator(mode="after")
-    def _ends_after_it_begins(self) -> Self:
+    def _freezes_something(self) -> Self:
+        if self.tools == ():
+            raise ValueError(
+                "`tools: []` freezes nothing: name some tools, or leave `tools` out to freeze all"
+            )
         if self.until <= self.from_:
             raise ValueError("a freeze ends after it begins: write `until` later than `from`")
         return self

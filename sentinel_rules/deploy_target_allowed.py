@@ -17,9 +17,9 @@ Settings:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from lifecycle.document import ProposalDocument
 from lifecycle.policy import ActionType
@@ -32,18 +32,31 @@ _SAY_WHERE: Final = frozenset({"target", "host", "url", "domain"})
 _CODE: Final = "target_not_allowed"
 
 
+def _names_a_place(target: str) -> str:
+    if not target.strip() or target != target.strip():
+        raise ValueError("a target is the name of a place, without blanks around it")
+    if "://" in target:
+        raise ValueError(
+            f"{target!r} is an address: write what stands in target.domain alone, like "
+            "staging.shop.example"
+        )
+    return target
+
+
 class DeployTargetAllowed:
     """The target of a deployment is one of the tool's targets, and named the same everywhere."""
 
     id: ClassVar[str] = "deploy_target_allowed"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     timeless = True
     summary: ClassVar[str] = "A deployment goes exactly to one of the tool's own targets."
 
     class Options(RuleOptions):
         """The targets of each deploying tool."""
 
-        targets: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+        targets: dict[str, tuple[Annotated[str, AfterValidator(_names_a_place)], ...]] = Field(
+            default_factory=dict
+        )
 
     def __init__(self, options: Options) -> None:
         self._targets = {tool: frozenset(names) for tool, names in options.targets.items()}
@@ -114,6 +127,12 @@ class DeployTargetAllowed:
         )
         for name, domain, parameters, targets in (
             ("no targets at all", "staging.shop.example", {}, {}),
+            (
+                "another host under a name in odd case",
+                "staging.shop.example",
+                {"hOST": "evil.test"},
+                {"staging-deploy": ["staging.shop.example"]},
+            ),
             (
                 "a trailing dot",
                 "staging.shop.example.",

@@ -31,8 +31,6 @@ from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.verdict import Finding
 
 _LONGEST_PATTERN: Final = 1_000
-#: A source's clock may be a little ahead of ours.
-_AHEAD_MS: Final = 60_000
 _ABSENT: Final = object()
 _REQUIRED_TYPES: Final = frozenset({"precondition"})
 
@@ -41,7 +39,7 @@ class PreconditionsHold:
     """Preconditions are true in trusted, fresh evidence."""
 
     id: ClassVar[str] = "preconditions_hold"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     summary: ClassVar[str] = "Every precondition is true in trusted, fresh evidence."
 
     class Options(RuleOptions):
@@ -53,6 +51,14 @@ class PreconditionsHold:
     def __init__(self, options: Options) -> None:
         self._trusted = frozenset(options.trusted_sources)
         self._freshness_ms = options.freshness_s * 1000
+
+    @classmethod
+    def sources_named(cls, options: Options) -> tuple[tuple[tuple[str | int, ...], str], ...]:
+        """Return where the settings name which source."""
+        return tuple(
+            (("trusted_sources", index), source)
+            for index, source in enumerate(options.trusted_sources)
+        )
 
     def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
         """Say whether the proposal leans on evidence."""
@@ -96,7 +102,12 @@ class PreconditionsHold:
             return "evidence_untrusted", "This evidence comes from nobody who is trusted with it."
         age_ms = facts.now_ms - packet.observed_at_ms
         most_ms = self._most_ms(ref, proposal)
-        if not -_AHEAD_MS <= age_ms <= most_ms:
+        if _is_ahead(packet, facts.now_ms):
+            return "evidence_stale", (
+                f"This evidence is observed in the future, {-age_ms // 1000} s from now: it must "
+                "be observed again."
+            )
+        if age_ms > most_ms:
             return "evidence_stale", (
                 f"This evidence is {age_ms // 1000} s old and counts for {most_ms // 1000} s: "
                 "it must be observed again."
@@ -109,6 +120,16 @@ class PreconditionsHold:
 
     passes: ClassVar[tuple[RuleCase, ...]] = ()
     fails: ClassVar[tuple[RuleCase, ...]] = ()
+
+
+def _is_ahead(packet: EvidencePacket, now_ms: int) -> bool:
+    """Say whether it was observed later than now by more than its source's clock explains.
+
+    A source's clock may be ahead of ours by `limits.clock_skew_s`: nothing further ahead is ever
+    recorded. So what was recorded by now is not; what was recorded later than now has lost its time
+    together with our clock.
+    """
+    return now_ms < min(packet.observed_at_ms, packet.recorded_at_ms)
 
 
 def _holds(condition: Precondition, payload: Mapping[str, Any]) -> bool:
@@ -224,6 +245,7 @@ PreconditionsHold.passes = (
     _case("another text", "ne", "Eve", field="account.name"),
     _case("a member", "contains", "vip", field="account.tags"),
     _case("the whole text", "matches", "P.t", field="account.name"),
+    _case("a source whose clock is ahead", "eq", 40, observed_at_ms=1_772_452_800_000 + 300_000),
 )
 PreconditionsHold.fails = (
     _case("not greater", "gt", 40, _FALSE),
@@ -235,4 +257,12 @@ PreconditionsHold.fails = (
     _case("not on record", "eq", 40, "evidence_missing", evidence_id="e2"),
     _case("nobody trusted", "eq", 40, "evidence_untrusted", source="leila"),
     _case("too old", "eq", 40, "evidence_stale", observed_at_ms=1_772_452_800_000 - 300_001),
+    _case(
+        "recorded and observed after now",
+        "eq",
+        40,
+        "evidence_stale",
+        observed_at_ms=1_772_452_860_000,
+        recorded_at_ms=1_772_452_860_000,
+    ),
 )

@@ -2,12 +2,13 @@
 
 What it checks:
     Every text in every field, names of parameters too: as written, without markup, and with one
-    level of escapes decoded. Invisible characters and combining marks are removed; case, width,
-    ligatures, look-alike letters and the digits and signs 0 1 3 4 5 7 @ $ count as the letters
-    they imitate; any white space is one space, and so is a single `-`, `_` or `+`. A single word
-    is found whole, a phrase of several words also inside longer words. An escape that is left
-    over after decoding once is a soft finding. Patterns (RE2) search the same texts, as written
-    and folded.
+    level of escapes decoded, each as programs show it that hide more or less of it. Invisible
+    characters and combining marks are removed; case, width, ligatures, look-alike letters and the
+    digits and signs 0 1 3 4 5 7 @ $ count as the letters they imitate; any white space is one
+    space, and so is a single `-`, `_` or `+`; letters shown from right to left are read so. A
+    single word is found whole, a phrase of several words also inside longer words. An escape that
+    is left over after decoding once is a soft finding. Patterns (RE2) search the same texts, as
+    written and folded.
 
 Why:
     What an agent sends is read by people, and people read what they see, not code points. Whoever
@@ -47,6 +48,8 @@ _SPECIAL: Final = frozenset(r"\.+*?()|[]{}^-")
 _BEFORE: Final = r"(?:^|[^\pL\pN])"
 _AFTER: Final = r"(?:$|[^\pL\pN])"
 _LONGEST_SHOWN: Final = 60
+#: Texts that have nothing in common.
+_ANYTHING: Final = ("", "x", "!", "7 \n")
 #: So many texts are looked at together, with something between them that no phrase reaches across.
 _TOGETHER: Final = 64
 _APART: Final = "\n;\n"
@@ -60,9 +63,14 @@ def _shows_something(phrase: str) -> str:
 
 def _is_re2(pattern: str) -> str:
     try:
-        compiled(pattern)
+        search = compiled(pattern).search
     except BadPattern as error:
         raise ValueError(f"the pattern {pattern!r} is not one that RE2 reads: {error}") from None
+    if all(map(search, _ANYTHING)):
+        raise ValueError(
+            f"the pattern {pattern!r} finds something in every text, so nothing would pass: write "
+            "what must not be there, or take it out"
+        )
     return pattern
 
 
@@ -129,7 +137,7 @@ class ProhibitedContent:
     """No prohibited phrase in any text, in any field."""
 
     id: ClassVar[str] = "prohibited_content"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     timeless = True
     summary: ClassVar[str] = "No prohibited phrase stands in any text, however it is disguised."
 
@@ -226,6 +234,18 @@ class ProhibitedContent:
             (
                 "markup, digits and look-alikes at once",
                 {"body": "f1<b></b>n\u0430l <i>w4rning</i>"},
+                {"phrases": ["final warning"]},
+                "prohibited_phrase",
+            ),
+            (
+                "an attribute that only sounds like hiding",
+                {"body": '<p title="hidden gem">fi<b></b>nal warning</p>'},
+                {"phrases": ["final warning"]},
+                "prohibited_phrase",
+            ),
+            (
+                "letters shown from right to left",
+                {"body": "\u202egninraw lanif\u202c"},
                 {"phrases": ["final warning"]},
                 "prohibited_phrase",
             ),

@@ -1,10 +1,11 @@
 """Whoever a message goes to, or claims to come from, belongs to an allowed domain.
 
 What it checks:
-    In `communicate` tools, at any depth of parameters and constraints: every value of a field whose
-    name is or ends in `to cc bcc recipient(s) from sender` (so `reply_to` and `X-Forward-To` too),
-    and every value under `headers`. Each must be one plain address with an ASCII local part, and
-    its domain must be allowed.
+    In `communicate` tools and those of kind `email`, at any depth of parameters and constraints:
+    every value of a field whose name is or ends in `to cc bcc recipient(s) from sender` (so
+    `reply_to` and `X-Forward-To` too, in any letter case), and every value under `headers`. Each
+    must be one plain address with an ASCII local part, and its domain must be allowed. `date_to`
+    and `period.from` are no recipients as long as no @ stands there.
 
 Why:
     A copy, a reply address or a header of one's own is as good a way out as the main recipient.
@@ -25,7 +26,7 @@ import idna
 from pydantic import AfterValidator
 
 from lifecycle.document import ProposalDocument
-from lifecycle.policy import ActionType
+from lifecycle.policy import ActionType, ToolKind
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.values import content_of, recipients_in
 from lifecycle.verdict import Finding
@@ -72,7 +73,7 @@ class RecipientsAllowed:
     """Every recipient is a plain address of an allowed domain."""
 
     id: ClassVar[str] = "recipients_allowed"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     timeless = True
     summary: ClassVar[str] = "Every recipient and sender is one plain address of an allowed domain."
 
@@ -87,7 +88,8 @@ class RecipientsAllowed:
 
     def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
         """Say whether the tool sends something to somebody."""
-        return ActionType.COMMUNICATE in (proposal.action_type, facts.tool.action_type)
+        said = (proposal.action_type, facts.tool.action_type)
+        return ActionType.COMMUNICATE in said or facts.tool.kind is ToolKind.EMAIL
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
         """Find every recipient that is not one plain, allowed address."""
@@ -100,7 +102,8 @@ class RecipientsAllowed:
                 yield Finding(
                     "not_plain_address",
                     place.path,
-                    "This is not one plain address: write name@domain alone, one in each item.",
+                    "This is not one plain address: write name@domain alone, one in each item. The "
+                    "name of this field says recipient: rename it if it is none.",
                 )
             elif not self._allows(domain):
                 yield Finding(
@@ -128,35 +131,50 @@ class RecipientsAllowed:
             "a tool that sends nothing",
             {"action_type": "read", "parameters": {"to": "eve@evil.test"}},
             {"domains": []},
+            {"kind": ToolKind.WEBHOOK},
+        ),
+        RuleCase(
+            "the ends of a time",
+            {"parameters": {"date_to": "2026-03-31", "period": {"from": "1.3.", "to": "31.3."}}},
         ),
     )
-    fails: ClassVar[tuple[RuleCase, ...]] = tuple(
-        RuleCase(name, {"parameters": parameters}, {"domains": domains}, code=code)
-        for name, parameters, domains, code in (
-            ("no domain allowed", {"to": "pat@partner.example"}, [], "domain_not_allowed"),
-            (
-                "a look-alike suffix",
-                {"to": "pat@evilpartner.example"},
-                ["partner.example", ".partner.example"],
-                "domain_not_allowed",
-            ),
-            (
-                "a subdomain nobody admitted",
-                {"to": "pat@sub.partner.example"},
-                ["partner.example"],
-                "domain_not_allowed",
-            ),
-            (
-                "a header of one's own",
-                {"headers": {"X-Forward-To": "eve@evil.test"}},
-                ["partner.example"],
-                "domain_not_allowed",
-            ),
-            (
-                "a name beside the address",
-                {"options": {"bcc": "Pat <pat@partner.example>"}},
-                ["partner.example"],
-                "not_plain_address",
-            ),
-        )
+    fails: ClassVar[tuple[RuleCase, ...]] = (
+        RuleCase(
+            "a tool that mails, whatever its action is called",
+            {"action_type": "write", "parameters": {"to": "eve@evil.test"}},
+            {"domains": ["partner.example"]},
+            code="domain_not_allowed",
+        ),
+        *(
+            RuleCase(name, {"parameters": parameters}, {"domains": domains}, code=code)
+            for name, parameters, domains, code in (
+                ("no domain allowed", {"to": "pat@partner.example"}, [], "domain_not_allowed"),
+                ("a name in odd case", {"bcC": "eve@evil.test"}, [], "domain_not_allowed"),
+                ("an address as a time", {"date_to": "eve@evil.test"}, [], "domain_not_allowed"),
+                (
+                    "a look-alike suffix",
+                    {"to": "pat@evilpartner.example"},
+                    ["partner.example", ".partner.example"],
+                    "domain_not_allowed",
+                ),
+                (
+                    "a subdomain nobody admitted",
+                    {"to": "pat@sub.partner.example"},
+                    ["partner.example"],
+                    "domain_not_allowed",
+                ),
+                (
+                    "a header of one's own",
+                    {"headers": {"X-Forward-To": "eve@evil.test"}},
+                    ["partner.example"],
+                    "domain_not_allowed",
+                ),
+                (
+                    "a name beside the address",
+                    {"options": {"bcc": "Pat <pat@partner.example>"}},
+                    ["partner.example"],
+                    "not_plain_address",
+                ),
+            )
+        ),
     )

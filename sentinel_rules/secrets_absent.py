@@ -2,9 +2,10 @@
 
 What it checks:
     Every text in every field, names of parameters too: tokens, keys and passwords by their shape,
-    in addresses and after `name = value`, also with one level of escapes decoded; and every value
-    whose field is named like a credential (`api_key`, `clientSecret`, `Authorization` …) unless it
-    only stands for one (`${TOKEN}`, `vault://…`, `***`).
+    in addresses and after `name = value`, also with one level of escapes decoded, in letters of
+    full width and with markup inside; and every value whose field is named like a credential
+    (`api_key`, `clientSecret`, `Authorization` …, in any letter case) unless it only stands for one
+    (`${TOKEN}`, `vault://kv/smtp`, `***`).
 
 Why:
     A proposal is shown in a chat, kept in a store and in a trail. Chat is not a vault; a tool gets
@@ -16,17 +17,19 @@ Settings:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, Final
+from unicodedata import normalize
 
 from lifecycle.document import ProposalDocument
 from lifecycle.folding import visible
-from lifecycle.markup import decoded
+from lifecycle.markup import decoded, without_markup
 from lifecycle.paths import Parts, dotted
 from lifecycle.patterns import compiled
-from lifecycle.secrets_found import find_secrets, named_beside, secret_named, stand_in
+from lifecycle.secrets_found import find_secrets, is_credential, named_beside, secret_named
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.values import texts_of
 from lifecycle.verdict import Finding
@@ -52,8 +55,24 @@ _IGNORES_CASE: Final = 2
 #: Between texts that are looked at together: no credential and no assignment reaches across it.
 #: The quotes close one that a text left open.
 _APART: Final = '\n";"\n'
+_ESCAPED: Final = re.compile(r"[%&\\]")
+#: What HTML and Markdown are made of, but for underscores, which are parts of credentials.
+_MARKED: Final = re.compile(r"[<*~`|\\]|\]\(")
 #: An AWS key, an API key, an age key; all other kinds begin with a consonant.
 _ARTICLES: Final = {"A": "an", "a": "an"}
+
+
+def _forms(text: str) -> tuple[str, ...]:
+    """Return a text as written, as seen, in letters of usual width, and with escapes decoded."""
+    shown = visible(text)
+    narrow = shown if shown.isascii() else normalize("NFKC", shown)
+    return text, shown, narrow, decoded(narrow) if _ESCAPED.search(narrow) else narrow
+
+
+def _all_forms(text: str) -> tuple[str, ...]:
+    """Return the forms of one text, the last of them without markup."""
+    forms = _forms(text)
+    return (*forms, without_markup(forms[-1])) if _MARKED.search(text) else forms
 
 
 @cache
@@ -72,7 +91,7 @@ class SecretsAbsent:
     """No credential in parameters or texts."""
 
     id: ClassVar[str] = "secrets_absent"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     timeless = True
     summary: ClassVar[str] = "No key, token or password stands in a proposal."
 
@@ -96,18 +115,25 @@ class SecretsAbsent:
             told.add(parts)
             yield _finding(parts, "a credential by the name of its field")
         places = texts_of(proposal)
-        # Nearly every proposal holds none: one look at all texts settles it.
-        if self._kind_in(_APART.join(place.value for place in places)) is None:
+        if not self._may_be_in([place.value for place in places]):
             return
         for place in places:
-            if place.parts not in told and (kind := self._kind_in(place.value)):
+            if place.parts not in told and (kind := self._kind_in(_all_forms(place.value))):
                 told.add(place.parts)
                 yield _finding(place.parts, kind)
 
-    def _kind_in(self, text: str) -> str | None:
-        shown = visible(text)
-        opened = decoded(shown) if "%" in shown or "&" in shown or "\\" in shown else shown
-        for each in dict.fromkeys((text, shown, opened)):
+    def _may_be_in(self, texts: list[str]) -> bool:
+        """Look at all texts at once, which settles it for nearly every proposal.
+
+        Markup is taken out of each text for itself: it must not reach into another one.
+        """
+        if self._kind_in(_forms(_APART.join(texts))) is not None:
+            return True
+        bare = [_all_forms(text)[-1] for text in texts if _MARKED.search(text)]
+        return bool(bare) and self._kind_in([_APART.join(bare)]) is not None
+
+    def _kind_in(self, forms: Iterable[str]) -> str | None:
+        for each in dict.fromkeys(forms):
             if found := find_secrets(each):
                 return f"{_ARTICLES.get(found[0].kind[0], 'a')} {found[0].kind}"
             if self._shapes.search(each):
@@ -120,6 +146,11 @@ class SecretsAbsent:
             "words about credentials",
             {"parameters": {"note": "api key rotation plan", "next_page_token": "b2Zmc2V0"}},
         ),
+        RuleCase(
+            "what only sounds like one",
+            {"parameters": {"tokens": 512, "cookies": "necessary", "note": "PIN: 560001"}},
+        ),
+        RuleCase("code that reads one", {"parameters": {"body": 'api_key = os.environ["KEY"]'}}),
         RuleCase("what stands for one", {"parameters": {"api_key": "${PAYMENTS_KEY}"}}),
     )
     fails: ClassVar[tuple[RuleCase, ...]] = tuple(
@@ -127,6 +158,13 @@ class SecretsAbsent:
         for name, changes in (
             ("a header", {"parameters": {"headers": {"Authorization": "Bearer abc.def"}}}),
             ("an address", {"parameters": {"dsn": "postgres://u:pw@h/d"}}),
+            ("a name in odd case", {"parameters": {"pASSWORD": "hunter2xyz"}}),
+            ("markup inside", {"parameters": {"body": "AKI<b></b>A" + "IOSFODNN7EXAMPLE"}}),
+            (
+                "full width",
+                {"parameters": {"body": "\uff21\uff2b\uff29\uff21" + "IOSFODNN7EXAMPLE"}},
+            ),
+            ("a command", {"parameters": {"body": "curl -u pat:hunter2 https://x.example"}}),
             ("a name", {"parameters": {"api_key": "k-1234567890"}}),
             ("a name beside", {"parameters": {"env": [{"name": "DB_PASSWORD", "value": "hi4x"}]}}),
             ("what only begins like a variable", {"parameters": {"password": "$uper5ecret!9"}}),
@@ -137,29 +175,22 @@ class SecretsAbsent:
 
 
 def _named_secrets_in(proposal: ProposalDocument) -> Iterator[Parts]:
-    yield from _named_secrets(proposal.parameters, ("parameters",), is_secret=False)
-    constraints = proposal.target.constraints
-    yield from _named_secrets(constraints, ("target", "constraints"), is_secret=False)
+    yield from _named_secrets(proposal.parameters, ("parameters",), None)
+    yield from _named_secrets(proposal.target.constraints, ("target", "constraints"), None)
 
 
-def _named_secrets(value: Any, parts: Parts, *, is_secret: bool) -> Iterator[Parts]:
-    """Yield the places of values below a name that says secret; flags and null hold none."""
+def _named_secrets(value: Any, parts: Parts, said: str | None) -> Iterator[Parts]:
+    """Yield the places of credentials below a name that says secret; `said` is that name."""
     if isinstance(value, dict):
         beside = named_beside(value)
         for key, item in value.items():
-            named = is_secret or secret_named(visible(key)) or (beside and key == "value")
-            yield from _named_secrets(item, (*parts, key), is_secret=named)
+            named = secret_named(visible(key)) or (beside and key == "value")
+            yield from _named_secrets(item, (*parts, key), key if named else said)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _named_secrets(item, (*parts, index), is_secret=is_secret)
-    elif is_secret and _is_credential(value):
+            yield from _named_secrets(item, (*parts, index), said)
+    elif said is not None and is_credential(said, value):
         yield parts
-
-
-def _is_credential(value: Any) -> bool:
-    if isinstance(value, str):
-        return not stand_in(value)
-    return value is not None and not isinstance(value, bool)
 
 
 def _finding(parts: Parts, kind: str) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +11,7 @@ from typing import Any, Final
 from bot.config.identities import section_of
 from bot.config.problems import Problems, nearest, quoted
 from lifecycle.policy import Level, RuleSettings
+from lifecycle.sentinel import LoadedRule
 
 _BOUNDED: Final = "blast_radius_bounded"
 
@@ -45,20 +46,32 @@ def load_versions(
 
     The rules themselves say which of their settings is wrong, and which tools they name.
     """
-    from sentinel_rules import RuleLoadError, load_rules, rules_fingerprint, tools_named
+    from sentinel_rules import RuleLoadError, load_rules, rules_fingerprint
 
     try:
         loaded = load_rules(rules)
     except RuleLoadError as error:
         for problem in error.problems:
-            if problem.rule in rules or problem.rule not in _written(file):
+            if problem.rule in rules or problem.rule not in _names_in(file, "sentinel"):
                 problems.add(problem.path, problem.remedy)
         return {}
-    for rule, parts, tool in tools_named(loaded):
-        if tool not in _tools(file):
-            words = f"{rule} names the tool {quoted(tool)}, which is not under tools"
-            problems.add(parts, words + nearest(tool, _tools(file)))
+    _check_names(loaded, file, problems)
     return rules_fingerprint(loaded)
+
+
+def _check_names(loaded: Iterable[LoadedRule], file: Mapping[str, Any], problems: Problems) -> None:
+    """Note every tool and every source that a rule names and the file does not know."""
+    from sentinel_rules import sources_named, tools_named
+
+    for named, kind, section in (
+        (tools_named(loaded), "tool", "tools"),
+        (sources_named(loaded), "source", "sources"),
+    ):
+        known = _names_in(file, section)
+        for rule, parts, name in named:
+            if name not in known:
+                words = f"{rule} names the {kind} {quoted(name)}, which is not under {section}"
+                problems.add(parts, words + nearest(name, known))
 
 
 def settled(rules: Mapping[str, RuleSettings], folder: Path) -> dict[str, RuleSettings]:
@@ -80,11 +93,6 @@ def _whole(root: Any, folder: Path) -> Any:
     return os.path.normpath(folder / root)
 
 
-def _written(file: Mapping[str, Any]) -> Collection[str]:
-    section = file.get("sentinel")
-    return section if isinstance(section, dict) else ()
-
-
-def _tools(file: Mapping[str, Any]) -> Collection[str]:
-    section = file.get("tools")
-    return section if isinstance(section, dict) else ()
+def _names_in(file: Mapping[str, Any], section: str) -> Collection[str]:
+    written = file.get(section)
+    return written if isinstance(written, dict) else ()

@@ -16,7 +16,7 @@ from bot.config.values import (
     Identifier,
     Names,
     Port,
-    Seconds,
+    SecondsOfADay,
 )
 from lifecycle.policy import ActionType, ApprovalClass, Safety, Sensitivity, ToolKind
 from lifecycle.tier import Tier
@@ -38,10 +38,10 @@ class QuorumEntry(Entry):
 
 
 class RateEntry(Entry):
-    """At most `count` calls within `per_s` seconds, for an agent and this tool."""
+    """At most `count` calls within `per_s` seconds, a day at most, for an agent and this tool."""
 
     count: Count
-    per_s: Seconds
+    per_s: SecondsOfADay
 
 
 class ToolEntry(Entry):

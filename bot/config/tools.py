@@ -127,6 +127,10 @@ def _check_details(name: str, entry: ToolEntry, problems: Problems) -> None:
     quorum = entry.quorum
     if quorum and (quorum.class_ is ApprovalClass.THRESHOLD) != (quorum.required is not None):
         problems.add((*parts, "quorum"), f"the quorum of {name}: {_threshold_words(quorum)}")
+    mails = entry.kind is ToolKind.EMAIL and entry.tier is not Tier.BLOCK
+    if mails and entry.action_type is not ActionType.COMMUNICATE:
+        words = f"{name} mails; a tool of kind email is communicate: write action_type: communicate"
+        problems.add((*parts, "action_type"), words)
     if isinstance(entry, CommandEntry) and entry.commit and not entry.roll_back:
         problems.add(
             (*parts, "commit"), f"{name} stages (commit) but cannot discard: add roll_back"
@@ -141,25 +145,10 @@ def _check_details(name: str, entry: ToolEntry, problems: Problems) -> None:
 
 
 def _check_schema(schema: dict[str, Any], parts: Parts, problems: Problems) -> None:
-    from jsonschema import Draft202012Validator  # slow to import, rarely needed
-    from jsonschema.exceptions import SchemaError
+    from lifecycle.parameter_shapes import schema_problems  # slow to import, rarely needed
 
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        where = (*parts, *error.absolute_path)
-        problems.add(where, f"this is no JSON Schema (2020-12): {error.message[:200]}")
-    if _refers_away(schema):
-        problems.add(parts, "$ref may only point within the schema (#…); nothing is fetched")
-
-
-def _refers_away(value: Any) -> bool:
-    if isinstance(value, dict):
-        ref = value.get("$ref", value.get("$dynamicRef"))
-        if isinstance(ref, str) and not ref.startswith("#"):
-            return True
-        return any(map(_refers_away, value.values()))
-    return isinstance(value, list) and any(map(_refers_away, value))
+    for where, words in schema_problems(schema):
+        problems.add((*parts, *where), words)
 
 
 def _policy(name: str, entry: ToolEntry, can: Capabilities) -> ToolPolicy:

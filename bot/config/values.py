@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ENV_NAME: Final = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 _AWS_KEY: Final = re.compile(r"(?:AKIA|ASIA)[0-9A-Z]{16}")
+_DAY_S: Final = 86_400
 _SLACK: Final = {
     "team": re.compile(r"[TE][A-Z0-9]+"),
     "user": re.compile(r"[UW][A-Z0-9]+"),
@@ -93,6 +94,14 @@ def _argv(words: list[str]) -> list[str]:
     return words
 
 
+def _within_a_day(seconds: int) -> int:
+    if seconds > _DAY_S:
+        raise ValueError(
+            f"calls are remembered for a day: write at most {_DAY_S} (seconds), or ask for people"
+        )
+    return seconds
+
+
 def _unique(words: list[str]) -> list[str]:
     if len(set(words)) != len(words):
         raise ValueError("an entry stands here twice; keep one of them")
@@ -114,4 +123,5 @@ Names = Annotated[list[Identifier], AfterValidator(_unique)]
 EnvNames = Annotated[list[EnvName], AfterValidator(_unique)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Seconds = Annotated[int, Field(ge=1, le=10**9)]
+SecondsOfADay = Annotated[int, Field(ge=1), AfterValidator(_within_a_day)]
 Count = Annotated[int, Field(ge=1, le=10**9)]

@@ -89,10 +89,19 @@ def rules_fingerprint(rules: Iterable[LoadedRule]) -> dict[str, int]:
 
 def tools_named(rules: Iterable[LoadedRule]) -> Iterator[tuple[str, Parts, str]]:
     """Yield (rule, place in the config, tool) for every tool that a rule's settings name."""
+    return _named(rules, "tools_named")
+
+
+def sources_named(rules: Iterable[LoadedRule]) -> Iterator[tuple[str, Parts, str]]:
+    """Yield (rule, place in the config, source) for every source that a rule's settings name."""
+    return _named(rules, "sources_named")
+
+
+def _named(rules: Iterable[LoadedRule], hook: str) -> Iterator[tuple[str, Parts, str]]:
     for loaded in rules:
-        hook = getattr(loaded.rule, "tools_named", None)
-        for parts, tool in hook(loaded.options) if hook else ():
-            yield loaded.id, (_SECTION, loaded.id, *parts), tool
+        ask = getattr(loaded.rule, hook, None)
+        for parts, name in ask(loaded.options) if ask else ():
+            yield loaded.id, (_SECTION, loaded.id, *parts), name
 
 
 def page_of(rule: Rule | type[Rule]) -> str:

@@ -324,8 +324,92 @@ REFUSALS = {
     "schema that reads elsewhere": (
         "    effects: [email]",
         "    parameters: {$ref: 'http://x.example/s'}",
-        "tools.send-email.parameters",
+        'tools.send-email.parameters["$ref"]',
         "nothing is fetched",
+    ),
+    "pattern in a schema that could run for ever elsewhere": (
+        "    effects: [email]",
+        "    parameters: {properties: {to: {pattern: '(?=a)b'}}}",
+        "tools.send-email.parameters.properties.to.pattern",
+        "RE2 cannot read",
+    ),
+    "keyword whose patterns backtrack": (
+        "    effects: [email]",
+        "    parameters: {patternProperties: {'^(a+)+$': {}}, unevaluatedProperties: false}",
+        "tools.send-email.parameters.unevaluatedProperties",
+        "not served",
+    ),
+    "mail that is no communication": (
+        "action_type: communicate",
+        "action_type: write",
+        "tools.send-email.action_type",
+        "a tool of kind email is communicate",
+    ),
+    "rate over more than is remembered": (
+        "    safety: destructive",
+        "    rate: {count: 1, per_s: 604800}",
+        "tools.production-deploy.rate.per_s",
+        "write at most 86400",
+    ),
+    "trusted source that is misspelt": (
+        "trusted_sources: [crm-sensor]",
+        "trusted_sources: [crm-sensor, crm-sensr]",
+        "sentinel.preconditions_hold.trusted_sources[1]",
+        'did you mean "crm-sensor"?',
+    ),
+    "trusted source that is an agent": (
+        "trusted_sources: [crm-sensor]",
+        "trusted_sources: [leila]",
+        "sentinel.preconditions_hold.trusted_sources[0]",
+        "not under sources",
+    ),
+    "freeze of no tool": (
+        "freezes: []",
+        "freezes: [{from: 2026-12-24T00:00:00Z, until: 2026-12-27T00:00:00Z, tools: []}]",
+        "sentinel.change_window_open.freezes[0]",
+        "leave `tools` out to freeze all",
+    ),
+    "target that is nothing": (
+        "[staging.shop.example]",
+        '[""]',
+        "sentinel.deploy_target_allowed.targets.staging-deploy[0]",
+        "the name of a place",
+    ),
+    "target that is an address": (
+        "[staging.shop.example]",
+        '["https://staging.shop.example"]',
+        "sentinel.deploy_target_allowed.targets.staging-deploy[0]",
+        "write what stands in target.domain",
+    ),
+    "limit of a day alone": (
+        'per_agent_day: {USD: "25000.00"}',
+        'per_agent_day: {USD: "25000.00", EUR: "5.00"}',
+        "sentinel.amount_within_limit.per_agent_day",
+        "EUR has no limit in per_action",
+    ),
+    "limit of an action alone": (
+        'per_agent_day: {USD: "25000.00"}',
+        "per_agent_day: {}",
+        "sentinel.amount_within_limit.per_agent_day",
+        "USD has no limit in per_agent_day",
+    ),
+    "zone of this machine": (
+        "    hours: {}",
+        '    hours: {search: {zone: localtime, days: [mon], from: "08:00", to: "18:00"}}',
+        "sentinel.change_window_open.hours.search.zone",
+        "another zone on every machine",
+    ),
+    "pattern that is nothing": (
+        "patterns: []",
+        'patterns: ["fine", ""]',
+        "sentinel.prohibited_content.patterns[1]",
+        "finds something in every text",
+    ),
+    "pattern that finds anything": (
+        "patterns: []",
+        'patterns: ["x*"]',
+        "sentinel.prohibited_content.patterns[0]",
+        "finds something in every text",
     ),
     "key twice": ("  cal: {disc", "  ben: {disc", "people.ben", "stands in line 11 already"),
     "key that is no text": ("  cal: {disc", "  17: {disc", "people", "no text"),
@@ -398,6 +482,36 @@ def test_a_solo_operator_may_own_the_agent_and_review_it(write_config) -> None:
     )
 
     assert load_config(path).policy.solo_operator
+
+
+#: what is exchanged, for what is allowed all the same
+ALLOWED = {
+    "a rate over a whole day": ("    safety: destructive", "    rate: {count: 1, per_s: 86400}"),
+    "a blocked tool that would mail": (
+        "financial-transfer: {tier: BLOCK, action_type: transact}",
+        "financial-transfer: {tier: BLOCK, action_type: transact, kind: email}",
+    ),
+    "a freeze of all tools": (
+        "freezes: []",
+        "freezes: [{from: 2026-12-24T00:00:00Z, until: 2026-12-27T00:00:00Z, tools: }]",
+    ),
+    "a target that is no host": ("[staging.shop.example]", "[eu-west/staging:2]"),
+    "nobody trusted": ("trusted_sources: [crm-sensor]", "trusted_sources: []"),
+    "no money at all": (
+        'per_action: {USD: "10000.00"}\n    per_agent_day: {USD: "25000.00"}',
+        "per_action: {}",
+    ),
+    "an hour in universal time": (
+        "    hours: {}",
+        '    hours: {search: {zone: Etc/GMT+1, days: [mon], from: "08:00", to: "18:00"}}',
+    ),
+    "a pattern of white space": ("patterns: []", "patterns: ['\\A\\s+\\z']"),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), ALLOWED.values(), ids=ALLOWED.keys())
+def test_what_only_looks_like_a_mistake_loads(write_config, old: str, new: str) -> None:
+    assert load_config(write_config((old, new))).policy.digest
 
 
 #: the whole file, and a piece of the sentence

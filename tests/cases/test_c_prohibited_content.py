@@ -57,6 +57,19 @@ def test_an_ordinary_mail_passes_all_nine_rules() -> None:
         pytest.param("fi<style>x</style>nal warning", id="C05 an element never shown"),
         pytest.param("fi<i hidden>zz</i>nal warning", id="C05 a hidden element"),
         pytest.param("[final](https://x.test/a) warning", id="C05 the words of a link"),
+        pytest.param("[fi](https://x.test/(a))nal warning", id="C05 a link with parentheses"),
+        pytest.param('[fi](https://x.test "[")nal warning', id="C05 a link with a title"),
+        pytest.param("<https://x.test|fi>nal warning", id="C05 a link as Slack writes it"),
+        pytest.param(
+            '<p title="hidden gem">fi<b></b>nal war<b></b>ning</p>', id="C05 a title about hiding"
+        ),
+        pytest.param("<p class='not-hidden'>fi<i></i>nal warning</p>", id="C05 a class about it"),
+        pytest.param("<head>fi<i></i>nal war<i></i>ning</head>", id="C05 a head in the body"),
+        pytest.param("<!-- --!>fi<i></i>nal war<i></i>ning", id="C05 a comment's other end"),
+        pytest.param('<b ">fi<i></i>nal war<i></i>ning<b ">', id="C05 quotes that are none"),
+        pytest.param('<!x">fi<i></i>nal war<i></i>ning<!x">', id="C05 quotes in no tag"),
+        pytest.param("&#x0000066;inal &#00000119;arning", id="C05 entities with zeros"),
+        pytest.param("\u202egninraw lanif\u202c", id="C05 letters from right to left"),
         pytest.param("fi||nal|| warn~~ing~~", id="C05 spoiler and strike"),
         pytest.param("fi%3Cb%3E%3C/b%3Enal warning", id="C05 markup behind escapes"),
         pytest.param("https://x.partner.example/final%20warning", id="C06 escaped once"),
@@ -82,6 +95,7 @@ def test_a_disguised_phrase_is_found(body: str) -> None:
         "The version is final. Warning lights stay off.",
         "fin al war ning",
         "Invoice 2847 of 455, 10000.00 USD",
+        '<a href="https://shop.example/?a=1&amp;region=eu&amp;copy=2">the list</a>',
     ],
 )
 def test_other_words_are_no_phrase(body: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.policy import Level, RuleSettings
+from lifecycle.policy import ActionType, Level, RuleSettings, ToolKind
 from sentinel_rules import RuleLoadError, load_rules
-from tests.builders import MAIL, NOW_MS, PROD, a_document, the_rules
-from tests.checking import found, sentinel_with
+from tests.builders import MAIL, NOW_MS, PROD, a_document, the_rules, the_tools
+from tests.checking import found, sentinel_with, verdict_on
 
 PAT = "pat@partner.example"
 
@@ -127,6 +128,11 @@ EVE = "eve@evil.test"
         ({"tо": EVE}, 'parameters["t\\u043e"]'),
         ({"b\u200bcc": EVE}, 'parameters["b\\u200bcc"]'),
         ({"cc2": EVE}, "parameters.cc2"),
+        ({"bcC": EVE}, "parameters.bcC"),
+        ({"tO": EVE}, "parameters.tO"),
+        ({"X-fROM": EVE}, "parameters.X-fROM"),
+        ({"hEADERS": {"X-Any": EVE}}, "parameters.hEADERS.X-Any"),
+        ({"date_to": EVE}, "parameters.date_to"),
     ],
 )
 def test_D10_every_recipient_like_field_is_checked(parameters: dict[str, Any], path: str) -> None:
@@ -134,10 +140,36 @@ def test_D10_every_recipient_like_field_is_checked(parameters: dict[str, Any], p
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"topic": EVE}, {"cc": None}, {"bcc": []}, {"format": "html"}]
+    "parameters",
+    [
+        {"topic": EVE},
+        {"cc": None},
+        {"bcc": []},
+        {"format": "html"},
+        {"date_from": "2026-01-01", "date_to": "2026-02-01"},
+        {"period": {"from": "1.1.2026", "to": "31.1.2026"}},
+    ],
 )
 def test_D10_other_fields_and_nobody_are_no_recipients(parameters: dict[str, Any]) -> None:
     assert found(mail(**parameters)) == set()
+
+
+def test_D10_what_is_no_address_is_told_how_to_be_no_recipient() -> None:
+    (fault,) = verdict_on(mail(valid_to="soon", goes_to="soon")).faults()
+
+    assert fault.path == "parameters.goes_to"
+    assert "rename it if it is none" in str(fault.suggestion)
+
+
+def test_D10_a_tool_that_mails_is_asked_whatever_its_action_is_called() -> None:
+    mails = replace(the_tools()["send-email"], action_type=ActionType.WRITE)
+    document = mail(cc=EVE) | {"action_type": "write"}
+
+    assert found(document, tool=mails) == {
+        ("recipients_allowed", "domain_not_allowed", "parameters.cc")
+    }
+    posts = replace(mails, kind=ToolKind.WEBHOOK)
+    assert found(document, tool=posts) == set()
 
 
 PLAIN = st.text("abcdefghijklmnopqrstuvwxyz0123456789.-", max_size=24)
@@ -190,6 +222,7 @@ def test_D04_D05_D06_D07_D09_only_the_exact_target_passes(target: str) -> None:
         ({"options": [{"domain": "evil.test"}]}, "parameters.options[0].domain"),
         ({"TARGET": ["staging.shop.example"]}, "parameters.TARGET"),
         ({"hоst": "evil.test"}, 'parameters["h\\u043est"]'),
+        ({"hOST": "evil.test"}, "parameters.hOST"),
     ],
 )
 def test_D04_the_parameters_name_the_same_place(parameters: dict[str, Any], path: str) -> None:
@@ -263,10 +296,45 @@ def test_D08_a_plain_path_below_the_root_passes(path: str) -> None:
         ({"what": [{"deep": "../x"}]}, "parameters.what[0].deep"),
         ({"files": {"/etc/passwd": 1}}, 'parameters.files["/etc/passwd"]'),
         ({"outputFile": ".."}, "parameters.outputFile"),
+        ({"pATH": "/etc/my file"}, "parameters.pATH"),
+        ({"source": "q1 2026/../../../etc"}, "parameters.source"),
+        ({"name": "secret dir/../../.."}, "parameters.name"),
+        ({"name": "file:///etc/my file"}, "parameters.name"),
     ],
 )
 def test_D08_whatever_looks_like_a_path_is_one(parameters: dict[str, Any], path: str) -> None:
     assert ("blast_radius_bounded", "path_outside_root", path) in found(deletion(**parameters))
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"constraints": {"path": "/etc/passwd"}}, "target.constraints.path"),
+        ({"constraints": {"only": ["x y/../.."]}}, "target.constraints.only[0]"),
+        ({"resource_id": "/etc/passwd"}, "target.resource_id"),
+        ({"resource_id": "../leads"}, "target.resource_id"),
+    ],
+)
+def test_D08_the_target_stays_below_the_root_as_well(changes: dict[str, Any], path: str) -> None:
+    document = deletion(path="old") | {"target": PROD["target"] | changes}
+
+    assert found(document) == {("blast_radius_bounded", "path_outside_root", path)}
+
+
+@pytest.mark.parametrize(
+    ("resource_id", "parameters"),
+    [
+        ("leads-2024", {"note": "old and/or unused, 50% of them"}),
+        ("crm:leads", {"when": "12/31/2026 at noon", "kind": "text/html; q=1"}),
+        ("leads/2024", {"greeting": ".. und tschüss", "why": "unused\nsee a/b"}),
+    ],
+)
+def test_D08_words_with_a_slash_are_no_way_out(
+    resource_id: str, parameters: dict[str, Any]
+) -> None:
+    target = PROD["target"] | {"resource_id": resource_id}
+
+    assert found(deletion(**parameters) | {"target": target}) == set()
 
 
 def test_D08_the_place_that_a_link_leads_to_counts(tmp_path: Path) -> None:

@@ -74,6 +74,43 @@ def test_E02_bare_numbers_are_missing_beside_an_amount_too() -> None:
     assert codes(amount="1.00", currency="USD", items=[20000.0]) == {"amount_missing"}
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"items": [17, "4711"]},
+        {"items": [{"name": "timeout", "value": 30}, {"sku": "A", "total": 3}]},
+        {"items": [[2026]]},
+    ],
+)
+def test_numbers_are_money_where_a_tool_pays_or_money_stands_around(
+    parameters: dict[str, Any],
+) -> None:
+    mail = {"to": "pat@partner.example"}
+    missing = {"amount_missing"}
+
+    assert found(a_document(MAIL, parameters=mail | parameters)) == set()
+    for around in ({"currency": "USD"}, {"currency": "usd"}, {"total_amount": None}):
+        document = a_document(MAIL, parameters=mail | {"order": around | parameters})
+        assert {code for _, code, _ in found(document)} == missing
+    assert codes(**parameters) == missing
+    assert codes(amount="1.00", currency="USD", **parameters) == missing
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"items": [{"price": 20000}]},
+        {"items": [{"unit_cost": "20000"}]},
+        {"amounts": [20000]},
+        {"items": [5, {"fee": {"currency": "USD"}}]},
+    ],
+)
+def test_a_price_is_money_in_every_tool(parameters: dict[str, Any]) -> None:
+    document = a_document(MAIL, parameters={"to": "pat@partner.example"} | parameters)
+
+    assert {code for _, code, _ in found(document)} == {"amount_missing"}
+
+
 def test_E02_a_negative_item_hides_nothing() -> None:
     items = [{"amount": "20000.00"}, {"amount": "-15000.00"}]
 
@@ -105,10 +142,20 @@ def test_the_nearest_currency_counts() -> None:
         ({"AMOUNT": "10000.01"}, True),
         ({"amountMinor": 1_000_001}, True),
         ({"аmount": "10000.01"}, True),
+        ({"aMOUNT": "10000.01"}, True),
+        ({"aMOUNTmINOR": 1_000_001}, True),
     ],
 )
 def test_E04_the_limit_itself_is_within(parameters: dict[str, Any], is_above: bool) -> None:
     assert codes(currency="USD", **parameters) == ({"action_limit"} if is_above else set())
+
+
+@pytest.mark.parametrize("other", ["Currency", "cURRENCY", "сurrency"])
+def test_two_currencies_in_one_object_make_its_amounts_ambiguous(other: str) -> None:
+    assert codes(amount="9.00", currency="USD", **{other: "KWD"}) == {"ambiguous_amount"}
+    assert codes(currency="USD", **{other: "KWD"}, a=[{"amount": "9.00"}]) == {"ambiguous_amount"}
+    assert codes(amount="9.00", currency="USD", **{other: "USD"}) == set()
+    assert codes(amount="9.00", **{other: "USD"}) == set()
 
 
 def test_E04_two_spellings_in_one_object_must_agree() -> None:
@@ -194,7 +241,10 @@ def test_F07_no_limit_lets_no_money_through(limits: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(
     "limits",
-    [{"usd": "1.00"}, {"USD": "1.000,00"}, {"USD": 1.5}, {"JPY": "1.00"}, {"USD": "-1.00"}],
+    [
+        *({"usd": "1.00"}, {"USD": "1.000,00"}, {"USD": 1.5}, {"JPY": "1.00"}, {"USD": "-1.00"}),
+        {"USD": "1.00"},
+    ],
 )
 def test_a_limit_that_is_no_amount_stops_the_start(limits: dict[str, Any]) -> None:
     settings = RuleSettings(Level.HARD, {"per_action": limits})

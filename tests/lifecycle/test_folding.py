@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.folding import folded, readings, seen, uncased, visible
-from lifecycle.markup import decoded, leftover_escape, stripped, variants
+from lifecycle.markup import as_read, decoded, leftover_escape, stripped, variants
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = st.text(max_size=40)
@@ -99,8 +99,20 @@ def test_letters_keep_their_script_where_only_case_is_folded() -> None:
         ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
         ("a <b", "a <b"),
         ("a<b title='>'>c", "ac"),
+        ('a<b ">b<b ">c', "abc"),
+        ('a<!x">b<!x">c', "abc"),
+        ("a<!-- b --!>c", "ac"),
+        ("a<!-->b<!--->c", "abc"),
+        ("a<p title='hidden gem'>b</p>c", "a b c"),
+        ("a<i class=not-hidden aria-hidden=true>b</i>c", "abc"),
+        ("a<i class=x HIDDEN>b</i>c", "ac"),
+        ("<head>a<title>b</title></head>c", "ac"),
         ("**a** `b` ~~c~~", "a b c"),
         ("[a](https://x.test) ![b](y)", "a b"),
+        ("[a](https://x.test/(y))b", "ab"),
+        ("[a](https://x.test '(')b", "ab"),
+        ('[a](https://x.test "[")b', "ab"),
+        ("[![a](x)](y)b", "ab"),
         (r"a\*b", "ab"),
     ],
 )
@@ -113,6 +125,7 @@ def test_markup_is_stripped(text: str, shown: str) -> None:
     [
         ("%66%C3%A9", "fé"),
         ("&#102;&#x66;&amp;&eacute;", "ff&é"),
+        ("&#0000000102;&#x0000066;", "ff"),
         (r"\u0066\x66\u{66}", "fff"),
         ("100% fair", "100% fair"),
         (r"\ud800", r"\ud800"),
@@ -133,11 +146,35 @@ def test_one_level_of_escapes_is_decoded(text: str, plain: str) -> None:
         ("&#37;66", "%66"),
         ("%20", None),
         ("R&D; 50%", None),
+        ("?a=1&amp;region=eu&amp;copy=2", None),
+        ("&amp;#102inal", "&#102"),
         (r"C:\new", None),
     ],
 )
 def test_an_escape_that_is_left_over_is_seen(text: str, left: str | None) -> None:
     assert leftover_escape(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('<p title="hidden gem">fi<b></b>nal</p>', "final"),
+        ("fi<i class=hidden>x</i>nal", "final"),
+        ("fi<i hidden>x</i>nal", "final"),
+        ("<style>fi<b></b>nal</style>", "final"),
+        ("<b title='a>fi<i></i>nal", "final"),
+        ("<https://x.test|fi>nal", "final"),
+        ("\u202elanif\u202c", "final"),
+        ("fi\u202elan\u202c", "final"),
+    ],
+)
+def test_what_some_program_shows_is_a_variant(text: str, shown: str) -> None:
+    assert any(shown in visible(variant) for variant in variants(text))
+
+
+@pytest.mark.parametrize("text", ["a b", "&#97; b", "a <b>b</b>", "a <i hidden>c</i>b", "*a* b"])
+def test_one_text_is_what_most_readers_see(text: str) -> None:
+    assert as_read(text) == "a b"
 
 
 @given(st.text("<>!-/ab'\"%&;\\u0*_[]()|", max_size=60))
@@ -152,6 +189,12 @@ def test_the_text_as_written_is_always_a_variant(text: str) -> None:
         "<a ",
         "<b>x</b>",
         '<a ">" ',
+        '<a ="',
+        '[a]("',
+        "[a]((",
+        "<a:|",
+        "<p title='hidden gem'>",
+        "\u202ea",
         "<!--",
         "<style>",
         "<i hidden>",

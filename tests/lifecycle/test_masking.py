@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from lifecycle.masking import mask_secrets, mask_text
-from lifecycle.secrets_found import find_secrets, secret_named
+from lifecycle.secrets_found import find_secrets, is_credential, secret_named
 
 SHAPES = [
     "AKIAIOSFODNN7EXAMPLE",
@@ -23,6 +23,15 @@ SHAPES = [
     "npm_" + "a1B2" * 9,
     "SG." + "a" * 22 + "." + "b" * 43,
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
+    "sk-" + "aB3" * 9,
+    "sk-or-v1-" + "a1b2" * 16,
+    "dop_v1_" + "a1b2" * 16,
+    "shpat_" + "a1" * 16,
+    "hvs.CAESI" + "a1B2" * 20,
+    "dapi" + "a1" * 16,
+    "ATATT3xFfGF0" + "a1B2" * 20,
+    "lin_api_" + "a1B2" * 10,
+    "dp.pt." + "a1B2" * 10,
     "MTA0" + "a" * 22 + ".Gabcde." + "b" * 38,
     "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----",
 ]
@@ -52,6 +61,12 @@ def test_a_private_key_that_was_cut_off_is_masked_to_the_end():
         ("redis://:pw@h", "redis://:‹secret, 2 characters›@h"),
         ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic ‹secret, 12 characters›"),
         ("config: token=abcd1", "config: token=‹secret, 5 characters›"),
+        ("pASSWORD=hunter2", "pASSWORD=‹secret, 7 characters›"),
+        ("curl -u pat:hunter2 https://x", "curl -u pat:‹secret, 7 characters› https://x"),
+        ("git clone https://a1b2c3d4e5@h/x", "git clone https://‹secret, 10 characters›@h/x"),
+        ("mailgun: key-" + "a1" * 16, "mailgun: ‹secret, 36 characters›"),
+        ('password = decode("hunter2")', 'password = ‹secret, 6 characters›("hunter2")'),
+        ("Cookie: sid=abcd1", "Cookie: ‹secret, 9 characters›"),
     ],
 )
 def test_a_credential_is_known_by_what_it_is_assigned_to(text, masked):
@@ -73,6 +88,17 @@ def test_a_credential_is_known_by_what_it_is_assigned_to(text, masked):
         "https://shop.example:8080/a@b",
         "password=",
         "Invoice 2847 at 12:30",
+        "https://shop.example/sk-zimna-kolekcia-2026-akcia",
+        "Read sk-slovensko-konferencia-bratislava today",
+        "object key-d41d8cd98f00b204e9800998ecf8427e",
+        "const token = getToken(); secret = config.get('x')",
+        'api_key = os.environ["KEY"]',
+        "PIN: 560001",
+        "Cookie: oats4you",
+        '{"tokens": 512}',
+        '{"cookies": "necessary"}',
+        "curl -u $USER:$PASSWORD https://x.example",
+        "https://pat@git.example/x",
     ],
 )
 def test_ordinary_words_stay(text):
@@ -142,7 +168,8 @@ def test_no_text_of_64_kib_keeps_the_search_busy(piece):
 @pytest.mark.parametrize(
     "value",
     ["$uper5ecret!9", "<3mysecretpw", "hidden hunter2xyz", "(hunter2", "%hunter2", "true love 7",
-     "changed 4me", "[x", "{y9", "*hunter2", "$Secret99"],
+     "changed 4me", "[x", "{y9", "*hunter2", "$Secret99", "${x}hunter2}", "{x}hunter2{y}",
+     "env://hunter2-real-password", "vault:/S3cr3tP4ss", "op://S3cr3tP4ss"],
 )  # fmt: skip
 def test_what_only_begins_like_a_stand_in_is_a_credential(value):
     masked = mask_secrets({"smtp_password": value})["smtp_password"]
@@ -154,10 +181,34 @@ def test_what_only_begins_like_a_stand_in_is_a_credential(value):
     "value",
     ["${PAYMENTS_KEY}", "$PAYMENTS_KEY", "$password", "$(pass show x)", "{{ secret }}", "<token>",
      "%PASSWORD%", "%(password)s", "[redacted]", "(see the vault)", "********", "****1234", "xxxx",
-     "REDACTED", "none", "vault://kv/x", ""],
+     "REDACTED", "none", "vault://kv/x", "",
+     "vault://kv/prod/smtp#password", "op://Private/My Mail/password", "env://API_KEY",
+     "secretref://smtp-password", "ssm:/prod/db/password", "${{ secrets.X }}", "${A:-${B}}",
+     "(S3cr3t!pass)", "%hunter2%", "<hunter2>"],
 )  # fmt: skip
 def test_what_stands_for_a_credential_is_shown(value):
     assert mask_secrets({"smtp_password": value}) == {"smtp_password": value}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_one"),
+    [
+        ("tokens", 512, False),
+        ("tokens", "a1b2c3", True),
+        ("token", 512, True),
+        ("pin", 4711, True),
+        ("cookies", "necessary", False),
+        ("cookie_consent", None, False),
+        ("cookies", "sid=abc", True),
+        ("session_cookie", "a1b2c3", True),
+        ("password", "necessary", True),
+        ("password", False, False),
+    ],
+)
+def test_numbers_of_tokens_and_words_about_cookies_are_no_credentials(
+    name: str, value: object, is_one: bool
+) -> None:
+    assert is_credential(name, value) is is_one
 
 
 @pytest.mark.parametrize("name", ["name", "key", "variable", "header", "field"])

@@ -13,6 +13,7 @@ from lifecycle.policy import ActionType, ApprovalClass, Policy
 from lifecycle.records import EvidencePacket
 from lifecycle.tier import Tier
 from tests.builders import MAIL, NOW_MS, PROD, a_document, a_policy, a_tool, the_people, the_tools
+from tests.checking import found, verdict_on
 
 WEEK_MS = 604_800_000
 
@@ -110,6 +111,29 @@ def test_evidence_is_recorded_fresh_and_of_a_trusted_source(
 ) -> None:
     found = codes(a_document(preconditions=[CONDITION]), None, *packets)
     assert found == ([] if fits else [AT_EVIDENCE])
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "fits"), [(1, True), (300_000, True), (600_000, True), (600_001, False)]
+)
+def test_what_a_source_saw_a_little_ahead_counts_for_this_step_and_for_the_rule(
+    ahead_ms: int, fits: bool
+) -> None:
+    packet = a_packet(age_ms=-ahead_ms)
+    document = a_document(preconditions=[CONDITION])
+
+    assert codes(document, None, packet) == ([] if fits else [AT_EVIDENCE])
+    # Nothing further ahead than that is ever recorded, so the rule asks only when it was recorded.
+    assert found(document, evidence={"ev-1": packet}) == set()
+
+
+def test_what_was_recorded_and_seen_after_now_is_said_to_be_in_the_future() -> None:
+    packet = replace(a_packet(age_ms=-60_000), recorded_at_ms=NOW_MS + 60_000)
+    document = a_document(preconditions=[CONDITION])
+    (fault,) = verdict_on(document, evidence={"ev-1": packet}).faults()
+
+    assert fault.code == "evidence_stale"
+    assert "observed in the future, 60 s from now" in str(fault.suggestion)
 
 
 def test_without_the_rule_no_source_is_trusted() -> None:

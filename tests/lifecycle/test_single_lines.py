@@ -90,6 +90,41 @@ def test_other_text_may_run_over_several_lines(field: str) -> None:
     assert control_paths({"parameters": {field: text, "more": [text]}, field: text}) == []
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"diff": {"from": "a\nb", "to": "a\nc"}},
+        {"changes": [{"to": "a\nb"}]},
+        {"diff": {"from": {"text": "a\nb"}}},
+    ],
+)
+def test_before_and_after_may_run_over_several_lines_where_nothing_is_sent(
+    parameters: dict[str, Any],
+) -> None:
+    document = {"parameters": parameters}
+
+    assert control_paths(document | {"action_type": "write"}) == []
+    assert len(control_paths(document | {"action_type": "communicate"})) > 0
+    assert len(control_paths(document)) > 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "path"),
+    [
+        ({"to": "a\nb"}, "to"),
+        ({"headers": {"from": "a\nb"}}, "headers.from"),
+        ({"mail": {"FROM": "a\nb"}}, "mail.FROM"),
+        ({"mail": {"reply_to": "a\nb"}}, "mail.reply_to"),
+    ],
+)
+def test_what_can_only_be_somebody_is_one_line_in_every_action(
+    parameters: dict[str, Any], path: str
+) -> None:
+    document = {"action_type": "create", "parameters": parameters}
+
+    assert control_paths(document) == [f"parameters.{path}"]
+
+
 def test_no_more_than_32_control_characters_are_listed() -> None:
     assert len(control_paths({"to": ["\n"] * 100})) == 32
 

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from lifecycle.amounts import amounts_of, decimals_of, read_amounts, value_of
 from lifecycle.field_names import words_of
 from lifecycle.records import Money
-from lifecycle.values import content_of, likeness_of, paths_in, recipients_in, texts_in
+from lifecycle.values import (
+    content_of,
+    likeness_of,
+    paths_in,
+    paths_of,
+    recipients_in,
+    texts_in,
+)
 from tests.builders import MAIL, a_document
 from tests.checking import read
 
@@ -72,7 +79,14 @@ def test_recipients_are_found_below_names_and_headers() -> None:
     [
         ({"path": "a"}, ["parameters.path"]),
         ({"name": "a"}, []),
-        ({"name": "and/or maybe"}, []),
+        ({"name": "yes and/or maybe"}, []),
+        ({"name": "first a/b\nthen c"}, []),
+        ({"name": ".. and so on"}, []),
+        ({"name": "and/or maybe"}, ["parameters.name"]),
+        ({"name": "old files/../../etc"}, ["parameters.name"]),
+        ({"name": "x y/.."}, ["parameters.name"]),
+        ({"name": "x y/\u2024\u2024/z"}, ["parameters.name"]),
+        ({"name": "x y\\..\\z"}, ["parameters.name"]),
         ({"name": "a/b"}, ["parameters.name"]),
         ({"name": "../a b"}, ["parameters.name"]),
         ({"name": "~"}, ["parameters.name"]),
@@ -83,6 +97,35 @@ def test_recipients_are_found_below_names_and_headers() -> None:
 )
 def test_path_like_values_are_found(parameters: dict[str, Any], paths: list[str]) -> None:
     assert [place.path for place in paths_in(parameters)] == paths
+
+
+@pytest.mark.parametrize(
+    ("resource_id", "paths"),
+    [
+        ("leads-2024", []),
+        ("www", []),
+        ("crm:leads", []),
+        ("/etc/passwd", ["target.resource_id"]),
+        ("../leads", ["target.resource_id"]),
+    ],
+)
+def test_a_target_is_a_path_only_where_it_is_written_like_one(
+    resource_id: str, paths: list[str]
+) -> None:
+    target = MAIL["target"] | {"resource_id": resource_id}
+
+    assert [place.path for place in paths_of(read(a_document(MAIL, target=target)))] == paths
+
+
+def test_paths_are_found_among_the_constraints_too() -> None:
+    target = MAIL["target"] | {"constraints": {"dir": "x", "note": "a b", "deep": [{"n": "../y"}]}}
+    document = read(a_document(MAIL, target=target, parameters={"file": "z"}))
+
+    assert [place.path for place in paths_of(document)] == [
+        "parameters.file",
+        "target.constraints.dir",
+        "target.constraints.deep[0].n",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -143,6 +186,71 @@ def test_what_is_empty_and_what_is_alone_in_a_list_make_no_other_content(
     plain = {"to": "pat@partner.example", "body": "Hello"}
 
     assert likeness_of("leila", "t", {}, parameters) == likeness_of("leila", "t", {}, plain)
+
+
+REFUSED = {
+    "to": ["pat@partner.example", "sam@partner.example"],
+    "body": "Hello to all",
+    "amount": "120.00",
+    "currency": "USD",
+    "items": [{"amount_minor": 12000}],
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"to": ["sam@partner.example", "pat@partner.example"]},
+        {"to": ["sam@partner.example", "", "pat@partner.example", "Sam@partner.example"]},
+        {"body": "Hel<b></b>lo to all"},
+        {"body": "Hello <i hidden>7</i>to all"},
+        {"body": "&#72;ello %74o <b>all</b>"},
+        {"body": "Hel**lo** _to_ [all](https://x.example)"},
+        {"body": "\u202ella ot olleH\u202c"},
+        {"amount": "120"},
+        {"amount": None, "amount_minor": 12000},
+        {"amount_minor": 12000},
+        {"items": [{"amount": "120.00"}]},
+        {"x": ["", ""], "y": [[], None, {"z": [""]}]},
+    ],
+    ids=str,
+)
+def test_what_reads_the_same_is_alike(changes: dict[str, Any]) -> None:
+    changed = REFUSED | changes
+
+    assert likeness_of("leila", "t", {}, changed) == likeness_of("leila", "t", {}, REFUSED)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"to": ["sam@partner.example"]},
+        {"cc": ["eve@partner.example"]},
+        {"amount": "1200"},
+        {"amount": None, "amount_minor": 120},
+        {"currency": "JPY"},
+        {"body": "Hello to some"},
+        {"body": "<b>Hello</b> to all of you"},
+        {"body": "*"},
+        {"items": [{"amount_minor": 12001}]},
+        {"lines": ["b", "a"]},
+    ],
+    ids=str,
+)
+def test_what_reads_otherwise_is_not_alike(changes: dict[str, Any]) -> None:
+    changed = REFUSED | changes
+
+    assert likeness_of("leila", "t", {}, changed) != likeness_of("leila", "t", {}, REFUSED)
+
+
+def test_the_order_of_lines_counts_where_they_are_no_recipients() -> None:
+    one, other = {"steps": ["stop", "start"]}, {"steps": ["start", "stop"]}
+
+    assert likeness_of("leila", "t", {}, one) != likeness_of("leila", "t", {}, other)
+
+
+def test_a_text_that_is_all_markup_is_not_nothing() -> None:
+    assert likeness_of("leila", "t", {}, {"q": "*"}) != likeness_of("leila", "t", {}, {})
 
 
 def test_no_and_nothing_are_not_the_same() -> None:

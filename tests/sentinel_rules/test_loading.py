@@ -41,7 +41,10 @@ def test_the_rules_come_in_the_order_of_the_table_with_their_levels() -> None:
 
 
 def test_the_fingerprint_holds_ids_and_versions() -> None:
-    assert rules_fingerprint(the_sentinel().rules) == dict.fromkeys(the_rules(), 1)
+    versions = {rule_id: rule.version for rule_id, rule in own_rules().items()}
+
+    assert rules_fingerprint(the_sentinel().rules) == versions
+    assert versions.keys() == the_rules().keys()
 
 
 def test_an_unknown_rule_is_named_with_the_nearest_one() -> None:

@@ -73,6 +73,20 @@ async def test_a_refused_credential_stands_nowhere(
 ) -> None:
     answer = await stage.submits(MAIL, **changes)
 
-    assert answer.state == "rejected"
+    assert answer.refused
     assert TOKEN not in everything(tmp_path)
     assert files_with(TOKEN, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "disguised", ["gh<b></b>p_" + "A1b2" * 9, "\uff27\uff28\uff30_".lower() + "A1b2" * 9]
+)
+async def test_a_credential_found_in_a_disguise_is_masked_whole(
+    world: World, disguised: str
+) -> None:
+    parameters = MAIL["parameters"] | {"body": f"Take {disguised} for it"}
+    answer = await world.submits(MAIL, parameters=parameters)
+
+    kept = await world.proposal(answer.proposal_id or "")
+    assert (answer.state, answer.reason) == ("rejected", "secrets_absent")
+    assert disguised not in kept.document.decode()

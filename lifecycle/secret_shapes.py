@@ -1,0 +1,111 @@
+"""The shapes of credentials: what is one wherever it stands, by the make of it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+BASIC_KIND: Final = "basic credentials"
+_BASIC: Final = r"(?i)\bbasic\s{1,8}(?P<secret>[a-z\d+/]{8,}+={0,2})"
+
+#: Shapes that mean a credential wherever they stand. A group named `secret` narrows the span.
+#: Every pattern starts at a literal or at the edge of a word, so that none is quadratic.
+SHAPES: Final = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        (
+            "private key",
+            r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+            r"(?:(?!-----END )[\s\S])*+(?:-----END [A-Z0-9 ]{0,40}-----)?",
+        ),
+        ("JSON web token", r"\beyJ[\w-]{5,}+\.[\w-]{4,}+\.[\w-]*+"),
+        (
+            "bearer token",
+            r"(?i)\bbearer\s{1,8}(?P<secret>(?=[\w~+/=-]*[\d.~+/=_-]\w)[\w.~+/=-]{6,}+)",
+        ),
+        ("bearer token", r"(?i)\bbearer\s{1,8}(?P<secret>(?=[a-z.~+/_-]*[\d=])[\w.~+/=-]{6,}+)"),
+        (BASIC_KIND, _BASIC),
+        (
+            "password in an address",
+            r"(?i)(?<![a-z\d+.-])[a-z][a-z\d+.-]*+://[^\s/:@\"'<>]*+:(?P<secret>[^\s/@\"'<>]++)@",
+        ),
+        (
+            "token in an address",
+            r"(?i)(?<![a-z\d+.-])(?:git\+)?https?://"
+            r"(?P<secret>(?=[\w~+=-]*\d)(?=[\w~+=-]*[a-z])[\w~+=-]{10,}+)@",
+        ),
+        (
+            "password of a command",
+            r"\bcurl\b[^\n]{0,300}?\s(?:-u|--user)[\s=]{1,4}[\"']?"
+            r"[^\s:\"']{1,100}+:(?P<secret>[^\s\"']{1,200}+)",
+        ),
+        ("AWS key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z\d]{16}\b"),
+        ("GitHub token", r"\b(?:gh[pousr]_[A-Za-z\d]{30,}+|github_pat_\w{22,}+)"),
+        ("GitLab token", r"\bgl(?:pat|ptt|dt|rt|cbt|soat)-[\w-]{20,}+"),
+        ("Slack token", r"\bxox[a-z](?:-[A-Za-z\d]+)?-[\w-]{10,}+|\bxapp-\d-[\w-]{10,}+"),
+        ("Slack webhook", r"\bhooks\.slack\.com/(?:services|workflows)/(?P<secret>[\w/-]{12,}+)"),
+        ("Discord token", r"\b[MNO][\w-]{23,27}\.[\w-]{6,7}\.[\w-]{27,}+"),
+        ("Discord webhook", r"\bdiscord(?:app)?\.com/api/webhooks/\d+/(?P<secret>[\w-]{20,}+)"),
+        (
+            "API key",
+            # A word of an address begins so too (`sk-zimna-kolekcia-2026`): a key of no known make
+            # has digits and capitals among its letters, or no hyphen.
+            r"\bsk-(?:(?:ant|proj|svcacct)-(?=[\w-]{0,80}\d)[\w-]{20,}+|or-v\d-[\w-]{20,}+"
+            r"|(?=[\w-]{0,80}\d)(?=[\w-]{0,80}[A-Z])[\w-]{20,}+|\w{20,}+(?!-))",
+        ),
+        ("payment key", r"\b[rsp]k_(?:live|test)_\w{8,}+|\bwhsec_[A-Za-z\d+/=]{16,}+"),
+        ("Google key", r"\bAIza[\w-]{35}|\bya29\.[\w-]{20,}+|\bGOCSPX-[\w-]{20,}+"),
+        ("registry token", r"\bnpm_[A-Za-z\d]{36}|\bpypi-[\w-]{32,}+|\bhf_[A-Za-z\d]{30,}+"),
+        ("mail key", r"\bSG\.[\w-]{16,}+\.[\w-]{16,}+"),
+        # Without the name of its maker it is as good as any file's checksum.
+        ("mail key", r"(?i:mailgun)[^\n]{0,80}?\b(?P<secret>key-[a-f\d]{32})\b"),
+        ("mail key", r"\bapi:(?P<secret>key-[a-f\d]{32})\b"),
+        ("cloud token", r"\bdo[opr]_v1_[a-f\d]{32,}+|\bdapi[a-f\d]{32}\b"),
+        ("shop token", r"\bshp(?:at|ca|pa|ss)_[a-fA-F\d]{32}\b"),
+        ("vault token", r"\bhv[sbr]\.[\w-]{20,}+"),
+        ("Atlassian token", r"\bATATT3[\w=-]{20,}+"),
+        ("tracker key", r"\blin_(?:api|oauth)_[A-Za-z\d]{30,}+"),
+        ("secrets token", r"\bdp\.(?:pt|ct|sa|st|scim|audit)\.[\w.-]{20,}+"),
+        ("telephony key", r"\bSK[a-f\d]{32}\b"),
+        ("Telegram token", r"\b\d{8,10}:AA[\w-]{32,}+"),
+        ("age key", r"\bAGE-SECRET-KEY-1[A-Z\d]{50,}+"),
+    )
+)
+
+#: What a text of such a shape holds for sure; looking for it first spares most texts the pattern.
+HOLDS: Final[dict[str, tuple[str, ...]]] = {
+    "private key": ("-----BEGIN ",),
+    "JSON web token": ("eyJ",),
+    "AWS key": ("AKIA", "ASIA", "ABIA", "ACCA"),
+    "GitHub token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    "GitLab token": ("glpat-", "glptt-", "gldt-", "glrt-", "glcbt-", "glsoat-"),
+    "Slack token": ("xox", "xapp-"),
+    "Slack webhook": ("hooks.slack.com/",),
+    "Discord webhook": ("/api/webhooks/",),
+    "API key": ("sk-",),
+    "payment key": ("k_live_", "k_test_", "whsec_"),
+    "Google key": ("AIza", "ya29.", "GOCSPX-"),
+    "registry token": ("npm_", "pypi-", "hf_"),
+    "mail key": ("SG.", "key-"),
+    "cloud token": ("dop_v1_", "doo_v1_", "dor_v1_", "dapi"),
+    "shop token": ("shpat_", "shpca_", "shppa_", "shpss_"),
+    "vault token": ("hvs.", "hvb.", "hvr."),
+    "Atlassian token": ("ATATT3",),
+    "tracker key": ("lin_api_", "lin_oauth_"),
+    "secrets token": ("dp.pt.", "dp.ct.", "dp.sa.", "dp.st.", "dp.scim.", "dp.audit."),
+    "telephony key": ("SK",),
+    "Telegram token": (":AA",),
+    "age key": ("AGE-SECRET-KEY-1",),
+    "password in an address": ("://",),
+    "token in an address": ("://",),
+    "password of a command": ("curl",),
+}
+
+#: What it needs as well, in small letters; asked of texts in ASCII alone, where a letter without
+#: case is one of two.
+NEEDS: Final[dict[str, str]] = {
+    "bearer token": "bearer",
+    BASIC_KIND: "basic",
+    "password in an address": "@",
+    "token in an address": "@",
+}

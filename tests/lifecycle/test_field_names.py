@@ -1,0 +1,123 @@
+"""A name is read in every style; who reads names reads all of its readings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifecycle.digest_values import digest_faults
+from lifecycle.field_names import ends_in, readings_of, says_end_of_a_time, says_recipient, words_of
+from lifecycle.policy import ActionType, ToolKind
+from lifecycle.secrets_found import secret_named
+from lifecycle.single_lines import control_character_faults
+from lifecycle.tier import Tier
+from lifecycle.values import named_in, paths_in, recipients_in
+from tests.builders import a_tool
+
+ODD_CASE = ["bcC", "tO", "FROm", "rEply_To", "hEADERS", "rEcIpIeNt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "readings"),
+    [
+        ("replyTo", (("reply", "to"), ("replyto",))),
+        ("reply_to", (("reply", "to"),)),
+        ("bcC", (("bc", "c"), ("bcc",))),
+        ("X-fROM", (("x", "f", "rom"), ("x", "from"))),
+        ("bсC", (("bc", "c"), ("bcc",))),
+        ("1", ((),)),
+    ],
+)
+def test_a_capital_may_begin_a_word_or_mean_nothing(
+    name: str, readings: tuple[tuple[str, ...], ...]
+) -> None:
+    assert readings_of(name) == readings
+    assert words_of(name) == readings[0]
+
+
+@given(st.text(max_size=300))
+def test_every_name_can_be_read(name: str) -> None:
+    assert readings_of(name)[0] == words_of(name)
+    assert not ends_in(name, frozenset())
+
+
+@pytest.mark.parametrize("name", ODD_CASE)
+def test_a_recipient_is_one_in_any_letter_case(name: str) -> None:
+    content = {"parameters": {name: "eve@evil.test"}}
+
+    assert says_recipient(name)
+    assert [place.path for place in recipients_in(content)] == [f"parameters.{name}"]
+
+
+@pytest.mark.parametrize("name", ["to", "replyto", "reply-to", "mailTo", "cc2", "X-Forward-To"])
+def test_a_recipient_is_one_in_any_style(name: str) -> None:
+    assert says_recipient(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "around", "is_time"),
+    [
+        ("date_to", "parameters", True),
+        ("validFrom", "parameters", True),
+        ("from", "period", True),
+        ("to", "workingHours", True),
+        ("to", "parameters", False),
+        ("cc", "period", False),
+        ("timeline", "period", False),
+    ],
+)
+def test_the_ends_of_a_time_are_told_by_the_words_beside_them(
+    name: str, around: str, is_time: bool
+) -> None:
+    assert says_end_of_a_time(name, around) is is_time
+
+
+@pytest.mark.parametrize(
+    ("parameters", "paths"),
+    [
+        ({"date_to": "2026-03-31", "period": {"from": "1.3.", "to": ["31.3."]}}, []),
+        ({"date_to": "eve@evil.test"}, ["parameters.date_to"]),
+        ({"period": {"to": ["eve＠evil.test"]}}, ["parameters.period.to[0]"]),
+        ({"period": {"cc": "31.3."}}, ["parameters.period.cc"]),
+        ({"bcc": {"period": {"to": "31.3."}}}, ["parameters.bcc.period.to"]),
+    ],
+)
+def test_the_end_of_a_time_is_a_recipient_only_where_an_address_stands(
+    parameters: dict[str, Any], paths: list[str]
+) -> None:
+    found = recipients_in({"parameters": parameters})
+
+    assert [place.path for place in found] == paths
+
+
+def test_hosts_and_paths_are_read_in_any_letter_case() -> None:
+    assert [place.path for place in named_in({"hOST": "x"}, frozenset({"host"}))] == [
+        "parameters.hOST"
+    ]
+    assert [place.path for place in paths_in({"pATH": "a b"})] == ["parameters.pATH"]
+
+
+@pytest.mark.parametrize("name", ["pASSWORD", "aPI_KEY", "aPIkEY", "tOKEN", "accesstoken"])
+def test_a_name_says_secret_in_any_letter_case(name: str) -> None:
+    assert secret_named(name)
+
+
+@pytest.mark.parametrize("name", ["sUBJECT", "bcC", "fILENAME", "aMOUNT"])
+def test_a_field_of_one_line_is_one_in_any_letter_case(name: str) -> None:
+    (fault,) = control_character_faults({"parameters": {name: "a\nb"}})
+
+    assert fault.path == f"parameters.{name}"
+
+
+@pytest.mark.parametrize("name", ["bcC", "tO2", "aMOUNT", "hOST"])
+def test_what_must_be_seen_whole_must_in_any_letter_case(name: str) -> None:
+    tool = a_tool("pay", Tier.CONFIRM, ActionType.TRANSACT, kind=ToolKind.AGENT)
+    digest = {"s256": "a" * 43, "excerpt": "x", "media_type": "text/plain"}
+
+    assert [f.code for f in digest_faults(tool, Tier.CONFIRM, {name: digest})] == [
+        "digest_not_allowed"
+    ]
+    assert digest_faults(tool, Tier.CONFIRM, {"report": digest}) == []
