@@ -29,7 +29,7 @@ def judge(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict)
         return reject_by_sentinel(tx, moment, proposal, verdict)
     stands = restood(moment.policy, proposal)
     if stands is None:
-        return _tool_gone(tx, moment, proposal)
+        return policy_changed(tx, moment, proposal, "The tool may not be used any more.")
     raised = raised_by(stands, verdict).but(verdict=verdict)
     return advance(
         tx,
@@ -76,7 +76,8 @@ def reject_by_sentinel(
     )
 
 
-def _tool_gone(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+def policy_changed(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Proposal:
+    """End a proposal that the policy in force leaves no way to begin, though no rule objects."""
     return advance(
         tx,
         moment,
@@ -85,7 +86,7 @@ def _tool_gone(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
         SENTINEL,
         Puller.SENTINEL,
         reason="policy_changed",
-        explanation="The tool may not be used any more. Nothing was run.",
+        explanation=f"{words} Nothing was run.",
     )
 
 

@@ -12,7 +12,7 @@ from lifecycle.expiry import expire
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.gathering import same_evidence
-from lifecycle.judging import raised_by, reject_by_sentinel, verdict_details
+from lifecycle.judging import policy_changed, raised_by, reject_by_sentinel, verdict_details
 from lifecycle.moment import Moment
 from lifecycle.permitting import grant
 from lifecycle.policy import Level, ToolKind, ToolPolicy
@@ -168,20 +168,6 @@ def start_execution(
         ),
     )
     return Opening(begun, token)
-
-
-def policy_changed(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Proposal:
-    """End a proposal that the policy in force leaves no way to begin, though no rule objects."""
-    return advance(
-        tx,
-        moment,
-        proposal,
-        Trigger.REJECT,
-        SENTINEL,
-        Puller.SENTINEL,
-        reason="policy_changed",
-        explanation=f"{words} Nothing was run.",
-    )
 
 
 def digest_mismatch(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:

@@ -11,9 +11,15 @@ from lifecycle.counting import approvals
 from lifecycle.door import amend
 from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
-from lifecycle.judging import may_orchestrate, opening_changes, raised_by, reject_by_sentinel
+from lifecycle.judging import (
+    may_orchestrate,
+    opening_changes,
+    policy_changed,
+    raised_by,
+    reject_by_sentinel,
+)
 from lifecycle.moment import Moment
-from lifecycle.opening import WAITABLE, digest_mismatch, policy_changed
+from lifecycle.opening import WAITABLE, digest_mismatch
 from lifecycle.policy import Level, Policy, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Cause, Outcome, Proposal, Verb
