@@ -11,7 +11,7 @@ import orjson
 
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.masking import mask_text
-from lifecycle.ports import Call, Tool, ToolFailed
+from lifecycle.ports import Call, Tool, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Outcome, Verb
 
 LARGEST_RECEIPT: Final = 65_536
@@ -45,6 +45,8 @@ async def call_tool(tool: Tool, call: Call) -> CallResult:
             receipt = await _called(tool, call)
     except ToolFailed as failure:
         return CallResult(Outcome.FAILED, explanation=_words(call.tool, failure))
+    except ToolDoubtful as doubt:
+        return _unknown(_doubt_words(call.tool, doubt))
     except TimeoutError:
         return _unknown(_overtime(call) if limit.expired() else f"{call.tool}: TimeoutError.")
     except BaseException as error:
@@ -110,8 +112,17 @@ def _overtime(call: Call) -> str:
     return f"{call.tool} did not answer within {call.limit_s:g} s; what it did is not known."
 
 
+def _doubt_words(tool: str, doubt: ToolDoubtful) -> str:
+    said = _said(doubt)
+    return f"{tool}: {said or 'it did not tell how it ended'}; what it did is not known."
+
+
+def _said(error: Exception) -> str:
+    return " ".join(mask_text(str(error)).split())[:_LONGEST_WORDS]
+
+
 def _words(tool: str, failure: ToolFailed) -> str:
-    said = " ".join(mask_text(str(failure)).split())[:_LONGEST_WORDS]
+    said = _said(failure)
     return f"{tool} failed and left nothing behind" + (f": {said}" if said else ".")
 
 

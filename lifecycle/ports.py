@@ -91,6 +91,10 @@ class ToolFailed(Exception):
     """The tool failed and left nothing behind."""
 
 
+class ToolDoubtful(Exception):
+    """Nobody knows whether the tool acted; its words are for people, as those of ToolFailed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """All that a tool is told; read from the stored bytes, nothing is added."""

@@ -13,7 +13,7 @@ from bot.tools import program
 from bot.tools.leftovers import Leftovers
 from bot.tools.program import Place
 from lifecycle.masking import mask_text
-from lifecycle.ports import Call, ToolFailed
+from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Verb
 
 _DONE: Final = 0
@@ -72,13 +72,13 @@ class CommandTool:
         if ended.code == _FAILED:
             raise ToolFailed(said.splitlines()[-1][:200] if said else "it says it did nothing")
         if ended.code != _DONE:
-            raise RuntimeError(f"exit code {ended.code}")
+            raise ToolDoubtful(f"it ended with exit code {ended.code}")
         receipt = None if ended.cut else _receipt(ended.output)
         if receipt is not None:
             return receipt
         log.warning("%s printed something that is no JSON object of 1 MiB at most", call.tool)
         if verb == Verb.ROLL_BACK:
-            raise RuntimeError("what still stands cannot be read")
+            raise ToolDoubtful("what still stands cannot be read")
         return {}
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 from bot.tools.durable import discard, move, write_whole
 from bot.tools.message import composed, enveloped, fingerprint
-from lifecycle.ports import Call, ToolFailed
+from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 
 _DEFAULT_SENDER: Final = "signoff@localhost"
 
@@ -93,7 +93,7 @@ class EmailTool:
             return name, None
         if sending.exists():
             if _claim_of(sending) == call.idempotency_key and not self._carrier.repeatable:
-                raise RuntimeError("an earlier attempt did not tell how it ended")
+                raise ToolDoubtful("an earlier attempt did not tell how it ended")
         elif draft.exists():
             move(draft, sending)
         else:

@@ -15,6 +15,7 @@ from threading import Lock, Thread
 from typing import IO, Any, Final, NamedTuple
 
 from bot.tools.leftovers import Leftovers, Mark
+from lifecycle.ports import ToolDoubtful
 
 _TAIL: Final = 4_096
 _CHUNK: Final = 65_536
@@ -49,7 +50,7 @@ async def run(argv: Sequence[str], told: bytes, place: Place, keep: int) -> Ende
     try:
         return await started.listened_to(keep)
     except (OSError, ValueError) as error:
-        raise RuntimeError("the program was started and could not be listened to") from error
+        raise ToolDoubtful("the program was started and could not be listened to") from error
 
 
 class _Program:

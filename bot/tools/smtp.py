@@ -9,7 +9,7 @@ import aiosmtplib
 from aiosmtplib import SMTP, SMTPDataError, SMTPException
 
 from bot.tools.message import Envelope, enveloped
-from lifecycle.ports import ToolFailed
+from lifecycle.ports import ToolDoubtful, ToolFailed
 
 _LONGEST_STEP_S: Final = 20.0
 _PORT: Final = 25
@@ -86,7 +86,7 @@ async def _hand_over(server: SMTP, data: bytes) -> None:
         if 200 <= error.code < 300:
             return
         if error.code < 400:
-            raise RuntimeError(f"the mail server answered {error.code} to the text") from error
+            raise ToolDoubtful(f"the mail server answered {error.code} to the text") from error
         raise ToolFailed(f"the mail server refused the text ({error.code})") from error
 
 

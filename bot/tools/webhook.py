@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 from standardwebhooks import Webhook
 
-from lifecycle.ports import Call, ToolFailed
+from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Verb
 
 _DONE: Final = frozenset({200, 201, 204})
@@ -123,11 +123,11 @@ async def _judged(answer: httpx.Response, tool: str, verb: str) -> Mapping[str, 
             return {"status": status} if receipt == {} else receipt
         log.warning("%s answered with something that is no JSON object of 1 MiB at most", tool)
         if verb == Verb.ROLL_BACK:
-            raise RuntimeError("what still stands cannot be read")
+            raise ToolDoubtful("what still stands cannot be read")
         return {"status": status}
     if httpx.codes.is_client_error(status) and status not in _UNCLEAR:
         raise ToolFailed(f"the other side refused with {status}")
-    raise RuntimeError(f"status {status}")
+    raise ToolDoubtful(f"it answered with status {status}")
 
 
 async def _receipt(answer: httpx.Response) -> Mapping[str, Any] | None:

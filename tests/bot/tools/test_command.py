@@ -169,6 +169,12 @@ async def test_the_exit_code_says_how_it_ended(tmp_path, line, outcome):
     assert (await outcome_of(line, tmp_path)).outcome is outcome
 
 
+async def test_people_are_told_how_a_program_ended(tmp_path):
+    result = await outcome_of("exit 3", tmp_path)
+
+    assert result.explanation == ("the-tool: it ended with exit code 3; what it did is not known.")
+
+
 async def test_a_program_that_does_not_exist_has_done_nothing(tmp_path):
     bench = Shell("", tmp_path, execute=["./nowhere"])
 
