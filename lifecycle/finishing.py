@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lifecycle.answers import Sender
 from lifecycle.claiming import Claim, claim_commit, claim_roll_back
 from lifecycle.deciding import decided_by
 from lifecycle.door import advance, amend
@@ -86,11 +87,18 @@ def complete(
         Trigger.COMPLETE,
         cause.by,
         cause.puller,
-        sender=decided_by(tx, proposal.proposal_id, cause.by, Verb.COMMIT),
+        sender=_decided_early(tx, proposal, cause),
         reason=cause.reason,
         explanation=cause.words,
         **changes,
     )
+
+
+def _decided_early(tx: Transaction, proposal: Proposal, cause: Cause) -> Sender | None:
+    """What a person settled ends in their name too, but by no review."""
+    if cause.reason != "approved_early":
+        return None
+    return decided_by(tx, proposal.proposal_id, cause.by, Verb.COMMIT)
 
 
 def tool_cause(proposal: Proposal) -> Cause:

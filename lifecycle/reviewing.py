@@ -207,7 +207,10 @@ def _not_a_reviewer() -> NoReturn:
 def _not_a_member(act: Act) -> NoReturn:
     if not act.unsure:
         _not_a_reviewer()
-    words = "Your membership here cannot be read just now; nothing was changed. It is tried again."
+    words = (
+        "Your membership here cannot be read just now; nothing was changed. A ✅ on the card is "
+        "looked at again in a few minutes; a command or a button must be given again."
+    )
     raise ReviewRefused("not_a_reviewer", words, passing=True)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
@@ -117,10 +118,15 @@ class Workers:
         self._stuck: Counter[str] = Counter()
 
     def take(self, run: Run[T]) -> None:
-        """Hand a run to the next worker that is free."""
+        """Hand a run to the next worker that is free. Raises RuntimeError where there is none."""
         with self._changed:
             self._runs.append(run)
-            self._reinforce()
+            try:
+                self._reinforce()
+            except RuntimeError:  # no thread can be started now
+                if self._count == 0:  # and there is none that would come to it
+                    self._runs.remove(run)
+                    raise
             self._changed.notify()
 
     def left_behind(self, run: Run[T]) -> None:
@@ -131,7 +137,8 @@ class Workers:
                 return
             self._count -= 1
             self._stuck[run.current] += 1
-            self._reinforce()
+            with suppress(RuntimeError):  # the next run tries again
+                self._reinforce()
 
     def is_stuck(self, name: str) -> bool:
         """Say whether this step hangs in so many threads that it is not tried again."""
@@ -146,8 +153,8 @@ class Workers:
     def _reinforce(self) -> None:
         """Start a worker where more runs wait than workers do."""
         if self._idle < len(self._runs) and self._count < self._most:
-            self._count += 1
             threading.Thread(target=self._work, name="sentinel", daemon=True).start()
+            self._count += 1
 
     def _work(self) -> None:
         while True:

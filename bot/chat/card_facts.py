@@ -104,6 +104,13 @@ def undone_words(proposal: Proposal, tool: ToolPolicy | None) -> str:
     )
 
 
+def _void_words(review: Review) -> str:
+    why = neutral(review.void_why or "").text
+    if review.decision is not Decision.APPROVE or review.void_why == "taken back":
+        return why
+    return f"{why}; a ✅ that still stands must be taken off and given anew"
+
+
 def review_words(review: Review) -> str:
     """Return who decided what, when, where and why, in one line."""
     verb = {
@@ -112,7 +119,7 @@ def review_words(review: Review) -> str:
         Decision.ROLL_BACK: "rolled back",
     }[review.decision]
     late = ", found late" if review.found_late else ""
-    void = f" [no longer counts: {neutral(review.void_why).text}]" if review.void_why else ""
+    void = f" [no longer counts: {_void_words(review)}]" if review.void_why else ""
     why = f': "{neutral(review.reason).text}"' if review.reason else ""
     at = moment_words(review.at_ms)
     return f"{verb} by person {review.person}, {at} ({review.surface}{late}){why}{void}"

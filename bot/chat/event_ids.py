@@ -6,6 +6,11 @@ from bot.chat.signals import Signal
 from lifecycle.answers import Sender
 
 
+def card_lane(message_id: str, signal: Signal) -> str:
+    """Return the lane of a signal on a card: a ✅ may have to wait, and no ❌ stands behind it."""
+    return f"x:{message_id}" if signal is Signal.STOP else f"m:{message_id}"
+
+
 def card_event(message_id: str, event_id: str) -> str:
     """Return the event id of an emoji on a card, so that a review says where it was given."""
     return f"{on_card(message_id)}{event_id}"

@@ -18,6 +18,13 @@ from lifecycle.workflow import Workflow
 #: Refusals that a person need not be told of.
 _SILENT: Final = frozenset({"duplicate_event", "already_counted"})
 _ELSEWHERE: Final = Reply("Decisions count in the configured channel alone.", "wrong_place")
+#: What is said where a ❌ may stand on a card that cannot be looked at.
+UNREAD: Final = Reply(
+    "The card cannot be read just now, and somebody may have stopped it meanwhile; nothing was "
+    "changed. Approve again in a moment.",
+    "still_running",
+    passing=True,
+)
 _PASSING: Final = frozenset({"audit_unavailable", "still_running"})
 
 
@@ -58,7 +65,7 @@ class Incoming:
         reply = await self._acted(card, sender, message_id, signal, added=added)
         if not reply.done and not counts_later(reply):
             await self._remember(message_id, sender, signal)
-        if signal is Signal.APPROVE and not reply.done:
+        if signal is Signal.APPROVE and not reply.done and not counts_later(reply):
             await self._changed(card, sender, added=added)
         return reply
 

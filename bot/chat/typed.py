@@ -32,6 +32,18 @@ def typed(text: str) -> Typed:
     return Typed(found[1].lower(), text[found.end() :])
 
 
+def lane_of(text: str, who: str, number: str) -> str:
+    """Return the lane of a command in the inbox: those of one person are worked in order.
+
+    A proposal's tool may take its time, and an approval may wait until its card can be read: a
+    stop stands behind neither.
+    """
+    word = typed(text).word
+    if word == "propose":
+        return f"p:{number}"
+    return f"x:{who}" if word in STOPS else f"c:{who}"
+
+
 def approved_id(text: str) -> str | None:
     """Return which proposal a typed command approves, None for any other command."""
     word, rest = typed(text)

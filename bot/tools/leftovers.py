@@ -9,12 +9,16 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkstemp
-from typing import Final
+from typing import Final, NamedTuple
+
+import psutil
 
 _SUFFIX: Final = ".program"
 _GRACE_S: Final = 1.0
 _PAUSE_S: Final = 0.02
-_LONGEST_NUMBER: Final = 20
+_LONGEST_NOTE: Final = 40
+#: Start times of processes are known to a tick of the kernel.
+_CLOCK_STEP_S: Final = 1.0
 
 
 class Mark:
@@ -30,15 +34,16 @@ class Mark:
         self.descriptor, path = mkstemp(_SUFFIX, dir=folder)
         self._path = Path(path)
         fcntl.flock(self.descriptor, fcntl.LOCK_EX)
-        os.pwrite(self.descriptor, b" " * _LONGEST_NUMBER, 0)
+        os.pwrite(self.descriptor, b" " * _LONGEST_NOTE, 0)
 
     def belongs_to(self, process_group: int) -> None:
         """Write down whom to end; from here on the program alone holds the lock.
 
         Raises nothing: the program runs, and nobody may believe that it does not.
         """
-        with suppress(OSError):
-            os.pwrite(self.descriptor, str(process_group).encode("ascii"), 0)
+        with suppress(OSError, psutil.Error):
+            began_s = psutil.Process(process_group).create_time()
+            os.pwrite(self.descriptor, f"{process_group} {began_s:.3f}".encode("ascii"), 0)
         os.close(self.descriptor)
 
     def not_started(self) -> None:
@@ -66,8 +71,8 @@ class Leftovers:
     def end_all(self) -> int:
         """End every program that a former process left running; return how many stay.
 
-        Politely at first, then for good. What stays has left its process group on purpose, or was
-        started in the very moment in which its bot died. Blocks for two seconds at most.
+        Politely at first, then for good. What stays was started in the very moment in which its bot
+        died. Blocks for two seconds at most.
         """
         marks = [] if self._folder is None else sorted(self._folder.glob(f"*{_SUFFIX}"))
         for number in (signal.SIGTERM, signal.SIGKILL):
@@ -88,24 +93,54 @@ def _waited_for(marks: list[Path]) -> list[Path]:
 
 
 def _gone(mark: Path) -> bool:
-    """Say whether nobody holds the lock any more; the mark is removed then."""
+    """Say whether nothing of the program lives that is ours to end; the mark is removed then.
+
+    Whoever holds the lock although the group is empty left it on purpose.
+    """
     with mark.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            return False
+            told = _told(mark)
+            if told is None or _members(told):
+                return False
     mark.unlink(missing_ok=True)
     return True
 
 
 def _signal(mark: Path, number: signal.Signals) -> None:
-    told = mark.read_bytes()[:_LONGEST_NUMBER].strip()
-    if not told.isdigit():
-        return
-    group = int(told)
-    # A leader that is alive in another session is somebody who got the number later.
-    with suppress(ProcessLookupError, PermissionError):
-        if os.getsid(group) != group:
-            return
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
+    told = _told(mark)
+    if told is not None and _members(told):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(told.group, number)
+
+
+class _Told(NamedTuple):
+    """A program's process group, and when its leader began (seconds since 1970)."""
+
+    group: int
+    began_s: float
+
+
+def _told(mark: Path) -> _Told | None:
+    """Read a mark; None where the bot died before it had written whose it is."""
+    number, _, began_s = mark.read_bytes()[:_LONGEST_NOTE].decode("ascii", "replace").partition(" ")
+    try:
+        return _Told(int(number), float(began_s))
+    except ValueError:
+        return None
+
+
+def _members(told: _Told) -> bool:
+    """Say whether a process of the group lives. A number that somebody got later is not it."""
+    try:
+        began_s = psutil.Process(told.group).create_time()
+    except psutil.Error:
+        began_s = told.began_s  # the leader is gone; what it left keeps the number from others
+    if abs(began_s - told.began_s) > _CLOCK_STEP_S:
+        return False
+    try:
+        os.killpg(told.group, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True

@@ -18,7 +18,7 @@ from bot.chat.discord.reactions import Reactions
 from bot.chat.discord.render import Said, answer_messages
 from bot.chat.discord.settings import SURFACE, DiscordSettings
 from bot.chat.inbox import Inbox, Payload
-from bot.chat.incoming import Incoming
+from bot.chat.incoming import UNREAD, Incoming
 from bot.chat.replies import CommandReply
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal
@@ -122,13 +122,15 @@ class Asked:
             await self._workflow.note_ignored("", sender, "wrong_place")
             return [Said(f"Commands are read in <#{self._settings.channel}> and its threads.")]
         text = str(payload["text"])
-        await self._reactions.before(text)
+        if not await self._reactions.heard_before(text):
+            return answer_messages(CommandReply.of(UNREAD))
         return answer_messages(await self._commands.run(text, sender, []))
 
     async def _pressed(self, sender: Sender, payload: Payload) -> list[Said]:
         signal, message_id = Signal[payload["signal"]], str(payload["message"])
-        if signal is Signal.APPROVE and (card := await self._incoming.card(message_id)) is not None:
-            await self._reactions.stop_first(card.proposal_id)
+        card = await self._incoming.card(message_id) if signal is Signal.APPROVE else None
+        if card is not None and not await self._reactions.stopped_first(card.proposal_id):
+            return answer_messages(CommandReply.of(UNREAD))
         reply = await self._incoming.pressed(
             sender, message_id, signal, str(payload["reason"]), in_place=self.in_place(payload)
         )

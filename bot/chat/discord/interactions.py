@@ -14,9 +14,11 @@ from bot.chat.discord.asked import Asked, place_of
 from bot.chat.discord.calls import spoken_to
 from bot.chat.discord.render import Said, answer_messages
 from bot.chat.discord.settings import NOBODY
+from bot.chat.event_ids import card_lane
 from bot.chat.replies import Attached
 from bot.chat.signals import Signal
 from bot.chat.surface import SurfaceFailed
+from bot.chat.typed import lane_of
 
 log = logging.getLogger("signoff.discord")
 
@@ -37,7 +39,7 @@ class Interactions:
         if files and self._asked.in_place(place_of(interaction)):
             await self._with_files(interaction, text, files, public=public)
             return
-        lane = f"c:{interaction.user.id}"
+        lane = lane_of(text, str(interaction.user.id), str(interaction.id))
         await self._through(interaction, lane, {"what": "command", "text": text}, public=public)
 
     async def raw(self, interaction: discord.Interaction) -> None:
@@ -67,7 +69,7 @@ class Interactions:
     ) -> None:
         message_id = message_id or str(interaction.message.id if interaction.message else 0)
         asked = {"what": "pressed", "message": message_id, "signal": signal.name, "reason": reason}
-        await self._through(interaction, f"r:{message_id}", asked, public=False)
+        await self._through(interaction, card_lane(message_id, signal), asked, public=False)
 
     async def _ask_why(self, interaction: discord.Interaction) -> None:
         """Open the form; it is the acknowledgement."""

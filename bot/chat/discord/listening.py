@@ -13,7 +13,6 @@ import discord
 from bot.chat.board_keeping import BoardKeeper
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
-from bot.chat.discord import asked
 from bot.chat.discord.asked import Asked
 from bot.chat.discord.board import DiscordBoard
 from bot.chat.discord.commands import TextCommands, command_text, is_command_word, message_payload
@@ -25,13 +24,14 @@ from bot.chat.discord.reasons import reason_given
 from bot.chat.discord.render import literal
 from bot.chat.discord.rest import Outgoing
 from bot.chat.discord.settings import SURFACE
+from bot.chat.event_ids import card_lane
 from bot.chat.inbox import Inbox
-from bot.chat.incoming import Incoming
+from bot.chat.incoming import UNREAD, Incoming
 from bot.chat.notes import Notes
 from bot.chat.reading import Reading
 from bot.chat.signals import Signal, of_character
 from bot.chat.surface import SurfaceFailed
-from bot.chat.typed import typed
+from bot.chat.typed import lane_of
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.workflow import Workflow
 
@@ -120,7 +120,8 @@ class Listening:
         payload = reaction_payload(about, self._settings, me)
         if payload is not None:
             self.reactions.heard(payload)
-            self._keep(number, f"r:{about.message_id}", payload)
+            lane = card_lane(payload["message"], Signal[payload["signal"]])
+            self._keep(number, lane, payload)
 
     def _message(self, about: discord.Message, me: int | None) -> None:
         payload = message_payload(about, self._settings, me)
@@ -129,9 +130,8 @@ class Listening:
         self._listen_for_content(about)
         lane = f"c:{about.author.id}"
         if payload["text"] is not None:
-            # One tool that takes its time must not hold up an agent's next proposal.
-            propose = typed(payload["text"]).word == "propose"
-            self._keep(str(about.id), f"p:{about.id}" if propose else lane, payload)
+            lane = lane_of(payload["text"], str(about.author.id), str(about.id))
+            self._keep(str(about.id), lane, payload)
         elif payload["guild"] and (payload["reply_to"] or payload["parent"]):
             self._keep(str(about.id), lane, payload)
 
@@ -218,15 +218,14 @@ class Listening:
                 await self._hints.tell(await self.reactions.reacted(event_id, payload))
             case "message":
                 await self._heard(event_id, payload)
-            case "edited":
-                if await self._in_place(payload):
-                    await self._commands.edited(event_id, {"bot": False, **payload})
+            case "edited" if await self._in_place(payload):
+                await self._commands.edited(event_id, {"bot": False, **payload})
             case "cleared":
                 signal = Signal[payload["signal"]] if payload["signal"] else None
                 await self.reactions.cleared(payload["message"], signal)
             case "deleted":
                 await self.reactions.deleted(list(payload["messages"]))
-            case asked.KIND:
+            case "interaction":
                 await self._asked.work(event_id, payload)
             case _:
                 return
@@ -237,8 +236,11 @@ class Listening:
                 await self._commands.misplaced(event_id, payload)
             return
         if payload["text"] is not None:
-            await self.reactions.before(str(payload["text"]))
-            await self._commands.run(event_id, payload)
+            if await self.reactions.heard_before(str(payload["text"])):
+                await self._commands.run(event_id, payload)
+            else:
+                place = (int(payload["channel"]), int(payload["message"]))
+                await self._reply(*place, literal(UNREAD.words))
             return
         sender = self._commands.sender(payload, event_id)
         reply = await reason_given(self._incoming, sender, payload)

@@ -127,21 +127,26 @@ class Reactions:
             await self._taken_off(message_id, signal, account)
         return _hint(reply, sender, message_id)
 
-    async def before(self, text: str) -> None:
-        """Do what must come before a typed command: a ❌ is heard before what approves."""
+    async def heard_before(self, text: str) -> bool:
+        """Hear a ❌ before a typed command approves; False where the card cannot be read now."""
         proposal_id = approved_id(text)
-        if proposal_id is not None:
-            await self.stop_first(proposal_id)
+        return proposal_id is None or await self.stopped_first(proposal_id)
 
-    async def stop_first(self, proposal_id: str) -> None:
-        """Hear what stands under ❌ before a ✅ counts, where something may have been missed.
+    async def stopped_first(self, proposal_id: str) -> bool:
+        """Hear what stands under ❌ before an approval, where something may have been missed.
 
-        Raises SurfaceFailed where the card cannot be read.
+        False where the card cannot be read now. Where Discord refuses that for good, what a person
+        says in words counts alone.
         """
         store = self._workflow.world.store
         card = await store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
-        if card is not None and card.message_ids:
+        if card is None or not card.message_ids:
+            return True
+        try:
             await self._stop_first(card)
+        except SurfaceFailed as failure:
+            return failure.lasting
+        return True
 
     async def _stop_first(self, card: Card) -> None:
         if not self._gap():

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
 
+from bot.chat.event_ids import card_lane
 from bot.chat.inbox import Inbox
-from bot.chat.incoming import Incoming
+from bot.chat.incoming import UNREAD, Incoming
 from bot.chat.signals import Signal
 from bot.chat.slack.commands import SlackCommands, received
 from bot.chat.slack.desk import Desk
@@ -15,7 +16,7 @@ from bot.chat.slack.speaking import Speaking
 from bot.chat.slack.text import unescape
 from bot.chat.slack.views import Pressed, modal, no_reason, pressed, submitted
 from bot.chat.surface import SurfaceFailed
-from bot.chat.typed import STOPS, typed
+from bot.chat.typed import STOPS, lane_of, typed
 from lifecycle.ports import StoreUnavailable
 
 _ELSEWHERE: Final = "Signoff listens and decides in <#{}> alone."
@@ -52,7 +53,8 @@ class Interactions:
         text = str(body.get("text", ""))
         kept = _kept("command", body)
         stops = typed(unescape(text)).word in STOPS
-        await self._take(f"slash:{number}", f"c:{user}", kept, self.command if stops else None)
+        lane = lane_of(unescape(text), user, str(number))
+        await self._take(f"slash:{number}", lane, kept, self.command if stops else None)
         return received(text)
 
     async def heard_button(self, body: Mapping[str, Any]) -> None:
@@ -63,7 +65,7 @@ class Interactions:
         action = (body.get("actions") or [{}])[0]
         trigger = str(body.get("trigger_id") or "")
         number = trigger or f"{asked.user}:{action.get('action_ts')}"
-        lane = f"m:{asked.message_ts}"
+        lane = card_lane(asked.message_ts, asked.signal)
         stops = asked.signal is Signal.STOP
         doing = self.button if stops else None
         fresh = await self._take(f"press:{number}", lane, _kept("action", body), doing)
@@ -78,7 +80,7 @@ class Interactions:
         if not sent.reason:
             return no_reason()
         view = body.get("view") or {}
-        lane = f"m:{sent.message_ts}"
+        lane = card_lane(sent.message_ts, sent.signal)
         await self._take(f"form:{view.get('id')}", lane, _kept("view", body), self.form)
         return None
 
@@ -92,7 +94,9 @@ class Interactions:
             await self._desk.web.respond(url, _ELSEWHERE.format(ours))
             return
         text = str(body.get("text", ""))
-        await self._reactions.before(unescape(text))
+        if not await self._reactions.heard_before(unescape(text)):
+            await self._desk.web.respond(url, UNREAD.words)
+            return
         await self._commands.slash(text, sender, url, user)
 
     async def button(self, event_id: str, body: Mapping[str, Any]) -> None:
@@ -131,8 +135,10 @@ class Interactions:
         in_place = asked.channel == self._desk.rest.id
         if asked.signal is Signal.APPROVE and in_place:
             card = await self._incoming.card(asked.message_ts)
-            if card is not None:
-                await self._reactions.stop_first(card.proposal_id)
+            known = card.proposal_id if card is not None else ""
+            if not await self._reactions.stopped_first(known):
+                await self._speaking.hint(asked.user, asked.message_ts, UNREAD)
+                return
         reply = await self._incoming.pressed(
             sender, asked.message_ts, asked.signal, asked.reason, in_place=in_place
         )

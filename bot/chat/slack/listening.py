@@ -7,8 +7,9 @@ from typing import Any
 
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
+from bot.chat.event_ids import card_lane
 from bot.chat.inbox import Inbox, Payload
-from bot.chat.incoming import Incoming
+from bot.chat.incoming import UNREAD, Incoming
 from bot.chat.senders import stranger
 from bot.chat.signals import Signal
 from bot.chat.slack.accounts import SURFACE
@@ -20,7 +21,7 @@ from bot.chat.slack.reactions import Reacted, Reactions, reacted
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
 from bot.chat.surface import CardGone, SurfaceFailed
-from bot.chat.typed import STOPS, typed
+from bot.chat.typed import STOPS, lane_of, typed
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind
 
@@ -88,7 +89,8 @@ class Listening:
     async def _heard_words(self, body: Mapping[str, Any], heard: Said) -> None:
         event_id = f"said:{heard.channel}:{heard.ts}"
         try:
-            await self._keep("said", body, event_id, _lane(heard))
+            who = heard.user or heard.bot
+            await self._keep("said", body, event_id, lane_of(heard.text, who, heard.ts))
         except StoreUnavailable:
             if typed(heard.text).word not in STOPS:
                 raise
@@ -110,7 +112,8 @@ class Listening:
             return
         try:
             # One lane a card: what ana took back must not count when ben's comes right behind it.
-            await self._keep("reaction", body, event_id, f"m:{heard.message_ts}")
+            lane = card_lane(heard.message_ts, heard.signal)
+            await self._keep("reaction", body, event_id, lane)
         except StoreUnavailable:
             if heard.signal is not Signal.STOP:
                 raise
@@ -202,7 +205,9 @@ class Listening:
         if heard.channel != self._rest.id:
             await self._speaking.elsewhere(user, heard.channel, sender)
             return
-        await self.reactions.before(heard.text)
+        if not await self.reactions.heard_before(heard.text):
+            await self._rest.hint(user, UNREAD.words, heard.thread_ts)
+            return
         await self._commands.mentioned(heard, sender)
 
     async def _reply(self, event_id: str, payload: Payload) -> None:
@@ -239,13 +244,6 @@ def _number(body: Mapping[str, Any]) -> str:
     event = body.get("event") or {}
     parts = ("type", "user", "reaction", "event_ts", "ts", "deleted_ts")
     return str(body.get("event_id") or ":".join(str(event.get(part, "")) for part in parts))
-
-
-def _lane(heard: Said) -> str:
-    """A tool that takes its time must not hold up an agent's next proposal."""
-    if typed(heard.text).word == "propose":
-        return f"p:{heard.ts}"
-    return f"c:{heard.user or heard.bot}"
 
 
 def _team(payload: Payload) -> str:

@@ -124,7 +124,9 @@ class SlackSurface:
             _, shown = await self._edited(desk, ts, shown, content)
         except EditRefused as refused:
             await self._told_beside(desk, content, ts, shown, refused)
-        full = await self._attached(desk, ts, shown)
+        full = shown.attachment is None or await desk.rest.attach_cut(
+            ts, shown.attachment, whole=card.full
+        )
         desk.seeds.kept(ts, content.seeded)
         await self._called_late(desk, content, ts)
         return Posted(ts, full)

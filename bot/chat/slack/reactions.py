@@ -101,31 +101,29 @@ class Reactions:
             raise SurfaceFailed(_TOO_FEW)
         return given.user in approving.users
 
-    async def before(self, text: str) -> None:
-        """Do what must come before a typed command: a ❌ is heard before what approves."""
+    async def heard_before(self, text: str) -> bool:
+        """Hear a ❌ before a typed command approves; False where the card cannot be read now."""
         proposal_id = approved_id(text)
-        if proposal_id is not None:
-            await self.stop_first(proposal_id)
+        return proposal_id is None or await self.stopped_first(proposal_id)
 
-    async def stop_first(self, proposal_id: str) -> None:
+    async def stopped_first(self, proposal_id: str) -> bool:
         """Hear what stands under ❌ of a card before its proposal is approved in another way.
 
-        Raises SurfaceFailed where it cannot be read now. Where Slack refuses for good that the bot
-        reads it, what a person says in words counts alone.
+        False where it cannot be read now. Where Slack refuses for good that the bot reads it, what
+        a person says in words counts alone.
         """
         store, policy = self._workflow.world.store, self._workflow.policy
         card = await store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
         if card is None or not card.message_ids:
-            return
+            return True
         try:
             found = await self.found(card.message_ids[-1], policy)
         except CardGone:
-            return
+            return True
         except SurfaceFailed as failure:
-            if failure.lasting:
-                return
-            raise
+            return failure.lasting
         await self._catching_up.stop_first(card, found)
+        return True
 
     async def read(self, card: Card) -> int:
         """Apply what stands on a card; return how many decisions were new. Raises SurfaceFailed."""

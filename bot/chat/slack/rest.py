@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import Any, Final
 
 from bot.chat.fitting import Attachment
@@ -19,6 +20,7 @@ _PAGES: Final = 5
 _PAGE: Final = 200
 _MOST_DOUBTFUL: Final = 5_000
 _GONE: Final = frozenset({"message_not_found", "thread_not_found"})
+_VERSION: Final = re.compile(r"-v\d+(?=\.txt$)")
 _CLOSED: Final = frozenset({"edit_window_closed", "cant_update_message"})
 
 
@@ -113,17 +115,35 @@ class Rest:
             await self._web.call("pins.add", channel=self.id, timestamp=ts)
 
     async def attach(self, thread_ts: str, attachment: Attachment) -> bool:
-        """Put a file into the thread of a card, once; False where that failed.
-
-        A file of that name which somebody else than the bot put there is not it.
-        """
+        """Put a file into a thread, once; False where that failed."""
         try:
-            if await self._has_file(thread_ts, attachment.name):
-                return True
-            await self._web.upload(attachment.name, attachment.text, self.id, thread_ts)
+            await self.attached(thread_ts, attachment)
         except SurfaceFailed:
             return False
         return True
+
+    async def attach_cut(self, ts: str, attachment: Attachment, *, whole: bool) -> bool:
+        """Attach what an edit has cut; False where that fails.
+
+        Raises SurfaceFailed where the card was `whole` before and it may go better soon: the edit
+        is tried again, and the card counts as whole meanwhile.
+        """
+        try:
+            await self.attached(ts, attachment)
+        except SurfaceFailed as failure:
+            if whole and not failure.lasting:
+                raise
+            return False
+        return True
+
+    async def attached(self, thread_ts: str, attachment: Attachment) -> None:
+        """Put a file into the thread of a card, once. Raises SurfaceFailed.
+
+        One of an earlier version serves as well: what was proposed never changes. A file of that
+        name which somebody else than the bot put there is not it.
+        """
+        if not await self._has_file(thread_ts, attachment.name):
+            await self._web.upload(attachment.name, attachment.text, self.id, thread_ts)
 
     async def hint(
         self, user: str, words: str, thread_ts: str | None = None, *, at: str | None = None
@@ -203,7 +223,6 @@ class Rest:
         replies = await self._web.call(
             "conversations.replies", channel=self.id, ts=thread_ts, limit=_PAGE
         )
-        ours = [
-            message for message in replies.get("messages", ()) if message.get("user") == self.me
-        ]
-        return any(file.get("name") == name for m in ours for file in m.get("files") or ())
+        ours = [m for m in replies.get("messages", ()) if m.get("user") == self.me]
+        names = [str(file.get("name")) for m in ours for file in m.get("files") or ()]
+        return any(_VERSION.sub("", each) == _VERSION.sub("", name) for each in names)

@@ -50,6 +50,7 @@ def until(told, words: str):
 def left_behind(folder: Path, line: str) -> int:
     """Kill a bot whose program runs; return the program's number."""
     said = folder / "pid"
+    (folder / "daemon.py").write_text(DAEMON)
     line = f"echo $$ > pid.part; mv pid.part pid; {line}"
     caller = subprocess.Popen([sys.executable, "-c", CALLER, str(folder), line], cwd=ROOT)
     until(said.exists, "the program never began")
@@ -90,19 +91,35 @@ def test_what_the_program_started_is_ended_although_the_program_is_gone(tmp_path
 
 
 def test_a_number_that_somebody_else_got_later_is_left_alone(tmp_path):
-    """A mark whose lock is held, with the number of a process that leads no session of ours."""
-    stranger = subprocess.Popen(["sleep", "600"])
+    """What left its group holds the lock; the group's number leads a session of a stranger."""
+    stranger = subprocess.Popen(["sleep", "600"], start_new_session=True)
     leftovers = Leftovers(tmp_path)
     mark = leftovers.mark()
     held = os.dup(mark.descriptor)
-    mark.belongs_to(stranger.pid)
+    began_s = psutil.Process(stranger.pid).create_time() - 60
+    os.pwrite(mark.descriptor, f"{stranger.pid} {began_s:.3f}".encode(), 0)
+    os.close(mark.descriptor)
     try:
-        assert leftovers.end_all() == 1
+        assert leftovers.end_all() == 0
         assert stranger.poll() is None
     finally:
         os.close(held)
         stranger.kill()
         stranger.wait()
+
+
+def test_what_left_its_group_on_purpose_holds_up_no_start(tmp_path):
+    """A killed bot's program left a daemon, and ended itself."""
+    number = left_behind(tmp_path, f"{sys.executable} daemon.py > daemon; sleep 600")
+    until(lambda: (tmp_path / "daemon").exists() and (tmp_path / "daemon").read_text(), "no daemon")
+    daemon = int((tmp_path / "daemon").read_text())
+    os.kill(number, signal.SIGKILL)
+    try:
+        assert Leftovers(tmp_path / "running").end_all() == 0
+        assert lives(daemon)
+        assert list((tmp_path / "running").iterdir()) == []
+    finally:
+        os.kill(daemon, signal.SIGKILL)
 
 
 def test_a_mark_without_a_number_ends_nobody_and_stays_as_long_as_somebody_holds_it(tmp_path):

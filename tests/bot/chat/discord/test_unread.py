@@ -1,0 +1,85 @@
+"""Where a card cannot be read on Discord no stop waits behind an approval, and people are told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from tests.builders import PROD
+from tests.fakes.discord_server.state import Message
+from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
+from tests.fakes.tools import waiting_for
+
+DUAL = {"approval_class": "dual"}
+
+
+async def unreadable(stage: DiscordStage, status: int = 503) -> tuple[str, Message]:
+    """Begin anew with a card that cannot be read, so that the gap stays open."""
+    proposal_id = await stage.proposes(PROD, **DUAL)
+    card = await stage.card(proposal_id)
+    await until(lambda: card.who(CROSS) == ["900"], "seeds")
+    await stage.quiet()
+    await stage.ends()
+    stage.server.fails("GET", "/messages/\\d+$", status=status, times=None)
+    await stage.begins(connected=False)
+    await until(lambda: stage.surface.hearing.connected, "connected")
+    return proposal_id, card
+
+
+async def test_a_cross_does_not_wait_behind_a_check_mark_whose_card_cannot_be_read(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await unreadable(stage)
+    stage.server.reacts(ANA, card, TICK)
+    stage.server.reacts(BEN, card, CROSS)
+    await stage.reaches(proposal_id, "rejected")
+
+
+async def test_a_typed_stop_does_not_wait_behind_an_approval_whose_card_cannot_be_read(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, _ = await unreadable(stage)
+    stage.server.says(ANA, f"!approve {proposal_id}")
+    await until(
+        lambda: any("cannot be read just now" in said for said in stage.server.said()), "told"
+    )
+    assert await stage.reviews(proposal_id) == []
+    stage.server.says(ANA, f"!reject {proposal_id} no")
+    await stage.reaches(proposal_id, "rejected")
+
+
+async def test_a_stop_by_slash_does_not_wait_for_a_tool_that_another_proposal_runs(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, gate = await stage.proposes(PROD), asyncio.Event()
+    stage.tool("search").on["execute"] = waiting_for(gate)
+    target = {"resource_type": "web", "resource_id": "x", "domain": "shop.example"}
+    document = {
+        "proposal_id": "s1",
+        "ts_ms": stage.clock.now_ms(),
+        "actor": "ana",
+        "tool": "search",
+        "action_type": "read",
+        "target": target | {"constraints": {}},
+        "parameters": {"query": "x"},
+    }
+    stage.server.runs(ANA, "propose", json=json.dumps(document))
+    await until(lambda: stage.tool("search").calls, "the tool is at work")
+    stage.server.runs(ANA, "reject", id=proposal_id, reason="no")
+    await stage.reaches(proposal_id, "rejected")
+    gate.set()
+
+
+@pytest.mark.parametrize("status", [403])
+async def test_where_reading_is_refused_for_good_words_count(
+    stage: DiscordStage, status: int
+) -> None:
+    proposal_id, _ = await unreadable(stage, status)
+    stage.server.says(ANA, f"!approve {proposal_id}")
+
+    async def counted() -> bool:
+        return [r.person for r in await stage.reviews(proposal_id)] == ["ana"]
+
+    await until(counted, "counted")
