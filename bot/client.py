@@ -14,7 +14,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 import httpx
 
 from bot.client_errors import SignoffRefused, SignoffUnreachable, encoded, part_of_path
-from bot.telling import Receipts, decided, fitting, not_begun, told
+from bot.telling import Receipts, decided, fitting, told
 
 __all__ = ["NothingDone", "Signoff", "SignoffRefused", "SignoffUnreachable", "governed"]
 
@@ -222,13 +222,9 @@ class _Governed:
         permit = found.get("permit")
         if permit is None:
             raise SignoffRefused(str(found["reason"]), str(found["explanation"]), found)
-        try:
-            await self._session.redeem(proposal_id, str(permit), parameters)
-        except SignoffUnreachable:
-            # A proposal of another call with the same content may be executing for that call.
-            if not answer.get("deduplicated"):
-                await not_begun(self._session.proposal, self._session.report, proposal_id)
-            raise
+        # Where the answer is lost the function is not begun, and nobody reports `failed`: another
+        # process with the same call may have redeemed the permit and be at work. A person looks.
+        await self._session.redeem(proposal_id, str(permit), parameters)
         return proposal_id
 
     async def _document(self, parameters: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,6 @@ log = logging.getLogger("signoff.client")
 
 Receipts = Callable[[Any], Mapping[str, Any]]
 Report = Callable[[str, str, dict[str, Any]], Awaitable[Any]]
-Look = Callable[[str], Awaitable[dict[str, Any]]]
 
 
 class Wait(Protocol):
@@ -32,10 +31,6 @@ _AGAIN_S: Final = (0.5, 1.0, 2.0, 4.0)
 #: So long at most, whatever the answer asks for: somebody waits for the result.
 _LONGEST_S: Final = 60.0
 _LATER: Final = "later"
-_EXECUTING: Final = "executing"
-_NOT_BEGUN: Final = (
-    "The answer to the redemption was lost, so the function was not begun: nothing was done."
-)
 
 
 def fitting(receipt: Receipts | None, result: Any) -> dict[str, Any]:
@@ -84,26 +79,6 @@ async def told(report: Report, proposal_id: str, outcome: str, receipt: dict[str
                 log.warning("%s is %s, and that was not taken: %s", proposal_id, outcome, error)
                 return
             await asyncio.sleep(pause_s)
-
-
-async def not_begun(look: Look, report: Report, proposal_id: str) -> None:
-    """Report that nothing was done where a redemption counted and its answer was lost.
-
-    Raises nothing. Where it cannot be seen whether it counted, a person looks once its time is
-    over.
-    """
-    for pause_s in (*_AGAIN_S, None):
-        try:
-            found = await look(proposal_id)
-        except (SignoffUnreachable, SignoffRefused) as error:
-            if pause_s is None:
-                log.warning("nobody knows whether %s was redeemed: %s", proposal_id, error)
-                return
-            await asyncio.sleep(pause_s)
-            continue
-        if found.get("state") == _EXECUTING:
-            await told(report, proposal_id, "failed", {"nothing_was_done": _NOT_BEGUN})
-        return
 
 
 def _pause_s(error: SignoffUnreachable | SignoffRefused, usual_s: float) -> float | None:

@@ -246,6 +246,24 @@ async def test_after_a_burst_a_rule_that_hangs_still_holds_up_no_check(
     assert all(verdict.passed for verdict in after)
 
 
+async def test_what_waits_behind_a_rule_that_hangs_gets_a_worker_of_its_own(
+    until_the_end: threading.Event,
+) -> None:
+    workers = Workers(most=1)
+    hangs = law("a", lambda: (until_the_end.wait(60), PASSED)[1])
+    hanging = Sentinel([hangs], limit_s=0.02, workers=workers)
+    quick = Sentinel([law("b", lambda: PASSED)], workers=workers)
+    asked = [
+        each.check(read(MAIL), facts_for(MAIL), policy_digest="p") for each in (hanging, quick)
+    ]
+
+    async with asyncio.timeout(10):
+        late, verdict = await asyncio.gather(*asked)
+
+    assert codes_in(late) == {"a": ["rule_timeout"]}
+    assert verdict.passed
+
+
 async def test_a_rule_that_hangs_everywhere_is_not_started_again(
     until_the_end: threading.Event,
 ) -> None:

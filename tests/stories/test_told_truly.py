@@ -188,6 +188,20 @@ async def test_who_may_not_ask_any_more_has_nothing_begun_in_their_name(
     assert world.tool("production-deploy").calls == []
 
 
+async def test_a_proposer_who_is_gone_is_noticed_where_execution_begins(world: World) -> None:
+    """Also where nothing checked the proposal again since they went."""
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    law = world.workflow.world.law
+    fewer = replace(law.policy, agents=without(world, "leila"))
+    world.workflow.world.law = replace(law, policy=fewer)
+
+    await world.approves("ana", proposal_id)
+
+    ended = await world.proposal(proposal_id)
+    assert (ended.state, ended.reason) == (State.REJECTED, "policy_changed")
+    assert world.tool("production-deploy").calls == []
+
+
 async def test_who_becomes_the_owner_of_the_agent_approves_nothing_of_it_any_more(
     world: World,
 ) -> None:

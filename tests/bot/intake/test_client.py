@@ -16,7 +16,6 @@ from bot.client import (
     Signoff,
     SignoffRefused,
     SignoffUnreachable,
-    _Governed,
     governed,
 )
 from tests.bot.intake.conftest import PLAIN, Outside
@@ -241,7 +240,10 @@ async def test_waiting_for_a_bot_that_is_not_heard_ends_with_its_time(outside: O
 
 
 @pytest.mark.usefixtures("soon")
-async def test_a_redemption_whose_answer_is_lost_did_nothing_and_says_so(outside: Outside) -> None:
+async def test_a_redemption_whose_answer_is_lost_runs_nothing_and_claims_nothing(
+    outside: Outside,
+) -> None:
+    """Another process with the same call may have redeemed it: `failed` could be untrue."""
     way = Way(redeem=["lost"])
     async with on_the_way(outside, way) as signoff:
         refund, calls = a_refund(signoff)
@@ -251,10 +253,9 @@ async def test_a_redemption_whose_answer_is_lost_did_nothing_and_says_so(outside
                 await refund("12.00")
 
         _, proposal_id = await asyncio.gather(tried(), decided(outside.world, "ana"))
-    ended = await outside.world.proposal(proposal_id)
     assert calls == []
-    assert (ended.state.value, ended.reason) == ("rolled_back", "tool_failed")
-    assert b"nothing was done" in way.sent["receipt"]
+    assert "receipt" not in way.asked
+    assert (await outside.world.proposal(proposal_id)).state.value == "executing"
 
 
 @pytest.mark.usefixtures("soon")
@@ -272,23 +273,6 @@ async def test_a_redemption_that_never_arrived_leaves_its_permit_for_the_next_ca
         assert await refund("12.00") == {"refund": "r-1"}
     assert calls == [("12.00", "USD")]
     assert (await outside.world.proposal(proposal_id)).state.value == "completed"
-
-
-@pytest.mark.usefixtures("soon")
-async def test_what_another_call_may_be_doing_is_not_said_to_be_undone(outside: Outside) -> None:
-    document = a_document(REFUND)
-    way = Way(redeem=["lost"])
-    async with on_the_way(outside, way) as signoff:
-        await signoff.propose(document)  # the other call
-        call = _Governed(signoff, "issue-refund", document["target"], document["justification"])
-
-        async def tried() -> None:
-            with pytest.raises(SignoffUnreachable):
-                await call.permitted(document["parameters"], 10)
-
-        await asyncio.gather(tried(), decided(outside.world, "ana"))
-    assert "receipt" not in way.asked
-    assert (await outside.world.proposal("p1")).state.value == "executing"
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,24 @@ async def test_a_typed_stop_does_not_wait_behind_an_approval_whose_card_cannot_b
     await stage.reaches(proposal_id, "rejected")
 
 
+async def test_a_typed_stop_does_not_wait_behind_an_approval_whose_card_is_being_read(
+    stage: DiscordStage,
+) -> None:
+    proposal_id = await stage.proposes(PROD, **DUAL)
+    await stage.card(proposal_id)
+    await stage.quiet()
+    await stage.ends()
+    gate = asyncio.Event()
+    held = stage.server.fails("GET", "/messages/\\d+$", gate=gate, times=None)
+    await stage.begins(connected=False)
+    await until(lambda: stage.surface.hearing.connected, "connected")
+    stage.server.says(ANA, f"!approve {proposal_id}")
+    stage.server.says(ANA, f"!reject {proposal_id} no")
+    await stage.reaches(proposal_id, "rejected")
+    held.times = 0
+    gate.set()
+
+
 async def test_a_stop_by_slash_does_not_wait_for_a_tool_that_another_proposal_runs(
     stage: DiscordStage,
 ) -> None:
