@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.tier import Tier
-from tests.builders import MAIL, PROD, a_policy
+from tests.builders import MAIL, PROD
+from tests.ends import NOUR_OPENS, WRONG, ends_on
 from tests.slack_stage import (
     OnSlack,
     eventually,
@@ -15,43 +15,7 @@ from tests.slack_stage import (
     unescaped,
 )
 
-NOUR_OPENS = a_policy(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
-WRONG = {"parameters": MAIL["parameters"] | {"body": "This is your final warning"}}
-#: By end: the state, and what is said of whoever brought it about.
-ENDS = {
-    "approved by ana": (
-        "completed",
-        'approved by person ana, 2026-03-02 12:03:00 UTC (slack): "looks right"',
-        "completed (tool_succeeded) by tool production-deploy, 2026-03-02 12:03:00 UTC: ",
-    ),
-    "rejected by ben": (
-        "rejected",
-        'rejected by person ben, 2026-03-02 12:03:00 UTC (slack): "wrong customer"',
-        "rejected (rejected_by_person) by person ben, 2026-03-02 12:03:00 UTC: wrong customer",
-    ),
-    "rejected by Sentinel": (
-        "rejected",
-        "rejected (prohibited_content) by sentinel sentinel, 2026-03-02 12:00:00 UTC: "
-        "This holds the prohibited phrase “final warning”",
-    ),
-    "expired": (
-        "rejected",
-        "rejected (expired) by clock clock, 2026-03-03 12:03:00 UTC: "
-        "Expired at 2026-03-03 12:00:00 UTC; nothing was run.",
-    ),
-    "rolled back by ana": (
-        "rolled_back",
-        "opened by agent nour (auto-approval), 2026-03-02 12:03:00 UTC",
-        'rolled back by person ana, 2026-03-02 12:03:00 UTC (slack): "wrong amount"',
-        "rolled_back (rolled_back_by_person) by person ana, 2026-03-02 12:03:00 UTC: wrong amount",
-    ),
-    "opened by nour": (
-        "completed",
-        "opened by agent nour (auto-approval), 2026-03-02 12:03:00 UTC",
-        "completed (window_closed_unopposed) by clock clock, 2026-03-02 12:18:00 UTC: "
-        "Nobody objected before the window closed.",
-    ),
-}
+ENDS = ends_on("slack")
 
 
 async def delivered(slack: OnSlack) -> bool:

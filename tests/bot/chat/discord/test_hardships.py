@@ -12,13 +12,12 @@ from aiohttp import web
 from lifecycle.answers import Sender
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind
+from tests.bot.chat.discord.cards import in_window, read_again, seeded
 from tests.builders import MAIL, PROD
 from tests.fakes.discord_server.faults import Fault
-from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
 
 DUAL = {"approval_class": "dual"}
-A_WHILE_S = 181
 
 
 class Unreadable(Fault):
@@ -26,30 +25,6 @@ class Unreadable(Fault):
 
     def answer(self) -> web.Response:
         return web.Response(status=self.status, headers={"Content-Type": "application/json"})
-
-
-async def seeded(stage: DiscordStage, *args: Any, **changes: Any) -> tuple[str, Message]:
-    proposal_id = await stage.proposes(*args, **changes)
-    card = await stage.card(proposal_id)
-    await until(lambda: card.who(CROSS) == ["900"], "seeds")
-    await stage.quiet()
-    return proposal_id, card
-
-
-async def in_window(stage: DiscordStage) -> tuple[str, Message]:
-    proposal_id, card = await seeded(stage)
-    stage.server.reacts(ANA, card, TICK)
-    await stage.reaches(proposal_id, "executing")
-    await stage.quiet()
-    return proposal_id, card
-
-
-async def read_again(stage: DiscordStage) -> None:
-    """Let the reading of every three minutes come; the connection lives meanwhile."""
-    stage.clock.advance(A_WHILE_S)
-    stage.surface.hearing.alive()
-    await stage.keeps_house()
-    await stage.quiet()
 
 
 def failing_once(real: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:

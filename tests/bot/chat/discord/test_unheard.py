@@ -18,24 +18,16 @@ from lifecycle.review import Review
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.tier import Tier
 from sentinel_rules import load_rules
+from tests.bot.chat.discord.cards import in_window, read_again, seeded
 from tests.builders import MAIL, PROD, a_policy
 from tests.fakes.discord_server.state import CHANNEL, NORMAL, Message
 from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
 
 DUAL = {"approval_class": "dual"}
-A_WHILE_S = 181
 WINDOW_S = 900
 LONGEST_MESSAGE = 2_000
 DEPLOY, SEND = "production-deploy", "send-email"
 NOUR_OPENS = a_policy(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
-
-
-async def seeded(stage: DiscordStage, *args: Any, **changes: Any) -> tuple[str, Message]:
-    proposal_id = await stage.proposes(*args, **changes)
-    card = await stage.card(proposal_id)
-    await until(lambda: card.who(CROSS) == ["900"], "seeds")
-    await stage.quiet()
-    return proposal_id, card
 
 
 async def approved_once(stage: DiscordStage, person: str = ANA) -> tuple[str, Message]:
@@ -45,22 +37,6 @@ async def approved_once(stage: DiscordStage, person: str = ANA) -> tuple[str, Me
     await until(lambda: stage.reviews(proposal_id), "counted")
     await stage.quiet()
     return proposal_id, card
-
-
-async def in_window(stage: DiscordStage) -> tuple[str, Message]:
-    proposal_id, card = await seeded(stage)
-    stage.server.reacts(ANA, card, TICK)
-    await stage.reaches(proposal_id, "executing")
-    await stage.quiet()
-    return proposal_id, card
-
-
-async def read_again(stage: DiscordStage) -> None:
-    """Let the reading of every three minutes come; the connection lives meanwhile."""
-    stage.clock.advance(A_WHILE_S)
-    stage.surface.hearing.alive()
-    await stage.keeps_house()
-    await stage.quiet()
 
 
 async def counting(stage: DiscordStage, proposal_id: str) -> list[str]:
