@@ -146,6 +146,21 @@ async def test_evidence_that_changes_inside_a_window_takes_back(world: World, va
     assert state is (State.EXECUTING if value else State.ROLLED_BACK)
 
 
+async def test_a_window_is_not_rolled_back_because_its_evidence_merely_aged(world: World) -> None:
+    await record(world, world.sender("crm-sensor"), allowed=True)
+    condition = {"field": "allowed", "operator": "eq", "value": True, "evidence_ref": "e1"}
+    proposal_id = (await world.submits(MAIL, preconditions=[condition])).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    world.clock.advance(480)
+    rules = dict(world.workflow.policy.rules)
+    settings = dict(rules["preconditions_hold"].settings) | {"freshness_s": 301}
+    await world.adopts(rules=rules | {"preconditions_hold": RuleSettings(Level.HARD, settings)})
+
+    stands = await world.proposal(proposal_id)
+    assert stands.state is State.EXECUTING
+    assert stands.checked_policy_digest == world.workflow.policy.digest
+
+
 async def record(world: World, sensor: Any, *, allowed: bool) -> None:
     import json
 

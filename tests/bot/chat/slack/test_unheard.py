@@ -263,3 +263,17 @@ async def test_a_standing_cross_that_nobody_heard_beats_every_kind_of_approval(h
         await all_done(slack)
         assert await state(slack) == "rejected"
         assert slack.world.tool(DEPLOY).calls == []
+
+
+async def test_a_message_of_somebody_else_never_counts_as_posted_by_the_bot() -> None:
+    """Whoever writes the bot's key into a message of theirs could keep the bot from speaking."""
+    async with on_slack() as slack:
+        desk = slack.surface.desk
+        assert desk is not None
+        message, _ = await slack.server.says("ULEILA", "hello")
+        message.metadata = {"event_type": "signoff", "event_payload": {"key": "said:1"}}
+        own_ts = await desk.rest.post("said:2", "the bot's word")
+        desk.rest.doubt({"said:1", "said:2"})
+
+        assert await desk.rest.posted_before("said:1") is None
+        assert await desk.rest.posted_before("said:2") == own_ts
