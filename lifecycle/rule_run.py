@@ -15,6 +15,9 @@ T = TypeVar("T")
 _MOST_WORKERS: Final = 2
 #: A rule that hangs in so many threads is not started in yet another one.
 _MOST_STUCK: Final = 8
+#: So long may a run wait until a worker begins it, in seconds of real time: whoever sent the
+#: document waits all the while, and a burst of slow ones must not keep the next for minutes.
+_PATIENCE_S: Final = 10.0
 
 Step = Callable[[], T]
 
@@ -27,9 +30,11 @@ class Run(Generic[T]):
         self._steps = steps
         self._ticks = ticks
         self._lock = threading.Lock()
+        self._came_s = ticks()
         self._since: float | None = None
         self._wake: Callable[[], None] = lambda: None
         self.results: list[T] = []
+        self.is_begun = False
         self.is_done = False
         self.is_left = False
 
@@ -39,6 +44,7 @@ class Run(Generic[T]):
             with self._lock:
                 if self.is_left:
                     return
+                self.is_begun = True
                 self._since = self._ticks()
             result = step()
             with self._lock:
@@ -50,13 +56,19 @@ class Run(Generic[T]):
         self._wake()
 
     def leave(self, limit_s: float | None = None) -> bool:
-        """Stop waiting where the current step took `limit_s` or more (None: in any case)."""
+        """Stop waiting where the current step took `limit_s` or more (None: in any case).
+
+        A run that no worker came to for long is left as well.
+        """
         with self._lock:
             if self.is_done:
                 return False
-            if limit_s is None or self.time_s() >= limit_s:
+            if limit_s is None or self.time_s() >= limit_s or self._waited_in_vain():
                 self.is_left = True
             return self.is_left
+
+    def _waited_in_vain(self) -> bool:
+        return not self.is_begun and self._ticks() - self._came_s >= _PATIENCE_S
 
     def time_s(self) -> float:
         """Return for how long the current step has been at work, in seconds."""
@@ -68,7 +80,7 @@ class Run(Generic[T]):
         return self._steps[len(self.results)][0]
 
     async def finished(self, limit_s: float) -> bool:
-        """Wait until all steps are done: True; or until one of them is late: False."""
+        """Wait until all steps are done: True; or until one is late or none was begun: False."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[bool] = loop.create_future()
         self._wake = lambda: _tell(loop, done)

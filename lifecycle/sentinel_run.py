@@ -122,16 +122,24 @@ class Sentinel:
     async def _in_one_hop(
         self, rules: Sequence[LoadedRule], document: ProposalDocument, facts: Facts
     ) -> list[RuleResult]:
-        """Return the results of the rules up to the first late one, that one's included."""
+        """Return the results of the rules up to the first late one, that one's included.
+
+        Where no thread came to it, all of them are late.
+        """
         steps = [(rule.id, partial(judged, rule, document, facts)) for rule in rules]
         run = Run(steps, self._ticks)
-        self._workers.take(run)
+        try:
+            self._workers.take(run)
+        except RuntimeError:
+            return [_not_begun(rule) for rule in rules]
         try:
             if await run.finished(self._limit_s):
                 return run.results
         finally:
             if run.leave():
                 self._workers.left_behind(run)
+        if not run.is_begun:
+            return [_not_begun(rule) for rule in rules]
         return [*run.results, _late(rules[len(run.results)], self._limit_s)]
 
 
@@ -200,10 +208,15 @@ def _failed(loaded: LoadedRule, what: str) -> RuleResult:
 
 
 def _late(loaded: LoadedRule, limit_s: float) -> RuleResult:
-    words = (
-        f"The rule {loaded.id} took longer than {limit_s * 1000:.0f} ms, so it did not pass: "
-        "send the proposal again later."
-    )
+    return _timed_out(loaded, f"took longer than {limit_s * 1000:.0f} ms")
+
+
+def _not_begun(loaded: LoadedRule) -> RuleResult:
+    return _timed_out(loaded, "was not begun, for Sentinel has too much to check")
+
+
+def _timed_out(loaded: LoadedRule, what: str) -> RuleResult:
+    words = f"The rule {loaded.id} {what}, so it did not pass: send the proposal again later."
     return RuleResult(loaded.id, loaded.level, (Finding("rule_timeout", "", words, Level.HARD),))
 
 

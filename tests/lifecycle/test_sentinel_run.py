@@ -264,6 +264,51 @@ async def test_what_waits_behind_a_rule_that_hangs_gets_a_worker_of_its_own(
     assert verdict.passed
 
 
+async def test_a_check_that_no_worker_comes_to_is_refused_and_nobody_waits_for_ever(
+    until_the_end: threading.Event,
+) -> None:
+    workers, times = Workers(most=1), iter([0.0])
+    hanging = Sentinel(
+        [law("a", lambda: (until_the_end.wait(60), PASSED)[1])], limit_s=30, workers=workers
+    )
+    behind = Sentinel(
+        [law("b", lambda: PASSED), law("c", lambda: PASSED)],
+        limit_s=0.01,
+        ticks=lambda: next(times, 60.0),
+        workers=workers,
+    )
+    checking = asyncio.create_task(hanging.check(read(MAIL), facts_for(MAIL), policy_digest="p"))
+    await asyncio.sleep(0)
+
+    async with asyncio.timeout(5):
+        verdict = await behind.check(read(MAIL), facts_for(MAIL), policy_digest="p")
+    until_the_end.set()
+    await checking
+
+    assert codes_in(verdict) == {"b": ["rule_timeout"], "c": ["rule_timeout"]}
+    assert "too much to check" in str(verdict.faults()[0].suggestion)
+
+
+async def test_where_no_thread_can_be_started_no_rule_has_passed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    workers = Workers()
+    with monkeypatch.context() as machine:
+        machine.setattr(threading.Thread, "start", refuse)
+        verdict = await Sentinel([law("a", lambda: PASSED)], workers=workers).check(
+            read(MAIL), facts_for(MAIL), policy_digest="p"
+        )
+    later = await Sentinel([law("a", lambda: PASSED)], workers=workers).check(
+        read(MAIL), facts_for(MAIL), policy_digest="p"
+    )
+
+    assert codes_in(verdict) == {"a": ["rule_timeout"]}
+    assert later.passed
+
+
 async def test_a_rule_that_hangs_everywhere_is_not_started_again(
     until_the_end: threading.Event,
 ) -> None:
