@@ -18,7 +18,7 @@ from bot.quiet import Quiet
 from bot.storage import open_store
 from bot.storage.connection import CannotOpen
 from bot.storage.opening import path_of
-from lifecycle import freezing
+from lifecycle import restored
 from lifecycle.answers import Answer, Reply, Sender
 from lifecycle.freezing import freeze, thaw
 from lifecycle.moment import Moment
@@ -51,14 +51,15 @@ async def thaw_now(config: Config, environment: Mapping[str, str], sender: Sende
     return await _operated(config, environment, lambda tx, moment: thaw(tx, moment, sender))
 
 
-async def stand_still_restored(
-    config: Config, environment: Mapping[str, str], fresh: Path, copy: str
-) -> None:
-    """Freeze a copy that is about to take the database's place. Raises CannotOpen."""
+async def bring_back(config: Config, environment: Mapping[str, str], fresh: Path, copy: str) -> int:
+    """Freeze a copy that is about to take the database's place, and question what it has open.
+
+    Returns how many proposals that is. Raises CannotOpen.
+    """
     store = await open_store(f"sqlite:///{fresh}", config.folder)
     try:
         moment = _moment(config, environment)
-        await store.write(lambda tx: freezing.stand_still_restored(tx, moment, copy))
+        return await store.write(lambda tx: restored.bring_back(tx, moment, copy))
     finally:
         await store.close()
 

@@ -46,9 +46,9 @@ def freeze(tx: Transaction, moment: Moment, sender: Sender, reason: str) -> Repl
     return Reply(words)
 
 
-def stand_still_restored(tx: Transaction, moment: Moment, copy: str) -> None:
+def freeze_restored(tx: Transaction, moment: Moment, copy: str) -> None:
     """Put the freeze in force in a copy that is brought back: what it holds may be done since."""
-    reason = plain_words(f"restored from {copy}: what was done since the copy is not known to it")
+    reason = f"restored from {copy}: what was done since the copy is not known to it"
     tx.flags.put(FLAG, {"reason": reason, "by": SENTINEL.id, "at_ms": moment.now_ms})
     record(tx, moment, "frozen", SENTINEL, details={"why": reason})
     announce(tx, moment, f"freeze:{moment.now_ms}", f"Frozen: {reason}. Look before thaw.")

@@ -16,6 +16,7 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.quorum import may_approve
 from lifecycle.restanding import revoke_permit
+from lifecycle.restored import is_of_a_copy
 from lifecycle.review import Decision
 from lifecycle.state import State
 from lifecycle.tier import Puller
@@ -29,6 +30,7 @@ def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     if _is_orchestrator(moment, act.sender):
         return _orchestrated(tx, moment, proposal, act)
     person = _approver(moment, proposal, act)
+    _newly_given(tx, proposal, act)
     _fit_to_be_approved(tx, proposal, act)
     if proposal.state is State.EXECUTING:
         return complete_early(tx, moment, proposal, act)
@@ -212,6 +214,17 @@ def _not_a_member(act: Act) -> NoReturn:
         "looked at again in a few minutes; a command or a button must be given again."
     )
     raise ReviewRefused("not_a_reviewer", words, passing=True)
+
+
+def _newly_given(tx: Transaction, proposal: Proposal, act: Act) -> None:
+    """Refuse a ✅ that was found, where what it once opened may be done already."""
+    if act.found_late and is_of_a_copy(tx, proposal):
+        raise ReviewRefused(
+            "stale_card",
+            "The database was brought back from a copy, and this ✅ may be from before; what it "
+            "opened may be done. Where it still has to be done, take the ✅ off and give it again, "
+            f"or type: approve {proposal.proposal_id}",
+        )
 
 
 def _fit_to_be_approved(tx: Transaction, proposal: Proposal, act: Act) -> None:

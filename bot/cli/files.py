@@ -47,26 +47,28 @@ def backup(context: typer.Context, file: FileArgument, config: ConfigOption = No
 def restore(context: typer.Context, file: FileArgument, config: ConfigOption = None) -> None:
     """Put a copy in the place of the database.
 
-    While no bot runs; the old one is kept beside it.
+    While no bot runs; the old one is kept beside it. All is frozen then, until `thaw`.
 
     \b
     signoff restore /var/backups/signoff-2026-03-02.db
     """
     loaded = some_config_of(context, config)
-    from bot.single import stand_still_restored
+    from bot import single
     from bot.storage.copies import bring_back
 
+    in_question: list[int] = []
+
     def frozen(fresh: Path) -> None:
-        asyncio.run(stand_still_restored(loaded, os.environ, fresh, file.name))
+        in_question.append(asyncio.run(single.bring_back(loaded, os.environ, fresh, file.name)))
 
     with progress("Checking and copying") as done:
         kept = bring_back(file, _database(loaded.database_file), done, frozen)
-    say(f"{file} is the database now.{f' The old one stands in {kept}.' if kept else ''}")
     say(
-        "It is frozen: what was done since the copy was made, it does not know, and would do "
-        "again. Start the bot, look at what is open (pending), and reject there what must not "
-        "be done again; what was taken back by hand is settled: settle ID happened. Then: "
-        "signoff thaw."
+        f"{file} is the database now.{f' The old one stands in {kept}.' if kept else ''}\n"
+        "It is frozen: what was done since the copy was made, it does not know. Of what was open "
+        f"in it ({in_question[-1]}) nothing goes on by itself: approvals are void, and what was "
+        "under way needs a person's word (settle ID happened | did-not-happen). Start the bot, "
+        "look (pending), reject what must not be done again, then: signoff thaw."
     )
 
 

@@ -1,0 +1,119 @@
+"""A copy is brought back: what it has open may be done since, so that a person must say so first.
+
+The copy does not know what happened after it was made. Nothing that it would do by itself is done
+again: what waits for people waits for a new approval, what nobody has to approve ends, and what is
+under way or stands in its window is an unknown outcome (section 7: nothing runs twice by itself).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, assert_never
+
+from lifecycle.acts import plain_words
+from lifecycle.door import amend
+from lifecycle.freezing import freeze_restored
+from lifecycle.judging import policy_changed
+from lifecycle.mishaps import unknown
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.proposal import CLOCK, SENTINEL, Cause, Execution, Outcome, Proposal, Verb
+from lifecycle.restanding import revoke_permit
+from lifecycle.state import State
+from lifecycle.tier import Puller
+
+FLAG: Final = "restored"
+_PAGE: Final = 500
+_WHY: Final = "The database was brought back from a copy, which does not know what was done since."
+
+
+def bring_back(tx: Transaction, moment: Moment, copy: str) -> int:
+    """Freeze, and put in question all that `copy` has open; return how many proposals that is.
+
+    A ✅ that stands under a card of one of them is no new decision (`is_of_a_copy`).
+    """
+    freeze_restored(tx, moment, plain_words(copy))
+    tx.flags.put(FLAG, {"at_ms": moment.now_ms})
+    in_question = _open_ids(tx)
+    for proposal_id in in_question:
+        proposal = tx.proposals.get(proposal_id)
+        if proposal is not None:
+            _put_in_question(tx, moment, proposal)
+    return len(in_question)
+
+
+def is_of_a_copy(tx: Transaction, proposal: Proposal) -> bool:
+    """Say whether the proposal stood in a copy that was brought back."""
+    brought_back: Mapping[str, Any] | None = tx.flags.get(FLAG)
+    return brought_back is not None and proposal.created_at_ms <= brought_back["at_ms"]
+
+
+def _open_ids(tx: Transaction) -> Sequence[str]:
+    found: list[str] = []
+    for listed in (tx.proposals.waiting, tx.proposals.executing):
+        offset = 0
+        while page := listed(offset, _PAGE):
+            found += [proposal.proposal_id for proposal in page]
+            offset += _PAGE
+    return found
+
+
+def _put_in_question(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    match proposal.state:
+        case State.PENDING:
+            _ended(tx, moment, proposal)
+        case State.SENTINEL_APPROVED:
+            if proposal.opener is not None and proposal.opener_puller is not Puller.PERSON:
+                _ended(tx, moment, proposal)
+            else:
+                _unapproved(tx, moment, proposal)
+        case State.EXECUTING:
+            _doubted(tx, moment, proposal)
+        case State.COMPLETED | State.ROLLED_BACK | State.REJECTED:
+            return
+        case _:
+            assert_never(proposal.state)
+
+
+def _ended(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    """End what would go on without anybody's word; its agent knows whether it still matters."""
+    words = f"{_WHY} Propose it again where it still has to be done, under a new id."
+    policy_changed(tx, moment, proposal, words)
+
+
+def _unapproved(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    void = tx.reviews.void(proposal.proposal_id, None, "the database was brought back from a copy")
+    amend(
+        tx,
+        moment,
+        proposal,
+        "restored",
+        SENTINEL,
+        details={"approvals_void": void},
+        **{"opener": None, "opener_puller": None, "waiting_for": None}
+        | revoke_permit(tx, moment, proposal),
+    )
+
+
+def _doubted(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    execution = proposal.execution
+    if execution is None or execution.by_agent:
+        return  # an agent carries it out itself, and reports or is asked about
+    match execution.outcome:
+        case Outcome.RUNNING:
+            unknown(tx, moment, proposal, _WHY)
+        case Outcome.DONE if execution.verb is Verb.EXECUTE and execution.windowed:
+            unknown(tx, moment, proposal.but(execution=_next(moment, proposal, execution)), _WHY)
+        case _:
+            return
+
+
+def _next(moment: Moment, proposal: Proposal, execution: Execution) -> Execution:
+    """Return what may have happened since: the commit, unless the tool is known to have none."""
+    tool = moment.policy.tools.get(proposal.tool)
+    if tool is not None and not tool.deferred:
+        return execution
+    words = "Nobody objected before the window closed."
+    cause = Cause(CLOCK, Puller.CLOCK, "window_closed_unopposed", words)
+    return replace(execution, verb=Verb.COMMIT, attempt=1, tries=1, cause=cause)

@@ -1,0 +1,163 @@
+"""A copy is brought back: nothing that may have been done since is done again by itself."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bot.trail import verified_in
+from lifecycle.answers import CardPlace
+from lifecycle.proposal import Attention
+from lifecycle.restored import bring_back
+from lifecycle.state import State
+from tests.builders import MAIL, PROD, REFUND
+from tests.fakes.tools import waiting_for
+from tests.stories.test_agents_own import permitted, the_permit
+from tests.world import World
+
+
+async def brought_back(world: World) -> int:
+    """Let the store be a copy that was brought back, and the bot start over it."""
+    moment = world.workflow.world.moment()
+    count = await world.store.write(lambda tx: bring_back(tx, moment, "copy.db"))
+    await world.restarts()
+    return count
+
+
+async def thawed(world: World) -> None:
+    assert (await world.workflow.thaw(world.sender("ana"))).done
+    await world.passes(minutes=20)
+
+
+async def test_a_mail_in_its_window_is_not_sent_again(world: World) -> None:
+    mail = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", mail)
+
+    assert await brought_back(world) == 1
+    await thawed(world)
+
+    doubtful = await world.proposal(mail)
+    assert world.tool("send-email").verbs() == ["execute"]
+    assert (doubtful.state, doubtful.attention) == (State.EXECUTING, Attention.OUTCOME_UNKNOWN)
+    assert f"{mail}:commit:1" in doubtful.attention_why
+    assert "brought back from a copy" in doubtful.attention_why
+
+
+@pytest.mark.parametrize("happened", [True, False])
+async def test_a_person_says_whether_a_mail_was_sent_since(world: World, happened: bool) -> None:
+    mail = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", mail)
+    await brought_back(world)
+    await thawed(world)
+
+    reply = await world.workflow.settle(mail, world.sender("ana"), happened)
+
+    settled = await world.proposal(mail)
+    assert reply.done
+    assert world.tool("send-email").verbs() == ["execute"]
+    if happened:
+        assert (settled.state, settled.reason) == (State.COMPLETED, "window_closed_unopposed")
+    else:
+        assert settled.attention == Attention.COMMIT_FAILED
+        await world.rejects("ana", mail, "not any more")
+        assert world.tool("send-email").verbs() == ["execute", "roll_back"]
+
+
+async def test_what_was_under_way_in_the_copy_is_not_called_again(world: World) -> None:
+    gate = asyncio.Event()
+    world.tool("production-deploy").on["execute"] = waiting_for(gate, {})
+    deployment = (await world.submits(PROD)).proposal_id or ""
+    await world.workflow.approve(deployment, world.sender("ana"))
+    for task in list(world.workflow.world.tasks):
+        task.cancel()
+
+    await brought_back(world)
+    await thawed(world)
+
+    doubtful = await world.proposal(deployment)
+    assert world.tool("production-deploy").verbs() == ["execute"]
+    assert (doubtful.state, doubtful.attention) == (State.EXECUTING, Attention.OUTCOME_UNKNOWN)
+
+
+async def test_an_approval_in_the_copy_opens_nothing_and_a_new_one_does(world: World) -> None:
+    await world.workflow.freeze("incident 7", world.sender("ana"))
+    deployment = (await world.submits(PROD)).proposal_id or ""
+    await world.approves("ana", deployment)
+    assert (await world.proposal(deployment)).opener is not None
+
+    await brought_back(world)
+    await thawed(world)
+    assert (await world.proposal(deployment)).opener is None
+    place = CardPlace("terminal", f"m-{deployment}")
+    standing = await world.workflow.approve(
+        deployment, world.sender("ana"), card=place, found_late=True
+    )
+    assert (standing.done, standing.code) == (False, "stale_card")
+    assert world.tool("production-deploy").verbs() == []
+
+    await world.reacts("ana", deployment, "✅")
+    assert world.tool("production-deploy").verbs() == ["execute"]
+
+
+async def test_a_cross_that_is_found_counts_all_the_same(world: World) -> None:
+    deployment = (await world.submits(PROD)).proposal_id or ""
+    await brought_back(world)
+
+    reply = await world.workflow.reject(deployment, world.sender("ana"), "no", found_late=True)
+
+    assert reply.done
+    assert (await world.proposal(deployment)).state is State.REJECTED
+
+
+async def test_what_nobody_has_to_approve_ends_and_says_why(world: World) -> None:
+    await world.workflow.freeze("incident 7", world.sender("ana"))
+    search = {**MAIL, "tool": "search", "action_type": "read"}
+    proposal_id = (await world.submits(search, parameters={"query": "refunds"})).proposal_id or ""
+    assert (await world.proposal(proposal_id)).opener is not None
+
+    await brought_back(world)
+    await thawed(world)
+
+    ended = await world.proposal(proposal_id)
+    assert world.tool("search").verbs() == []
+    assert (ended.state, ended.reason) == (State.REJECTED, "policy_changed")
+    assert "Propose it again" in ended.explanation
+
+
+async def test_a_permit_of_the_copy_redeems_nothing(world: World) -> None:
+    refund = await permitted(world)
+    token = await the_permit(world)
+
+    await brought_back(world)
+    await thawed(world)
+    reply = await world.workflow.redeem(token, REFUND["parameters"], world.sender("leila"))
+
+    assert not reply.done
+    assert (await world.proposal(refund)).state is State.SENTINEL_APPROVED
+
+
+async def test_what_is_proposed_afterwards_lives_as_ever(world: World) -> None:
+    await brought_back(world)
+    await thawed(world)
+    mail = (await world.submits(MAIL)).proposal_id or ""
+
+    place = CardPlace("terminal", f"m-{mail}")
+    await world.workflow.approve(mail, world.sender("ana"), card=place, found_late=True)
+    await world.workflow.idle()
+    await world.passes(minutes=16)
+
+    assert (await world.proposal(mail)).state is State.COMPLETED
+    assert world.tool("send-email").verbs() == ["execute", "commit"]
+
+
+async def test_rows_and_trail_of_a_copy_agree(world: World) -> None:
+    await permitted(world)
+    mail = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", mail)
+    await world.submits(PROD)
+    await brought_back(world)
+
+    verified = await verified_in(world.store, None, lambda _: None)
+
+    assert (verified.problems, verified.proposals) == ([], 3)
