@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from lifecycle.answers import Answer, AuthorityOutcome
 from lifecycle.callbacks import call_back, tell
+from lifecycle.copied import is_of_a_copy
 from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
-from lifecycle.proposal import Attention, Execution, Proposal
+from lifecycle.proposal import ActorKind, Attention, Execution, Proposal
 from lifecycle.records import Task
 from lifecycle.state import State
 from lifecycle.tier import Tier
@@ -100,8 +101,11 @@ def _waiting_words(proposal: Proposal) -> str:
 
 
 def settle_task(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
-    """Mark the task of an ended proposal as done, or put it back with the explanation."""
-    if proposal.task_id is None:
+    """Mark the task of an ended proposal as done, or put it back with the explanation.
+
+    It stays where it is where nobody can say that it was not done: a copy does not know.
+    """
+    if proposal.task_id is None or _may_be_done(tx, proposal):
         return
     done = proposal.state is State.COMPLETED
     tx.backlog.put(
@@ -115,3 +119,8 @@ def settle_task(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
             updated_at_ms=moment.now_ms,
         )
     )
+
+
+def _may_be_done(tx: Transaction, proposal: Proposal) -> bool:
+    by_person = proposal.decided_by is not None and proposal.decided_by.kind is ActorKind.PERSON
+    return proposal.state is State.REJECTED and not by_person and is_of_a_copy(tx, proposal)

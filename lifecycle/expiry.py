@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lifecycle.copied import UNKNOWN_SINCE, is_of_a_copy
 from lifecycle.door import advance
 from lifecycle.moment import Moment, clock_words
 from lifecycle.ports import Transaction
@@ -22,6 +23,8 @@ def expiry_of(proposal: Proposal) -> tuple[str, str]:
 def expire(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
     """Reject what is past its deadline, by the clock; no person refused it."""
     reason, words = expiry_of(proposal)
+    if is_of_a_copy(tx, proposal):
+        words = f"Expired at {clock_words(proposal.deadline_ms)}. {UNKNOWN_SINCE}"
     return advance(
         tx,
         moment,

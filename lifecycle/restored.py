@@ -7,46 +7,39 @@ under way or stands in its window is an unknown outcome (section 7: nothing runs
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 from lifecycle.acts import plain_words
-from lifecycle.door import amend
+from lifecycle.copied import UNKNOWN_SINCE, WHY, note_copy
+from lifecycle.door import advance, amend
 from lifecycle.freezing import freeze_restored
-from lifecycle.judging import policy_changed
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import CLOCK, SENTINEL, Cause, Execution, Outcome, Proposal, Verb
 from lifecycle.restanding import revoke_permit
-from lifecycle.state import State
+from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller
 
-FLAG: Final = "restored"
 _PAGE: Final = 500
-_WHY: Final = "The database was brought back from a copy, which does not know what was done since."
 
 
 def bring_back(tx: Transaction, moment: Moment, copy: str) -> int:
     """Freeze, and put in question all that `copy` has open; return how many proposals that is.
 
-    A ✅ that stands under a card of one of them is no new decision (`is_of_a_copy`).
+    A ✅ that stands under a card of one of them is no new decision (`is_of_a_copy`), and nobody is
+    told that nothing of it was run.
     """
     freeze_restored(tx, moment, plain_words(copy))
-    tx.flags.put(FLAG, {"at_ms": moment.now_ms})
+    note_copy(tx, moment)
     in_question = _open_ids(tx)
     for proposal_id in in_question:
         proposal = tx.proposals.get(proposal_id)
         if proposal is not None:
             _put_in_question(tx, moment, proposal)
     return len(in_question)
-
-
-def is_of_a_copy(tx: Transaction, proposal: Proposal) -> bool:
-    """Say whether the proposal stood in a copy that was brought back."""
-    brought_back: Mapping[str, Any] | None = tx.flags.get(FLAG)
-    return brought_back is not None and proposal.created_at_ms <= brought_back["at_ms"]
 
 
 def _open_ids(tx: Transaction) -> Sequence[str]:
@@ -77,9 +70,17 @@ def _put_in_question(tx: Transaction, moment: Moment, proposal: Proposal) -> Non
 
 
 def _ended(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
-    """End what would go on without anybody's word; its agent knows whether it still matters."""
-    words = f"{_WHY} Propose it again where it still has to be done, under a new id."
-    policy_changed(tx, moment, proposal, words)
+    """End what would go on without anybody's word."""
+    advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.REJECT,
+        SENTINEL,
+        Puller.SENTINEL,
+        reason="policy_changed",
+        explanation=UNKNOWN_SINCE,
+    )
 
 
 def _unapproved(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
@@ -102,9 +103,9 @@ def _doubted(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
         return  # an agent carries it out itself, and reports or is asked about
     match execution.outcome:
         case Outcome.RUNNING:
-            unknown(tx, moment, proposal, _WHY)
+            unknown(tx, moment, proposal, WHY)
         case Outcome.DONE if execution.verb is Verb.EXECUTE and execution.windowed:
-            unknown(tx, moment, proposal.but(execution=_next(moment, proposal, execution)), _WHY)
+            unknown(tx, moment, proposal.but(execution=_next(moment, proposal, execution)), WHY)
         case _:
             return
 

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from lifecycle.acts import Act, Reviewed, decided, found, ignored, review_details, review_of
 from lifecycle.answers import Reply, Sender
+from lifecycle.copied import is_of_a_copy
 from lifecycle.counting import approvals
 from lifecycle.door import amend, record
 from lifecycle.early import complete_early
@@ -16,7 +17,6 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.quorum import may_approve
 from lifecycle.restanding import revoke_permit
-from lifecycle.restored import is_of_a_copy
 from lifecycle.review import Decision
 from lifecycle.state import State
 from lifecycle.tier import Puller

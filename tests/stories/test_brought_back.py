@@ -122,7 +122,8 @@ async def test_what_nobody_has_to_approve_ends_and_says_why(world: World) -> Non
     ended = await world.proposal(proposal_id)
     assert world.tool("search").verbs() == []
     assert (ended.state, ended.reason) == (State.REJECTED, "policy_changed")
-    assert "Propose it again" in ended.explanation
+    assert "Whether it was run is not known" in ended.explanation
+    assert "Nothing was run" not in ended.explanation
 
 
 async def test_a_permit_of_the_copy_redeems_nothing(world: World) -> None:
@@ -161,3 +162,25 @@ async def test_rows_and_trail_of_a_copy_agree(world: World) -> None:
     verified = await verified_in(world.store, None, lambda _: None)
 
     assert (verified.problems, verified.proposals) == ([], 3)
+
+
+async def test_nobody_is_told_that_nothing_was_run_where_a_deadline_passes(world: World) -> None:
+    deployment = (await world.submits(PROD, task_id="t1")).proposal_id or ""
+    await brought_back(world)
+    await world.passes(minutes=60 * 24 * 30)
+
+    ended = await world.proposal(deployment)
+    task = await world.store.read(lambda tx: tx.backlog.get("leila", "t1"))
+    assert (ended.state, ended.reason) == (State.REJECTED, "expired")
+    assert "Whether it was run is not known" in ended.explanation
+    assert task is None or task.state != "backlog"
+
+
+async def test_where_a_person_refuses_it_the_task_goes_back(world: World) -> None:
+    deployment = (await world.submits(PROD, task_id="t1")).proposal_id or ""
+    await brought_back(world)
+    await world.rejects("ana", deployment)
+
+    task = await world.store.read(lambda tx: tx.backlog.get("leila", "t1"))
+    assert task is not None
+    assert (task.state, task.reason) == ("backlog", "rejected_by_person")

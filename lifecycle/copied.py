@@ -1,0 +1,26 @@
+"""What a copy of the database cannot know: whether something was done since it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lifecycle.books import Transaction
+from lifecycle.moment import Moment
+from lifecycle.proposal import Proposal
+
+WHY: Final = "The database was brought back from a copy, which does not know what was done since."
+#: For whoever would propose it again: nobody may say that nothing was run.
+UNKNOWN_SINCE: Final = f"{WHY} Whether it was run is not known: ask before you propose it again."
+_FLAG: Final = "restored"
+
+
+def note_copy(tx: Transaction, moment: Moment) -> None:
+    """Remember that all that stands here by now is a copy's."""
+    tx.flags.put(_FLAG, {"at_ms": moment.now_ms})
+
+
+def is_of_a_copy(tx: Transaction, proposal: Proposal) -> bool:
+    """Say whether the proposal stood in a copy that was brought back."""
+    brought_back: Mapping[str, Any] | None = tx.flags.get(_FLAG)
+    return brought_back is not None and proposal.created_at_ms <= brought_back["at_ms"]
