@@ -12,6 +12,7 @@ from lifecycle.evidence import judged, unjudged
 from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gating import Gatekeeper
+from lifecycle.membership import of_approvers
 from lifecycle.moment import Moment
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
@@ -86,15 +87,17 @@ class Adopter:
         if fits_its_digest(proposal):  # else no rule reads what somebody wrote there
             checked = await self.gatekeeper.check(proposal, executing=False, subset=subset)
         verdict = checked[1] if checked else None
+        there = await of_approvers(self.world, proposal.proposal_id)
         moment = self.world.moment()
 
         def unit(tx: Transaction) -> Concluded:
             fresh = tx.proposals.get(proposal.proposal_id)
             if fresh is None:
                 return Concluded(proposal)
-            if moment.policy.digest != policy.digest:
-                return Concluded(fresh)  # replaced in the meantime: the next round judges anew
-            return recheck(tx, moment, fresh, verdict, before, after)
+            replaced = moment.policy.digest != policy.digest
+            if replaced or not there.covers(tx, fresh.proposal_id):
+                return Concluded(fresh)  # not what was looked at: the next round judges anew
+            return recheck(tx, moment, fresh, verdict, before, after, there.lost)
 
         concluded = await self.world.write(unit)
         self._carry(concluded)

@@ -60,6 +60,10 @@ def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, *, person: bool
     tries = 1 if person else execution.tries + 1
     doubted = execution.doubted or execution.outcome is not Outcome.FAILED
     again = replace(execution, attempt=attempt, tries=tries, doubted=doubted)
+    if execution.verb is Verb.EXECUTE and execution.windowed:
+        # What is done now can be taken back from now on, however long ago it was first tried.
+        opens_ms, closes_ms = moment.now_ms, moment.now_ms + proposal.window_s * 1000
+        again = replace(again, window_opens_at_ms=opens_ms, window_closes_at_ms=closes_ms)
     return _begin(tx, moment, proposal, again, "called_again")
 
 
@@ -97,6 +101,7 @@ def _begin(
             "verb": execution.verb.value,
             "attempt": execution.attempt,
             "tries": execution.tries,
+            "window_closes_at_ms": execution.window_closes_at_ms,
         },
         execution=running,
         attention=None,

@@ -27,6 +27,7 @@ from lifecycle.proposal import (
 )
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller
+from lifecycle.windows import defers
 
 
 def conclude(
@@ -139,7 +140,8 @@ def _done(
         "frame": frame_for(moment.policy, proposal, result.receipt),
     }
     tool = moment.policy.tools.get(proposal.tool)
-    simple = tool is not None and not tool.deferred and not execution.windowed
+    stages = execution.stages(by_config=defers(tool))
+    simple = tool is not None and not stages and not execution.windowed
     if simple and envelope_excess(proposal, result.receipt) is None:
         return Concluded(complete(tx, moment, proposal, tool_cause(proposal), **changes))
     details = {"verb": execution.verb.value, "attempt": execution.attempt}
@@ -229,7 +231,8 @@ def _exceeded(
     """More was done than allowed: take it back where that can be, else end and call a person."""
     words = f"The tool went beyond the envelope: {excess}."
     tool = moment.policy.tools.get(proposal.tool)
-    if execution.windowed or (tool is not None and tool.deferred):
+    staged = tool is not None and execution.stages(by_config=tool.deferred)
+    if not execution.by_agent and (execution.windowed or staged):
         cause = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
         return claimed(claim_roll_back(tx, moment, proposal, cause))
     marked = call_for_attention(tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, words, SENTINEL)

@@ -11,7 +11,7 @@ from lifecycle.deciding import decided_by
 from lifecycle.door import advance, amend
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
-from lifecycle.mishaps import tool_of
+from lifecycle.mishaps import commit_failed, tool_of
 from lifecycle.moment import Moment
 from lifecycle.opening import tell_of_a_changed_row
 from lifecycle.ports import Transaction
@@ -19,6 +19,7 @@ from lifecycle.proposal import SENTINEL, Cause, Proposal, Verb
 from lifecycle.quorum import configured_tier
 from lifecycle.state import Trigger
 from lifecycle.tier import Puller, Tier
+from lifecycle.windows import defers
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,7 @@ def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) ->
     tool = moment.policy.tools.get(proposal.tool)
     execution = proposal.execution
     windowed = execution is not None and execution.windowed
-    by_agent = execution is not None and execution.by_agent  # which commits nothing
-    deferred = not by_agent and (tool is None or tool.deferred)
+    deferred = execution is not None and execution.stages(by_config=defers(tool))
     if (deferred or windowed) and not fits_its_digest(proposal):
         return _changed_behind_our_back(tx, moment, proposal)
     if deferred and tool is not None and configured_tier(tool) is Tier.BLOCK:
@@ -48,6 +48,8 @@ def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) ->
         return claimed(claim_roll_back(tx, moment, proposal, blocked))
     if not deferred:
         return Concluded(complete(tx, moment, proposal, cause))
+    if tool is not None and not tool.deferred:
+        return Concluded(_not_committable(tx, moment, proposal, cause))
     still = stands_still(tx, moment, proposal)
     if still is not None:
         return Concluded(_staged(tx, moment, proposal, still))
@@ -61,7 +63,18 @@ def _staged(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Pr
         return proposal
     waits = replace(execution, window_closes_at_ms=moment.now_ms)
     by = tool_of(proposal)
-    return amend(tx, moment, proposal, "staged", by, details={"why": why}, execution=waits)
+    details = {"why": why, "window_closes_at_ms": waits.window_closes_at_ms}
+    return amend(tx, moment, proposal, "staged", by, details=details, execution=waits)
+
+
+def _not_committable(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Proposal:
+    """Call for a person: what was staged waits for a commit that the tool has no more."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    due = replace(execution, verb=Verb.COMMIT, attempt=1, tries=1, cause=cause)
+    why = f"{proposal.tool} staged this, and by its new config commits nothing."
+    return commit_failed(tx, moment, proposal.but(execution=due), why)
 
 
 def _changed_behind_our_back(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:

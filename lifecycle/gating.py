@@ -10,6 +10,7 @@ from lifecycle.document import ProposalDocument
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import gather
 from lifecycle.judging import judge
+from lifecycle.membership import Membership, of_approvers
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening, begin, digest_mismatch, of_this_policy
 from lifecycle.policy import ToolPolicy
@@ -69,7 +70,8 @@ class Gatekeeper:
             verdict = self._verdict_at_once(moment, proposal, facts)
             if verdict is None:
                 return None
-            opening = _judged_and_begun(moment, proposal.proposal_id, verdict, facts, tx)
+            checked, nobody = (facts, verdict), Membership()
+            opening = _judged_and_begun(moment, proposal.proposal_id, checked, nobody, tx)
             tx.write_down()
         except Exception as error:
             raise NotAtOnce from error
@@ -184,10 +186,10 @@ class Gatekeeper:
             checked = await self._verdict_on(proposal, facts)
             if checked is None:
                 return opening
+            there = await of_approvers(self.world, proposal.proposal_id)
             moment = self.world.moment(answering=answering)
-            opening = await self.world.write(
-                partial(_judged_and_begun, moment, proposal.proposal_id, checked[1], checked[0])
-            )
+            unit = partial(_judged_and_begun, moment, proposal.proposal_id, checked, there)
+            opening = await self.world.write(unit)
             if not opening.again:
                 return opening
             facts, proposal = None, opening.proposal
@@ -232,14 +234,20 @@ def _begun(
 
 
 def _judged_and_begun(
-    moment: Moment, proposal_id: str, verdict: Verdict, facts: Facts, tx: Transaction
+    moment: Moment,
+    proposal_id: str,
+    checked: tuple[Facts, Verdict],
+    there: Membership,
+    tx: Transaction,
 ) -> Opening:
     fresh = tx.proposals.get(proposal_id)
     if fresh is None:
         raise KeyError(proposal_id)
-    if fresh.state is State.PENDING and not of_this_policy(moment, fresh, verdict, facts):
+    facts, verdict = checked
+    timely = of_this_policy(moment, fresh, verdict, facts) and there.covers(tx, proposal_id)
+    if fresh.state is State.PENDING and not timely:
         return Opening(fresh, again=True)
-    judged = judge(tx, moment, fresh, verdict)
+    judged = judge(tx, moment, fresh, verdict, there.lost)
     opening = begin(tx, moment, judged, verdict, facts)
     # What begin could not do now the opening job does: the verdict is written and must stay.
     return replace(opening, again=False) if opening.again else opening

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.canonical import canonical_bytes
+from lifecycle.copied import is_of_a_copy
 from lifecycle.counting import approvals
 from lifecycle.door import advance
 from lifecycle.masking import mask, mask_secrets, mask_text
@@ -21,8 +22,17 @@ from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Verdict
 
 
-def judge(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict) -> Proposal:
-    """Write the verdict on what is pending: reject, or approve and name the opener."""
+def judge(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    verdict: Verdict,
+    lost: Collection[str] = (),
+) -> Proposal:
+    """Write the verdict on what is pending: reject, or approve and name the opener.
+
+    `lost` are people who approved already and whose membership cannot be confirmed.
+    """
     if proposal.state is not State.PENDING:
         return proposal
     if not verdict.passed:
@@ -43,7 +53,7 @@ def judge(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict)
         policy_digest=moment.policy.digest,
         checked_policy_digest=moment.policy.digest,
         **standing_changes(raised),
-        **opening_changes(tx, moment.policy, raised),
+        **opening_changes(tx, moment.policy, raised, lost),
     )
 
 
@@ -135,22 +145,29 @@ def raised_by(proposal: Proposal, verdict: Verdict) -> Proposal:
     return proposal.but(tier=tier, quorum=max(1, proposal.quorum), quorum_needs_people=True)
 
 
-def opening_changes(tx: Transaction, policy: Policy, proposal: Proposal) -> dict[str, Any]:
-    """Return who opens the gate, where that is settled by now; the opening itself comes later."""
-    opener = _opener(tx, policy, proposal)
+def opening_changes(
+    tx: Transaction, policy: Policy, proposal: Proposal, lost: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return who opens the gate, where that is settled by now; the opening itself comes later.
+
+    Nobody who is `lost` is counted, or named.
+    """
+    opener = _opener(tx, policy, proposal, lost)
     if opener is None:
         return {}
     return {"opener": opener[0], "opener_puller": opener[1]}
 
 
-def _opener(tx: Transaction, policy: Policy, proposal: Proposal) -> tuple[Identity, Puller] | None:
+def _opener(
+    tx: Transaction, policy: Policy, proposal: Proposal, lost: Collection[str]
+) -> tuple[Identity, Puller] | None:
     match proposal.tier:
         case Tier.AUTO | Tier.AUTO_PLUS:
             return SENTINEL, Puller.SENTINEL
-        case Tier.PROPOSE if auto_approvable(policy, proposal):
+        case Tier.PROPOSE if auto_approvable(policy, proposal) and not is_of_a_copy(tx, proposal):
             return Identity(ActorKind.AGENT, str(policy.orchestrator)), Puller.ORCHESTRATOR
         case Tier.PROPOSE | Tier.CONFIRM:
-            counted = approvals(tx.reviews.of(proposal.proposal_id), policy, proposal)
+            counted = approvals(tx.reviews.of(proposal.proposal_id), policy, proposal, lost)
             if counted and len(counted) >= proposal.quorum:
                 return Identity(ActorKind.PERSON, counted[-1]), Puller.PERSON
             return None

@@ -165,6 +165,7 @@ def start_execution(
             began_at_ms=moment.now_ms,
             early=puller is Puller.ORCHESTRATOR,
             by_agent=by_agent,
+            deferred=tool.deferred,
         ),
     )
     return Opening(begun, token)

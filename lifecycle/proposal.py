@@ -109,8 +109,10 @@ class Execution:
 
     `receipt` is what execute returned; `tries` counts calls under the same idempotency key.
     `early` says that the orchestrator opened the window, so that a person's ✅ may close it;
-    `by_agent` that the agent carries it out itself, so that its receipt is awaited and no tool's;
-    `doubted` that the same verb was called before and nobody knows what came of that.
+    `deferred` that execute only stages and commit carries out, whatever the config says by now
+    (None in older rows, for which the config is asked); `by_agent` that the agent carries it out
+    itself, so that its receipt is awaited and no tool's; `doubted` that the same verb was called
+    before and nobody knows what came of that.
     """
 
     verb: Verb
@@ -123,6 +125,7 @@ class Execution:
     began_at_ms: int = 0
     early: bool = False
     by_agent: bool = False
+    deferred: bool | None = None
     doubted: bool = False
     still_stands: tuple[Any, ...] = ()
     explanation: str = ""
@@ -132,6 +135,12 @@ class Execution:
     def windowed(self) -> bool:
         """True where a rollback window belongs to this execution."""
         return self.window_closes_at_ms is not None
+
+    def stages(self, *, by_config: bool) -> bool:
+        """Say whether a commit has to follow; `by_config` is what its tool would do by now."""
+        if self.by_agent:
+            return False
+        return by_config if self.deferred is None else self.deferred
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,12 @@ def recheck(
     verdict: Verdict | None,
     before: Standing | None,
     after: Standing,
+    lost: Collection[str] = (),
 ) -> Concluded:
-    """Bring one open proposal under the policy in force; no `verdict` where the tool is gone."""
+    """Bring one open proposal under the policy in force; no `verdict` where the tool is gone.
+
+    `lost` are people who approved and whose membership cannot be confirmed.
+    """
     if proposal.terminal or proposal.checked_policy_digest == moment.policy.digest:
         return Concluded(proposal)
     tool = moment.policy.tools.get(proposal.tool)
@@ -69,7 +73,7 @@ def recheck(
     if not _may_still_ask(moment.policy, proposal, tool):
         words = "Its proposer may not use this tool any more."
         return Concluded(policy_changed(tx, moment, proposal, words))
-    return Concluded(_restand(tx, moment, proposal, tool, verdict, before, after))
+    return Concluded(_restand(tx, moment, proposal, tool, verdict, before, after, lost))
 
 
 def _may_still_ask(policy: Policy, proposal: Proposal, tool: ToolPolicy) -> bool:
@@ -131,6 +135,7 @@ def _restand(
     verdict: Verdict,
     before: Standing | None,
     after: Standing,
+    lost: Collection[str],
 ) -> Proposal:
     """Set tier and quorum anew; where what was approved changed, approvals are void."""
     fresh = raised_by(restood(moment.policy, proposal) or proposal, verdict)
@@ -148,20 +153,22 @@ def _restand(
     if changed:
         voided = tx.reviews.void(proposal.proposal_id, None, "the policy changed")
         changes |= {"opener": None, "opener_puller": None, "waiting_for": None}
-        changes |= opening_changes(tx, moment.policy, fresh)
+        changes |= opening_changes(tx, moment.policy, fresh, lost)
         return _noted(tx, moment, proposal, {"approvals_void": voided}, **changes)
-    if not _opener_stands(tx, moment, fresh):
+    if not _opener_stands(tx, moment, fresh, lost):
         changes |= {"opener": None, "opener_puller": None, "waiting_for": None}
-        changes |= opening_changes(tx, moment.policy, fresh)
+        changes |= opening_changes(tx, moment.policy, fresh, lost)
     return _noted(tx, moment, proposal, **changes)
 
 
-def _opener_stands(tx: Transaction, moment: Moment, fresh: Proposal) -> bool:
+def _opener_stands(tx: Transaction, moment: Moment, fresh: Proposal, lost: Collection[str]) -> bool:
     """Say whether whoever opened the gate could still open it under this policy."""
     match fresh.opener_puller:
         case Puller.PERSON:
             reviews = tx.reviews.of(fresh.proposal_id)
-            return len(approvals(reviews, moment.policy, fresh)) >= fresh.quorum
+            counted = approvals(reviews, moment.policy, fresh, lost)
+            named = fresh.opener is not None and fresh.opener.id in counted
+            return named and len(counted) >= fresh.quorum
         case Puller.ORCHESTRATOR:
             still = fresh.opener is not None and fresh.opener.id == moment.policy.orchestrator
             return still and may_orchestrate(moment.policy, fresh)

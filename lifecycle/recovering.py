@@ -115,6 +115,9 @@ def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded |
         why = "The stored row no longer fits what was approved, so it is not called again."
         tell_of_a_changed_row(tx, moment, proposal, why)
         return Concluded(unknown(tx, moment, proposal, why))
+    if execution.verb is not Verb.ROLL_BACK and _judged_otherwise(moment, proposal):
+        why = "The process ended while the tool was running, and the policy is another one since."
+        return Concluded(unknown(tx, moment, proposal, why))
     if tool is not None and tool.idempotent and execution.tries < _TRIES:
         still = stands_still(tx, moment, proposal)
         if still is not None and execution.verb is not Verb.ROLL_BACK:
@@ -122,3 +125,8 @@ def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded |
         claim: Claim = reclaim(tx, moment, proposal, person=False)
         return Concluded(claim.proposal, claim)
     return Concluded(unknown(tx, moment, proposal, "The process ended while the tool was running."))
+
+
+def _judged_otherwise(moment: Moment, proposal: Proposal) -> bool:
+    """Say whether the tool, the rules or who may ask are not those that it began under."""
+    return proposal.checked_policy_digest != moment.policy.digest

@@ -11,14 +11,14 @@ from lifecycle.answers import Reply, Sender
 from lifecycle.calling import CallResult, result_of
 from lifecycle.concluding import conclude
 from lifecycle.document import TimeWindow
-from lifecycle.door import amend
+from lifecycle.door import amend, announce, record
 from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.framing import frame_for
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
 from lifecycle.permitting import LONGEST_MS
 from lifecycle.ports import StoreUnavailable, Transaction
-from lifecycle.proposal import Execution, Outcome, Proposal
+from lifecycle.proposal import Execution, Outcome, Proposal, Verb
 from lifecycle.windows import call_limit_ms
 from lifecycle.world import World
 
@@ -91,10 +91,43 @@ def _reported(
     if execution is not None and execution.outcome is Outcome.UNKNOWN:
         return _late(tx, moment, proposal, execution, outcome, receipt)
     if execution is None or execution.outcome is not Outcome.RUNNING:
+        if _contradicts(proposal, outcome):
+            return _contradicted(tx, moment, proposal, receipt)
         raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
+    if execution.verb is not Verb.EXECUTE:
+        raise PermitRefused("permit_mismatch", "An agent reports what it executed, nothing else.")
     result = _result(proposal, execution, outcome, receipt)
     ended = conclude(tx, moment, proposal, execution, result).proposal
     return Reply("The receipt is recorded.", None, ended.proposal_id, ended.state.value)
+
+
+def _contradicts(proposal: Proposal, outcome: str) -> bool:
+    """Say whether a person settled that it did not happen, and its agent says that it did."""
+    return outcome == "done" and proposal.reason == "did_not_happen"
+
+
+def _contradicted(
+    tx: Transaction, moment: Moment, proposal: Proposal, receipt: Mapping[str, Any]
+) -> Reply:
+    """Keep in the trail what an agent says against a person's word, and tell people once."""
+    if any(entry.event.kind == "late_receipt" for entry in tx.audit.of(proposal.proposal_id)):
+        raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
+    kept = result_of(proposal.tool, Verb.EXECUTE.value, receipt).receipt
+    frame = frame_for(moment.policy, proposal, kept) if kept else None
+    told = {"outcome": "done", "result": frame}
+    record(tx, moment, "late_receipt", proposal.actor, proposal=proposal, details=told)
+    words = (
+        f"{proposal.proposal_id} ({proposal.tool}) was settled as: did not happen. Its agent "
+        f"{proposal.actor.id} now reports that it did. Look, and take back by hand what must not "
+        "stand."
+    )
+    announce(tx, moment, f"contradicted:{proposal.proposal_id}", words, proposal.proposal_id)
+    return Reply(
+        "It was settled as: did not happen. Your receipt is kept, and people are told.",
+        "already_decided",
+        proposal.proposal_id,
+        proposal.state.value,
+    )
 
 
 def _result(

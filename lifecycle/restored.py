@@ -22,6 +22,7 @@ from lifecycle.proposal import CLOCK, SENTINEL, Cause, Execution, Outcome, Propo
 from lifecycle.restanding import revoke_permit
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller
+from lifecycle.windows import defers
 
 _PAGE: Final = 500
 
@@ -112,8 +113,7 @@ def _doubted(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
 
 def _next(moment: Moment, proposal: Proposal, execution: Execution) -> Execution:
     """Return what may have happened since: the commit, unless the tool is known to have none."""
-    tool = moment.policy.tools.get(proposal.tool)
-    if tool is not None and not tool.deferred:
+    if not execution.stages(by_config=defers(moment.policy.tools.get(proposal.tool))):
         return execution
     words = "Nobody objected before the window closed."
     cause = Cause(CLOCK, Puller.CLOCK, "window_closed_unopposed", words)

@@ -47,7 +47,7 @@ def _counted_anew(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
     if not _reached(proposal, counted):
         words = "Your approval counts already."
         raise ReviewRefused("already_counted", words, passing=bool(act.lost))
-    changes = opening_changes(tx, moment.policy, proposal)
+    changes = opening_changes(tx, moment.policy, proposal, act.lost)
     opened = _tallied(tx, moment, proposal, act, counted, **changes)
     words = f"All {len(counted)} approvals are confirmed by now."
     return Reviewed(Reply(words, proposal_id=opened.proposal_id, state=opened.state.value), opened)
@@ -112,6 +112,8 @@ def _unopened(
     by_person = proposal.opener_puller is Puller.PERSON
     keeps = proposal.opener is not None and by_person and len(left) >= proposal.quorum
     opener = proposal.opener if keeps or not by_person else None
+    if opener is not None and by_person and opener.id not in left:
+        opener = Identity(ActorKind.PERSON, left[-1])  # in nobody's name who took it back
     revoked = {} if opener else revoke_permit(tx, moment, proposal)
     return _tallied(
         tx,
@@ -140,7 +142,7 @@ def _counted(
         sender=act.sender,
         details=review_details(act, Decision.APPROVE)
         | {"approvals": len(counted), "quorum": proposal.quorum},
-        **(opening_changes(tx, moment.policy, proposal) if reached else {}),
+        **(opening_changes(tx, moment.policy, proposal, act.lost) if reached else {}),
     )
     words = f"Approved by {person}: {len(counted)} of {max(1, proposal.quorum)}."
     if opener is not None:

@@ -191,6 +191,7 @@ def _happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity)
                 proposal,
                 "execute_happened",
                 by,
+                details={"window_closes_at_ms": closes_at_ms},
                 execution=replace(
                     execution,
                     outcome=Outcome.DONE,

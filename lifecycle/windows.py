@@ -38,6 +38,11 @@ def call_limit_ms(timeout_s: int, window: TimeWindow | None) -> int:
     return min(timeout_s * 1000, asked_ms) if asked_ms > 0 else timeout_s * 1000
 
 
+def defers(tool: ToolPolicy | None) -> bool:
+    """Say whether a tool stages first and commits later; of one that is gone it is assumed."""
+    return tool is None or tool.deferred
+
+
 def window_asked(tool: ToolPolicy, tier: Tier, asked: RollbackSemantics | None) -> int:
     """Return the window in seconds that counts for a proposal: it may lengthen one that exists."""
     window_s = window_of(tool, tier)

@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from lifecycle.policy import ToolKind
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Execution, Outcome, Verb
 from lifecycle.redemption import digest_value
@@ -255,3 +256,47 @@ async def test_a_text_that_people_did_not_see_and_would_ask_about_goes_back_to_t
     asked = await world.proposal(proposal_id)
     assert not reply.done
     assert (asked.state, asked.opener, asked.permit_waits) == (State.SENTINEL_APPROVED, None, False)
+
+
+async def test_what_an_agent_did_beyond_its_envelope_is_a_persons_to_look_at(
+    world: World,
+) -> None:
+    """Nobody of ours takes back what an agent did, whatever its tool has become since."""
+    envelope = {
+        "allowed_side_effects": ["payment"],
+        "forbidden_effects": [],
+        "max_affected_records": 1,
+        "reversible_required": False,
+    }
+    proposal_id = await permitted(world, risk_envelope=envelope)
+    await begun_after(world)
+    tools = dict(world.workflow.policy.tools)
+    ours = replace(tools[REFUNDS], kind=ToolKind.COMMAND, deferred=True, reversible=True)
+    await world.adopts(tools=tools | {REFUNDS: ours})
+
+    reply = await world.workflow.report(
+        proposal_id, world.sender("leila"), "done", {"affected_records": 5}
+    )
+    again = await world.workflow.report(proposal_id, world.sender("leila"), "done", {})
+
+    told = await world.proposal(proposal_id)
+    assert reply.done
+    assert (told.state, told.attention) == (State.COMPLETED, Attention.ENVELOPE_EXCEEDED)
+    assert again.code == "permit_already_consumed"
+
+
+async def test_what_contradicts_a_persons_word_is_kept_and_told_once(world: World) -> None:
+    proposal_id = await begun(world)
+    await world.passes(minutes=61)
+    await world.workflow.settle(proposal_id, world.sender("ana"), happened=False)
+
+    reply = await world.workflow.report(proposal_id, world.sender("leila"), "done", {"id": "pay_7"})
+    again = await world.workflow.report(proposal_id, world.sender("leila"), "done", {"id": "pay_7"})
+
+    (entry,) = await world.audit("late_receipt")
+    messages = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+    told = [m for m in messages if "now reports that it did" in str(m.body.get("text"))]
+    assert (reply.code, again.code) == ("already_decided", "permit_already_consumed")
+    assert entry["details"]["result"]["value"] == {"id": "pay_7"}
+    assert len(told) == 1
+    assert (await world.proposal(proposal_id)).reason == "did_not_happen"

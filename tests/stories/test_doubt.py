@@ -236,3 +236,59 @@ async def test_what_a_person_took_back_by_hand_is_settled(world: World) -> None:
     assert (ended.state, ended.reason) == (State.ROLLED_BACK, "rolled_back_by_person")
     assert ended.decided_by is not None
     assert ended.decided_by.id == "ben"
+
+
+async def test_under_another_policy_an_idempotent_call_is_not_repeated_by_itself(
+    world: World,
+) -> None:
+    """What the tool calls, what the rules allow and who may ask is not what it began under."""
+    proposal_id = await dies_while_deploying(world)
+    world.tool(DEPLOY).on.clear()
+    law = world.workflow.world.law
+    world.workflow.world.law = replace(law, policy=replace(law.policy, digest="pol1_" + "e" * 64))
+
+    await world.restarts()
+    await world.keeps_house()
+
+    stuck = await world.proposal(proposal_id)
+    assert world.tool(DEPLOY).verbs() == ["execute"]
+    assert (stuck.state, stuck.attention) == (State.EXECUTING, Attention.OUTCOME_UNKNOWN)
+    assert "the policy is another one since" in stuck.attention_why
+
+
+async def test_what_is_done_by_a_retry_can_be_taken_back_for_a_whole_window(world: World) -> None:
+    world.tool(SEND).on["execute"] = raising(RuntimeError("cut off"))
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    await world.passes(minutes=20)
+    world.tool(SEND).on.clear()
+
+    await world.workflow.retry(proposal_id, world.sender("ana"))
+    await world.workflow.idle()
+    await world.passes(minutes=14, seconds=59)
+    assert world.tool(SEND).verbs() == ["execute", "execute"]
+
+    assert (await world.rejects("ben", proposal_id)).done
+    assert (await world.proposal(proposal_id)).state is State.ROLLED_BACK
+
+
+async def test_what_is_called_again_after_an_outage_has_its_window_from_then_on(
+    world: World,
+) -> None:
+    tools = dict(world.workflow.policy.tools)
+    await world.adopts(tools=tools | {SEND: replace(tools[SEND], idempotent=True)})
+    world.tool(SEND).on["execute"] = waiting_for(asyncio.Event())
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.workflow.approve(proposal_id, world.sender("ana"))
+    await asyncio.sleep(0.01)
+    for task in world.workflow.world.tasks:
+        task.cancel()
+    await asyncio.sleep(0.01)
+    world.tool(SEND).on.clear()
+    world.clock.advance(20 * 60)
+
+    await world.restarts()
+    await world.passes(minutes=14)
+
+    assert world.tool(SEND).verbs() == ["execute", "execute"]
+    assert (await world.proposal(proposal_id)).state is State.EXECUTING

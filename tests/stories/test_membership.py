@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
-from tests.builders import MAIL
+from lifecycle.verdict import Verdict
+from tests.builders import MAIL, PROD
 from tests.world import World
 
 
@@ -57,3 +62,80 @@ async def test_who_is_known_to_have_left_may_stop_nothing(world: World) -> None:
     world.notifier.lost = frozenset({"ben"})
 
     assert (await world.rejects("ben", proposal_id)).code == "not_a_reviewer"
+
+
+async def test_who_leaves_before_the_verdict_has_opened_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long document is judged in a thread, and may be approved meanwhile."""
+    begun, judging, ask = asyncio.Event(), asyncio.Event(), Sentinel.check
+
+    async def slowly(self: Sentinel, *args: Any, **options: Any) -> Verdict:
+        begun.set()
+        await judging.wait()
+        return await ask(self, *args, **options)
+
+    monkeypatch.setattr(Sentinel, "check", slowly)
+    long = {"version": "v2.4.2", "notes": "Longer than what is judged at once. " * 200}
+    submitting = asyncio.create_task(world.submits(PROD, proposal_id="p1", parameters=long))
+    await begun.wait()
+    assert (await world.workflow.approve("p1", world.sender("ben"))).done
+    world.notifier.lost = frozenset({"ben"})
+
+    judging.set()
+    await submitting
+    await world.keeps_house()
+
+    assert (await world.proposal("p1")).state is State.SENTINEL_APPROVED
+    assert (await world.proposal("p1")).opener is None
+    assert world.tool("production-deploy").verbs() == []
+
+
+async def test_nothing_is_executed_in_the_name_of_somebody_who_does_not_count(
+    world: World,
+) -> None:
+    people = dict(world.workflow.policy.people)
+    await world.adopts(people=people | {"dee": replace(people["ben"], id="dee")})
+    proposal_id = (await world.submits(PROD, approval_class="dual")).proposal_id or ""
+    for person, lost in (("ana", ""), ("ben", "ana"), ("dee", "ana ben")):
+        world.notifier.lost = frozenset(lost.split())
+        await world.approves(person, proposal_id)
+    assert (await world.proposal(proposal_id)).opener is None
+
+    world.notifier.lost = frozenset({"dee"})
+    await world.approves("ana", proposal_id)
+
+    assert [entry["actor"]["id"] for entry in await world.audit("execute")] == ["ben"]
+
+
+async def test_who_opened_it_and_may_not_any_more_opens_nothing_by_others_approvals(
+    world: World,
+) -> None:
+    people = dict(world.workflow.policy.people)
+    olga = replace(people["olga"], groups=frozenset({"approvers"}))
+    await world.adopts(solo_operator=True, people=people | {"olga": olga})
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await world.workflow.freeze("wait", world.sender("ana"))
+    await world.approves("olga", proposal_id)
+    await world.approves("ben", proposal_id)
+
+    await world.adopts(solo_operator=False)
+    await world.workflow.thaw(world.sender("ana"))
+    await world.keeps_house()
+
+    assert [entry["actor"]["id"] for entry in await world.audit("execute")] == ["ben"]
+
+
+async def test_who_takes_an_approval_back_is_not_named_where_others_keep_it_open(
+    world: World,
+) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await world.workflow.freeze("wait", world.sender("ana"))
+    await world.approves("ben", proposal_id)
+    await world.approves("ana", proposal_id)
+
+    await world.workflow.take_back(proposal_id, world.sender("ben"))
+    await world.workflow.thaw(world.sender("ana"))
+    await world.keeps_house()
+
+    assert [entry["actor"]["id"] for entry in await world.audit("execute")] == ["ana"]

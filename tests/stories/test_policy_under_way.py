@@ -13,10 +13,11 @@ import pytest
 from lifecycle.answers import Answer
 from lifecycle.opening import Opening, begin
 from lifecycle.policy import Policy
+from lifecycle.proposal import Attention
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from sentinel_rules import load_rules
-from tests.builders import PROD, a_document
+from tests.builders import MAIL, PROD, a_document
 from tests.stories.test_no_record import SEARCH
 from tests.world import World
 
@@ -96,3 +97,29 @@ async def test_a_tool_that_is_gone_when_it_is_to_begin_is_no_false_alarm(world: 
     ended = await world.proposal("p1")
     assert (ended.state, ended.reason) == (State.REJECTED, "policy_changed")
     assert world.tool("production-deploy").calls == []
+
+
+@pytest.mark.parametrize("stages", [True, False])
+async def test_whether_a_commit_has_to_follow_is_what_it_was_when_it_ran(
+    world: World, stages: bool
+) -> None:
+    """A mail that was drafted is not sent, and none is sent twice, by a config that is changed."""
+    tools = dict(world.workflow.policy.tools)
+    send = tools["send-email"]
+    await world.adopts(tools=tools | {send.name: replace(send, deferred=stages)})
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+
+    await world.adopts(tools=tools | {send.name: replace(send, deferred=not stages)})
+    await world.passes(minutes=16)
+
+    ended = await world.proposal(proposal_id)
+    assert world.tool("send-email").verbs() == ["execute"]
+    if stages:
+        assert (ended.state, ended.attention) == (State.EXECUTING, Attention.COMMIT_FAILED)
+        await world.adopts(tools=tools)
+        await world.workflow.retry(proposal_id, world.sender("ana"))
+        await world.workflow.idle()
+        assert world.tool("send-email").verbs() == ["execute", "commit"]
+    else:
+        assert ended.state is State.COMPLETED
