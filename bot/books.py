@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import psutil
 
@@ -12,7 +12,9 @@ from bot.clock import SystemClock
 from bot.config import Config
 from bot.storage import open_reader, open_store
 from bot.storage.connection import CannotOpen
-from bot.storage.lock import FileLock
+from bot.storage.lock import number_in, path_of_lock
+from bot.storage.note import note_beside
+from bot.storage.opening import undisturbed
 from lifecycle.ports import ProposalStore, Transaction
 
 T = TypeVar("T")
@@ -35,7 +37,10 @@ async def look(
 
 @asynccontextmanager
 async def reading(config: Config, *, must_exist: bool = False) -> AsyncIterator[ProposalStore]:
-    """Open the store to read, as `look` does, for what takes more than one snapshot."""
+    """Open the store to read, as `look` does, for what takes more than one snapshot.
+
+    What was read of a file without locks counts only where this ends without CannotOpen.
+    """
     file = config.database_file
     if file is not None and not file.exists():
         if must_exist:
@@ -47,7 +52,8 @@ async def reading(config: Config, *, must_exist: bool = False) -> AsyncIterator[
     else:
         store = await open_reader(config.database, config.folder)
     try:
-        yield store
+        with undisturbed(file):
+            yield store
     finally:
         await store.close()
 
@@ -61,10 +67,18 @@ def running_pid(config: Config) -> int | None:
     file = config.database_file
     if file is None:
         return None
-    lock = FileLock(file).path
+    lock = path_of_lock(file)
     try:
-        pid, written_s = int(lock.read_text()), lock.stat().st_mtime
+        pid, written_s = number_in(lock.read_bytes()), lock.stat().st_mtime
+        if pid is None:
+            return None
         began_s = psutil.Process(pid).create_time()
     except (OSError, ValueError, psutil.Error):
         return None
     return pid if began_s <= written_s + _CLOCK_STEP_S else None
+
+
+def said_by_running(config: Config) -> Mapping[str, Any]:
+    """Return what the process that holds the database says of itself (`bot.standing`)."""
+    file = config.database_file
+    return (note_beside(file) or {}) if file is not None else {}

@@ -16,6 +16,7 @@ from typing import Final
 from bot.clock import SystemClock
 from bot.config import Config, ConfigInvalid, load_config
 from bot.keys import load_ring, passing_ring
+from bot.standing import Standing
 from bot.storage import open_store
 from bot.storage.spool import FileSpool
 from bot.tools.leftovers import Leftovers
@@ -26,7 +27,6 @@ from lifecycle.ports import Notifier, ProposalStore
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.workflow import Workflow
 from lifecycle.world import Law, World
-from sentinel_rules import load_rules
 
 _NONCE_BYTES: Final = 16
 
@@ -42,6 +42,7 @@ class App:
     toolbox: ConfiguredToolbox
     store: ProposalStore
     started_with: Config
+    standing: Standing
     reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def reload(self) -> str:
@@ -54,11 +55,14 @@ class App:
             fresh = await asyncio.to_thread(load_config, self.config.path)
             await self._adopt(fresh)
         except ConfigInvalid as error:
-            return f"The config is invalid and the old one stays in force:\n{error}"
+            return self.standing.refused(
+                f"The config is invalid and the old one stays in force:\n{error}"
+            )
         except (ValueError, *EXPECTED) as error:
-            return f"The config could not be taken and the old one stays in force: {error}"
-        later = _only_at_start(self.started_with, fresh)
-        return f"The config is in force: {fresh.policy.digest}.{later}"
+            return self.standing.refused(
+                f"The config could not be taken and the old one stays in force: {error}"
+            )
+        return self.standing.taken(fresh, only_at_start(self.started_with, fresh))
 
     async def _adopt(self, fresh: Config) -> None:
         """Swap tools and law at once: a tool of the new config serves no approval of the old."""
@@ -96,7 +100,10 @@ async def opened(
             law=Law(config.policy, sentinel_of(config)),
             public_url=config.intake.http.public_url,
         )
-        yield App(config, Workflow(world), tools, store, started_with=config)
+        standing = Standing(config, clock.now_ms)
+        closing.callback(standing.close)
+        world.unwritten = standing.unwritten
+        yield App(config, Workflow(world), tools, store, config, standing)
 
 
 async def _none_left(config: Config) -> Leftovers:
@@ -112,21 +119,22 @@ async def _none_left(config: Config) -> Leftovers:
     return leftovers
 
 
-def _only_at_start(before: Config, fresh: Config) -> str:
-    """Say which parts of a config wait for the next start."""
+def only_at_start(before: Config, fresh: Config) -> list[str]:
+    """Return which parts of a config wait for the next start."""
     parts = ("database", "permit_secret_env", "chat", "intake", "groups")
-    changed = [part for part in parts if getattr(before, part) != getattr(fresh, part)]
-    return f" Changed, but only read at a start: {', '.join(changed)}." if changed else ""
+    return [part for part in parts if getattr(before, part) != getattr(fresh, part)]
 
 
 def sentinel_of(config: Config) -> Sentinel:
-    """Return the Sentinel of a config's rules."""
-    return Sentinel(load_rules(config.policy.rules))
+    """Return the Sentinel of a config's rules. Raises ValueError where it was read without them."""
+    if {rule.id for rule in config.rules} != config.policy.rules.keys():
+        raise ValueError(f"{config.path} was read without its rules")
+    return Sentinel(config.rules)
 
 
 def summaries_of(config: Config) -> dict[str, str]:
     """Return the law of each rule in one sentence, by id."""
-    return {loaded.id: loaded.rule.summary for loaded in load_rules(config.policy.rules)}
+    return {loaded.id: loaded.rule.summary for loaded in config.rules}
 
 
 def ring_of(config: Config, environment: Mapping[str, str]) -> KeyRing:

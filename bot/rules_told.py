@@ -7,14 +7,15 @@ from typing import Any
 from bot.chat import listing
 from bot.chat.neutral import neutral_value
 from bot.chat.replies import CommandReply, Table
+from bot.config import Config
 from lifecycle.policy import Policy
 from lifecycle.sentinel import LoadedRule
-from sentinel_rules import load_rules, page_of
+from sentinel_rules import page_of
 
 
-def laws_of(policy: Policy) -> dict[str, dict[str, Any]]:
+def laws_of(config: Config) -> dict[str, dict[str, Any]]:
     """Return every rule by id: its law, level, settings and the names of its own cases."""
-    return {loaded.id: _law(loaded, policy) for loaded in load_rules(policy.rules)}
+    return {loaded.id: _law(loaded, config.policy) for loaded in config.rules}
 
 
 def _law(loaded: LoadedRule, policy: Policy) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from bot.chat.spans import moment_words
@@ -18,35 +19,62 @@ from lifecycle.ports import Transaction
 _MOST: Final = 50
 
 
-def health_of(tx: Transaction, config: Config, pid: int | None) -> Sequence[str]:
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The process that holds the database, and what it says of itself (`bot.standing`)."""
+
+    pid: int
+    says: Mapping[str, Any]
+
+
+def health_of(tx: Transaction, config: Config, running: Running | None) -> Sequence[str]:
     """Return lines for people: does a bot run, under this policy, with which surfaces."""
-    lines = [f"A bot runs (process {pid})" if pid is not None else "No bot runs"]
+    lines = ["No bot runs"] if running is None else [*_running_lines(config, running)]
     in_force = tx.flags.get("policy")
-    if in_force not in (None, config.policy.digest):
+    if config.policy.digest and in_force not in (None, config.policy.digest):
         lines.append(f"The bot worked under another policy last, {in_force}: reload or start it")
     choice = choose(config, os.environ, attached=True)
     lines.append(f"Surfaces as this shell would start them: {', '.join(choice.names) or 'none'}")
-    return [*lines, *choice.notes, *_surface_lines(tx, pid)]
+    return [*lines, *choice.notes, *(_surface_lines(tx) if running is not None else ())]
 
 
-def _surface_lines(tx: Transaction, pid: int | None) -> Sequence[str]:
+def _running_lines(config: Config, running: Running) -> Sequence[str]:
+    """Return what stands in the way of the running bot, and whether it works with this config."""
+    unwritten, read = running.says.get("unwritten"), running.says.get("config")
+    lines = [f"A bot runs (process {running.pid})", unwritten and unwritten["words"]]
+    if read is not None and read["digest"] != config.text_digest:
+        at = moment_words(read["at_ms"])
+        lines.append(f"It works with {read['path']} as it was at {at}, not with {config.path} now")
+        if refused := running.says.get("refused"):
+            lines.append(f"Told at {moment_words(refused['at_ms'])} to read it: {refused['why']}")
+    if read is not None and read["only_at_start"]:
+        parts = ", ".join(read["only_at_start"])
+        lines.append(f"Changed in its config, but only read at a start: {parts}")
+    return [line for line in lines if line]
+
+
+def _surface_lines(tx: Transaction) -> Sequence[str]:
     """Return how the running bot last saw its surfaces."""
     kept = kept_health(tx)
-    if kept is None or pid is None:
+    if kept is None:
         return ()
     return (f"Surfaces as the bot saw them at {moment_words(kept['at_ms'])}:", *kept["lines"])
 
 
-def status_json(tx: Transaction, now_ms: int, config: Config, pid: int | None) -> dict[str, Any]:
+def status_json(
+    tx: Transaction, now_ms: int, config: Config, running: Running | None
+) -> dict[str, Any]:
     """Return process, policy, freeze, counts and what needs a person. A view."""
     seq, head = tx.audit.head()
     stop = frozen(tx)
     return {
-        "running": pid is not None,
-        "pid": pid,
+        "running": running is not None,
+        "pid": running.pid if running is not None else None,
         "at": rfc3339(now_ms),
         "policy_digest": config.policy.digest,
         "policy_in_force": tx.flags.get("policy"),
+        "config": _config_json(config, running) if running is not None else None,
+        "unwritten": _unwritten_json(running) if running is not None else None,
         "frozen": _freeze_json(dict(stop)) if stop else None,
         "pending": tx.proposals.count_waiting(),
         "executing": tx.proposals.count_executing(),
@@ -59,10 +87,30 @@ def status_json(tx: Transaction, now_ms: int, config: Config, pid: int | None) -
             for each in tx.proposals.with_attention(_MOST)
         ],
         "audit": {"entries": seq, "head": head},
-        "surfaces": list(_served(config, tx, running=pid is not None)),
-        "health": _health_json(tx) if pid is not None else None,
+        "surfaces": list(_served(config, tx, running=running is not None)),
+        "health": _health_json(tx) if running is not None else None,
         "database": config.database,
     }
+
+
+def _config_json(config: Config, running: Running) -> dict[str, Any] | None:
+    """Return which config the bot works with, and whether it is the one that was read here."""
+    read, refused = running.says.get("config"), running.says.get("refused")
+    if read is None:
+        return None
+    return {
+        "path": read["path"],
+        "read_at": rfc3339(read["at_ms"]),
+        "is_this": read["digest"] == config.text_digest,
+        "only_at_start": read["only_at_start"],
+        "refused": {"at": rfc3339(refused["at_ms"]), "why": refused["why"]} if refused else None,
+    }
+
+
+def _unwritten_json(running: Running) -> dict[str, Any] | None:
+    """Return since when and why the bot cannot write its store, None where it can."""
+    told = running.says.get("unwritten")
+    return {"since": rfc3339(told["since_ms"]), "why": told["why"]} if told else None
 
 
 def _served(config: Config, tx: Transaction, *, running: bool) -> tuple[str, ...]:

@@ -45,21 +45,29 @@ class Gate:
 
 def main(arguments: Sequence[str]) -> None:
     """Run with the arguments behind `signoff bench`."""
-    app = typer.Typer(add_completion=False)
+    app = typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
     app.command()(bench)
     app(args=list(arguments), prog_name="signoff bench", standalone_mode=True)
 
 
 def bench(
     full: Annotated[
-        bool, typer.Option(help="100,000 windows and 1,000,000 past proposals; takes minutes.")
+        bool,
+        typer.Option("--full", help="100,000 windows and 1,000,000 past proposals; takes minutes."),
     ] = False,
     rounds: Annotated[int, typer.Option(min=1, help="Alternating rounds; the median counts.")] = 3,
     folder: Annotated[
         Path | None, typer.Option(help="Where the files go: on the disk that is to be measured.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    strict: Annotated[bool, typer.Option(help="Exit with 1 where a bound is not held.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 where a bound is not held.")
+    ] = False,
 ) -> None:
     """Measure this machine: ratios against plain SQLite in the same run.
 

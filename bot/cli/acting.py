@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from bot.cli.options import FAILED, ConfigOption, JsonOption, best_config_of, config_of, wants_json
-from bot.cli.saying import fail, say, say_line
+from bot.cli.saying import fail, say_done, say_line
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -51,7 +51,7 @@ def propose(
     where it was refused, or its tool failed.
 
     \b
-    signoff propose examples/invoice.json --as leila
+    signoff propose examples/mail.json --as leila
     jq -n '…' | signoff propose - --as leila
     """
     del json  # the answer is JSON anyway
@@ -85,7 +85,7 @@ def freeze(
 
     sender = _operator(loaded, as_person)
     reply = asyncio.run(freeze_now(loaded, dict(os.environ), " ".join(reason), sender))
-    _say_reply(reply, wants_json(context, json))
+    _say_reply(reply, as_json=wants_json(context, json))
 
 
 def thaw(
@@ -102,7 +102,7 @@ def thaw(
     from bot.single import thaw_now
 
     reply = asyncio.run(thaw_now(loaded, dict(os.environ), _operator(loaded, as_person)))
-    _say_reply(reply, wants_json(context, json))
+    _say_reply(reply, as_json=wants_json(context, json))
 
 
 def _read(file: Path) -> bytes:
@@ -134,14 +134,12 @@ def _operator(config: Config, name: str | None) -> Sender:
     found = [person.id for person in operators if name in (None, person.id)]
     if not found:
         who = f'"{name}" is not in' if name else "nobody is in"
-        fail(f"Only people of the group operators may do that, and {who} it.")
+        words = f"Only people of the group operators may do that, and {who} it."
+        fail(words, code="not_an_operator")
     return Sender("terminal", ActorKind.PERSON, found[0], account="command line")
 
 
-def _say_reply(reply: Reply, as_json: bool) -> None:
-    if as_json:
-        say_line({"done": reply.done, "code": reply.code, "words": reply.words})
-    else:
-        say(reply.words)
+def _say_reply(reply: Reply, *, as_json: bool) -> None:
     if not reply.done:
-        raise typer.Exit(FAILED)
+        fail(reply.words, code=reply.code)
+    say_done(reply.words, as_json=as_json)

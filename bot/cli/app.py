@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from io import TextIOWrapper
+from contextlib import suppress
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Annotated, Final
@@ -17,8 +17,10 @@ from bot.cli.doors import add_to as add_doors
 from bot.cli.files import add_to as add_files
 from bot.cli.looking import add_to as add_looking
 from bot.cli.options import FAILED, USAGE, ConfigOption, Given, JsonOption
-from bot.cli.saying import complain
+from bot.cli.saying import complain, refuse
 from bot.cli.starting import add_to as add_starting
+from bot.cli.starting import problems_json
+from bot.cli.streams import Unprinted, guard_streams
 from bot.cli.trail import add_to as add_trail
 
 _HELP: Final = """AI agents propose, nine Sentinel rules check, people sign off.
@@ -29,8 +31,15 @@ _HELP: Final = """AI agents propose, nine Sentinel rules check, people sign off.
   signoff propose plan.json --as leila submit a proposal while no bot runs
   signoff pending                      what waits for people
   signoff show p1                      one proposal, by 4 or more characters of its id
+  signoff status                       does a bot run, does anything need a person
+  signoff freeze incident 7            nothing executes until signoff thaw
+
+People approve and reject in the chat, or at the prompt that run opens.
 
 Exit codes: 0 success, 1 refused or failed, 2 usage or bad config."""
+
+#: The exit code by which typer says that Ctrl-C was typed.
+_INTERRUPTED: Final = 130
 
 app = typer.Typer(
     name="signoff",
@@ -53,7 +62,9 @@ def _say_version(asked: bool) -> None:
 
 VersionOption = Annotated[
     bool,
-    typer.Option("--version", callback=_say_version, is_eager=True, help="Say which one this is."),
+    typer.Option(
+        "--version", callback=_say_version, is_eager=True, help="Say which version this is."
+    ),
 ]
 
 
@@ -74,20 +85,40 @@ for _add in (add_starting, add_acting, add_looking, add_trail, add_files, add_do
 
 def main() -> None:
     """Run the command line; ends the process with 0, 1 or 2 and never with a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # what a terminal cannot show is shown as an escape
-            stream.reconfigure(errors="backslashreplace")
+    guard_streams()
+    sys.exit(_ended())
+
+
+def _ended() -> int:
+    """Run the command and return its exit code; 0 becomes 1 where what was asked for is lost."""
+    code = 0
+    try:
+        code = _ran()
+        sys.stdout.flush()
+    except Unprinted as error:
+        with suppress(OSError):
+            sys.stdout.flush()
+        if error.reader_left:
+            return code
+        complain(f"Standard output cannot be written ({error}), so the answer is not whole.")
+        return code or FAILED
+    return code
+
+
+def _ran() -> int:
+    """Run the command and return the exit code of what was done. Raises Unprinted."""
     try:
         app(prog_name="signoff")
-    except KeyboardInterrupt:
+    except SystemExit as ended:
+        if ended.code != _INTERRUPTED:
+            return ended.code if isinstance(ended.code, int) else bool(ended.code)
         complain("Stopped.")
-        sys.exit(FAILED)
-    except BrokenPipeError:
-        # Whoever read our answer has read enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        return FAILED
+    except Unprinted:
+        raise
     except Exception as error:
-        sys.exit(_told(error))
+        return _told(error)
+    return 0
 
 
 def _told(error: Exception) -> int:
@@ -96,13 +127,21 @@ def _told(error: Exception) -> int:
     from bot.troubles import EXPECTED
 
     if isinstance(error, ConfigInvalid):
-        complain(str(error))
+        refuse(str(error), problems=problems_json(error))
         return USAGE
     if isinstance(error, EXPECTED):
-        complain(str(error) or type(error).__name__)
+        refuse(str(error) or type(error).__name__, _code_of(error))
         return FAILED
-    complain(f"Signoff met an error it does not know ({type(error).__name__}).{_kept(error)}")
+    refuse(f"Signoff met an error it does not know ({type(error).__name__}).{_kept(error)}")
     return FAILED
+
+
+def _code_of(error: Exception) -> str | None:
+    from lifecycle.ports import StoreUnavailable
+
+    return (
+        "audit_unavailable" if isinstance(error, StoreUnavailable) else getattr(error, "code", None)
+    )
 
 
 def _kept(error: Exception) -> str:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.options import FAILED
 from bot.cli.saying import fail
+from bot.cli.streams import Unprinted
 
 UrlOption = Annotated[
     str,
@@ -41,8 +41,19 @@ def mcp(url: UrlOption = "http://127.0.0.1:8080") -> None:
     token = os.environ.get("SIGNOFF_TOKEN", "")
     problem = asyncio.run(_unmet(url, token))
     if problem is not None:
-        fail(problem, FAILED)
-    asyncio.run(over_stdio(url, token, signoff_version()))
+        fail(problem)
+    try:
+        asyncio.run(over_stdio(url, token, signoff_version()))
+    except ExceptionGroup as group:
+        raise told_apart(group) from group
+
+
+def told_apart(group: ExceptionGroup[Exception]) -> Exception:
+    """Return what is wrong with standard output as that, all else as it came."""
+    found: Exception = group.subgroup(OSError) or group
+    while isinstance(found, ExceptionGroup):
+        found = found.exceptions[0]
+    return Unprinted(found) if isinstance(found, OSError) else group
 
 
 async def _unmet(url: str, token: str) -> str | None:

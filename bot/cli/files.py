@@ -9,8 +9,8 @@ from typing import Annotated, Final
 
 import typer
 
-from bot.cli.options import ConfigOption, some_config_of
-from bot.cli.saying import fail, progress, say
+from bot.cli.options import ConfigOption, JsonOption, some_config_of, wants_json
+from bot.cli.saying import fail, progress, say_done
 
 #: What stands behind `bench` is read by bench itself, --help as well.
 _HANDED_ON: Final = {
@@ -28,7 +28,12 @@ def add_to(app: typer.Typer) -> None:
     app.command("bench", context_settings=_HANDED_ON)(bench)
 
 
-def backup(context: typer.Context, file: FileArgument, config: ConfigOption = None) -> None:
+def backup(
+    context: typer.Context,
+    file: FileArgument,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
     """Copy the database whole.
 
     Also while the bot runs; FILE must not exist yet.
@@ -41,10 +46,15 @@ def backup(context: typer.Context, file: FileArgument, config: ConfigOption = No
 
     with progress("Copying pages") as done:
         back_up(_database(loaded.database_file), file, done)
-    say(f"The database was copied to {file}.")
+    say_done(f"The database was copied to {file}.", as_json=wants_json(context, json))
 
 
-def restore(context: typer.Context, file: FileArgument, config: ConfigOption = None) -> None:
+def restore(
+    context: typer.Context,
+    file: FileArgument,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
     """Put a copy in the place of the database.
 
     While no bot runs; the old one is kept beside it. All is frozen then, until `thaw`.
@@ -63,12 +73,13 @@ def restore(context: typer.Context, file: FileArgument, config: ConfigOption = N
 
     with progress("Checking and copying") as done:
         kept = bring_back(file, _database(loaded.database_file), done, frozen)
-    say(
+    say_done(
         f"{file} is the database now.{f' The old one stands in {kept}.' if kept else ''}\n"
         "It is frozen: what was done since the copy was made, it does not know. Of what was open "
         f"in it ({in_question[-1]}) nothing goes on by itself: approvals are void, and what was "
         "under way needs a person's word (settle ID happened | did-not-happen). Start the bot, "
-        "look (pending), reject what must not be done again, then: signoff thaw."
+        "look (pending), reject what must not be done again, then: signoff thaw.",
+        as_json=wants_json(context, json),
     )
 
 
@@ -80,7 +91,7 @@ def bench(context: typer.Context, config: ConfigOption = None) -> None:
     del config
     from bot.bench import main as measure
 
-    measure(context.args)
+    measure([*context.args, *(["--json"] if wants_json(context, json=False) else [])])
 
 
 def _database(path: Path | None) -> Path:

@@ -16,7 +16,7 @@ from bot.cli.options import (
     config_of,
     wants_json,
 )
-from bot.cli.saying import fail, say_json, say_reply
+from bot.cli.saying import fail, give_json, give_reply
 
 if TYPE_CHECKING:
     from bot.chat.replies import CommandReply
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 IdArgument = Annotated[
     str, typer.Argument(metavar="ID", help="The id, or 4 or more characters it begins with.")
 ]
-PageArgument = Annotated[int, typer.Argument(metavar="[PAGE]", min=1, help="Which page of ten.")]
+PageArgument = Annotated[int, typer.Argument(metavar="PAGE", min=1, help="Which page of ten.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -59,7 +59,7 @@ def pending(
 
     if wants_json(context, json):
         url = loaded.intake.http.public_url
-        say_json(
+        give_json(
             asyncio.run(look(loaded, lambda tx, now: views.pending_json(tx, now, public_url=url)))
         )
         return
@@ -67,7 +67,7 @@ def pending(
     def view(tx: Transaction, now_ms: int) -> CommandReply:
         return pending_reply(views.pending_page(tx, now_ms, page), now_ms)
 
-    say_reply(asyncio.run(look(loaded, view)))
+    give_reply(asyncio.run(look(loaded, view)))
 
 
 def show(
@@ -93,7 +93,7 @@ def show(
 
     if wants_json(context, json):
         url = loaded.intake.http.public_url
-        say_json(
+        give_json(
             asyncio.run(
                 look(loaded, lambda tx, now: views.show(tx, proposal_id, now, public_url=url))
             )
@@ -106,7 +106,7 @@ def show(
         added = _added(loaded, proposal.tool)
         return card_reply(card_of(proposal, Beside(loaded.policy, now_ms, reviews, added)))
 
-    say_reply(asyncio.run(look(loaded, view)))
+    give_reply(asyncio.run(look(loaded, view)))
 
 
 def _added(config: Config, name: str) -> Mapping[str, Any]:
@@ -144,7 +144,7 @@ def explain(
 def rules(
     context: typer.Context,
     rule: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="One rule.", show_default=False)
+        str | None, typer.Argument(metavar="ID", help="One rule.", show_default=False)
     ] = None,
     config: ConfigOption = None,
     json: JsonOption = False,
@@ -160,7 +160,7 @@ def rules(
     loaded = config_of(context, config)
     from bot.rules_told import laws_of, rule_reply, rules_reply
 
-    laws = laws_of(loaded.policy)
+    laws = laws_of(loaded)
     if rule is None:
         _say(
             context,
@@ -179,18 +179,25 @@ def rules(
 def status(context: typer.Context, config: ConfigOption = None, json: JsonOption = False) -> None:
     """Say how things stand.
 
-    Whether a bot runs, on which surfaces, under which policy, and what needs a person.
+    Whether a bot runs, with this config, on which surfaces, whether it can write its store, and
+    what needs a person.
+
+    \b
+    signoff status
+    signoff status --json | jq -e '.running and .unwritten == null and .attention == []'
     """
     loaded = best_config_of(context, config)
-    from bot.books import look, running_pid
+    from bot.books import look, running_pid, said_by_running
     from bot.chat.status import status_reply
-    from bot.status_told import health_of, status_json
+    from bot.status_told import Running, health_of, status_json
 
     pid = running_pid(loaded)
+    running = None if pid is None else Running(pid, said_by_running(loaded))
 
     def view(tx: Transaction, now_ms: int) -> tuple[dict[str, Any], CommandReply]:
-        lines = health_of(tx, loaded, pid)
-        return status_json(tx, now_ms, loaded, pid), status_reply(tx, loaded.policy, now_ms, lines)
+        lines = health_of(tx, loaded, running)
+        reply = status_reply(tx, loaded.policy, now_ms, lines)
+        return status_json(tx, now_ms, loaded, running), reply
 
     found, reply = asyncio.run(look(loaded, view))
     _say(context, json, lambda: found, lambda: reply)
@@ -203,6 +210,6 @@ def _say(
     reply: Callable[[], CommandReply],
 ) -> None:
     if wants_json(context, json):
-        say_json(as_json())
+        give_json(as_json())
     else:
-        say_reply(reply())
+        give_reply(reply())

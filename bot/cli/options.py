@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -26,7 +28,19 @@ ConfigOption = Annotated[
         show_default=False,
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Answer with JSON.")]
+#: Whether --json was said, also where nobody holds the context any more: for what goes wrong.
+_JSON: Final = ContextVar("json", default=False)
+
+
+def _remembered(value: bool) -> bool:
+    if value:
+        _JSON.set(True)
+    return value
+
+
+JsonOption = Annotated[
+    bool, typer.Option("--json", callback=_remembered, help="Answer with JSON, refusals as well.")
+]
 
 
 @dataclass(slots=True)
@@ -35,6 +49,10 @@ class Given:
 
     config: Path | None = None
     json: bool = False
+
+    def __post_init__(self) -> None:
+        """Begin anew: what an earlier command of this process was told does not count."""
+        _JSON.set(self.json)
 
 
 def config_path(context: typer.Context, config: Path | None) -> Path:
@@ -67,7 +85,7 @@ def some_config_of(context: typer.Context, config: Path | None) -> Config:
         warning = (
             f"{words}\nWith that no bot starts, and one that runs goes on under its old config."
         )
-        typer.echo(warning, err=True)
+        print(warning, file=sys.stderr)
     return found
 
 
@@ -85,3 +103,8 @@ def wants_json(context: typer.Context, json: bool) -> bool:
     """Say whether the answer is to be JSON."""
     given: Given = context.obj
     return json or given.json
+
+
+def json_said() -> bool:
+    """Say the same where there is no context any more."""
+    return _JSON.get()

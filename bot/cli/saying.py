@@ -1,4 +1,8 @@
-"""What the command line prints: answers on standard output, troubles and progress on the other."""
+"""What the command line prints: answers on standard output, troubles and progress on the other.
+
+`say…` tells what was done or found, which the exit code says as well: where it cannot be printed
+it goes to standard error. `give…` prints what a command was asked for: without it, it has failed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from bot.cli.options import FAILED
+from bot.cli.options import FAILED, json_said
+from bot.cli.streams import Unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,18 +24,47 @@ if TYPE_CHECKING:
 
 
 def say(words: str) -> None:
-    """Print an answer."""
-    print(words)
+    """Tell what was done or found, whole and at once."""
+    try:
+        print(words, flush=True)
+    except Unprinted as error:
+        if not error.reader_left:
+            complain(f"Standard output cannot be written ({error}). The answer was: {words}")
 
 
 def say_line(value: Any) -> None:
-    """Print an answer as JSON on one line."""
-    print(json.dumps(value))
+    """Tell it as JSON on one line."""
+    say(json.dumps(value))
+
+
+def say_done(words: str, *, as_json: bool) -> None:
+    """Tell that it was done."""
+    if as_json:
+        say_line({"done": True, "code": None, "words": words})
+    else:
+        say(words)
 
 
 def say_json(value: Any) -> None:
-    """Print an answer as one JSON document."""
-    print(json.dumps(value, indent=2 if sys.stdout.isatty() else None))
+    """Tell it as one JSON document."""
+    say(_document(value))
+
+
+def give(words: str) -> None:
+    """Print what was asked for, or a piece of it. Raises Unprinted."""
+    print(words)
+
+
+def give_json(value: Any) -> None:
+    """Print it as one JSON document. Raises Unprinted."""
+    give(_document(value))
+
+
+def give_reply(reply: CommandReply) -> None:
+    """Print words and tables; drawn where a person looks, plain in a pipe. Raises Unprinted."""
+    from bot.chat.terminal.render import Screen
+
+    Screen().reply(reply)
 
 
 def complain(words: str) -> None:
@@ -38,17 +72,21 @@ def complain(words: str) -> None:
     print(words, file=sys.stderr)
 
 
-def fail(words: str, code: int = FAILED) -> NoReturn:
-    """Say a trouble and end the command with `code`."""
-    complain(words)
-    raise typer.Exit(code)
+def refuse(words: str, code: str | None = None, **more: Any) -> None:
+    """Say why a command came to nothing; whoever asked for JSON is answered with it as well."""
+    complain(words if code is None else f"{words} ({code})")
+    if json_said():
+        say_line({"done": False, "code": code, "words": words, **more})
 
 
-def say_reply(reply: CommandReply) -> None:
-    """Print an answer of words and tables; drawn where a person looks, plain lines in a pipe."""
-    from bot.chat.terminal.render import Screen
+def fail(words: str, exit_code: int = FAILED, code: str | None = None) -> NoReturn:
+    """Say a trouble, with its code where it has one, and end the command."""
+    refuse(words, code)
+    raise typer.Exit(exit_code)
 
-    Screen().reply(reply)
+
+def _document(value: Any) -> str:
+    return json.dumps(value, indent=2 if sys.stdout.isatty() else None)
 
 
 @contextmanager

@@ -7,17 +7,23 @@ import logging
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Annotated
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from bot.cli.options import USAGE, ConfigOption, JsonOption, config_of, wants_json
-from bot.cli.saying import complain, fail, say, say_json
+from bot.cli.saying import complain, fail, say, say_done, say_json
 
 if TYPE_CHECKING:
-    from bot.config import Config
+    from collections.abc import Mapping
+
+    from bot.config import Config, ConfigInvalid
     from bot.config.surfaces import Choice
 
+#: What became of a reload is looked for so often, this many seconds apart.
+_LOOKS: Final = 100
+_LOOK_S: Final = 0.1
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Log more, to stderr.")]
 
@@ -60,19 +66,45 @@ def run(
     asyncio.run(run_until_stopped(loaded, choice, dict(os.environ)))
 
 
-def reload(context: typer.Context, config: ConfigOption = None) -> None:
+def reload(context: typer.Context, config: ConfigOption = None, json: JsonOption = False) -> None:
     """Make the running bot read its config again.
 
-    An invalid config leaves the old one in force.
+    An invalid config leaves the old one in force. Ends with 1 where the bot did not take it.
     """
     loaded = config_of(context, config)
-    from bot.books import running_pid
+    from bot.books import running_pid, said_by_running
 
     pid = running_pid(loaded)
     if pid is None:
         fail("No bot runs with this config, so there is nothing to reload.")
-    os.kill(pid, signal.SIGHUP)
-    say(f"The bot (process {pid}) was told to read {loaded.path} again; its log says the rest.")
+    before = _heard(said_by_running(loaded))
+    try:
+        os.kill(pid, signal.SIGHUP)
+    except OSError as error:
+        fail(f"The bot (process {pid}) cannot be told: {error.strerror}. Whose process is it?")
+    for _ in range(_LOOKS):
+        time.sleep(_LOOK_S)
+        said = said_by_running(loaded)
+        if _heard(said) != before:
+            say_done(_reloaded(pid, said), as_json=wants_json(context, json))
+            return
+    words = f"The bot (process {pid}) was told to read its config again; its log says the rest."
+    say_done(words, as_json=wants_json(context, json))
+
+
+def _heard(said: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return what is another one after every reload."""
+    return said.get("config"), said.get("refused")
+
+
+def _reloaded(pid: int, said: Mapping[str, Any]) -> str:
+    """Return what the bot works with now; ends the command where it took nothing."""
+    if refused := said.get("refused"):
+        fail(refused["why"])
+    read = said["config"]
+    parts = ", ".join(read["only_at_start"])
+    waits = f" Changed, but only read at a start: {parts}." if parts else ""
+    return f"The bot (process {pid}) works with {read['path']} as it is now.{waits}"
 
 
 def check_config(
@@ -94,11 +126,15 @@ def check_config(
     except ConfigInvalid as error:
         if not as_json:
             raise
-        keys = ("file", "line", "key", "words")
-        problems = [{key: getattr(p, key) for key in keys} for p in error.problems]
-        say_json({"valid": False, "problems": problems})
+        say_json({"valid": False, "problems": problems_json(error)})
         raise typer.Exit(USAGE) from None
     _say_valid(loaded, as_json)
+
+
+def problems_json(error: ConfigInvalid) -> list[dict[str, Any]]:
+    """Return each mistake of a config with its place."""
+    keys = ("file", "line", "key", "words")
+    return [{key: getattr(problem, key) for key in keys} for problem in error.problems]
 
 
 def _say_valid(config: Config, as_json: bool) -> None:
@@ -114,13 +150,11 @@ def _say_valid(config: Config, as_json: bool) -> None:
             }
         )
         return
-    say(
+    held = (
         f"{config.path} holds: {len(policy.tools)} tools, {len(policy.people)} people, "
         f"{len(policy.agents)} agents, {len(policy.rules)} rules."
     )
-    say(f"Policy {policy.digest}")
-    for note in choice.notes:
-        say(note)
+    say("\n".join((held, f"Policy {policy.digest}", *choice.notes)))
 
 
 def _choice(config: Config) -> Choice:

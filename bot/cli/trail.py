@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from bot.cli.options import FAILED, USAGE, ConfigOption, JsonOption, some_config_of, wants_json
-from bot.cli.saying import complain, fail, progress, say, say_json
+from bot.cli.saying import complain, fail, give, progress, say, say_json
 
 if TYPE_CHECKING:
     from bot.trail import Verified
@@ -97,4 +97,4 @@ def export(context: typer.Context, config: ConfigOption = None) -> None:
     loaded = some_config_of(context, config)
     from bot.trail import exported
 
-    asyncio.run(exported(loaded, say))
+    asyncio.run(exported(loaded, give))

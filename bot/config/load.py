@@ -22,11 +22,12 @@ from bot.config.models import (
 from bot.config.problems import ConfigInvalid, Problem, Problems, nearest
 from bot.config.quorum import check_quorums
 from bot.config.reading import read_file
-from bot.config.rules import load_versions, read_rules, settled
+from bot.config.rules import loaded_rules, read_rules, settled
 from bot.config.structure import M, read_as
 from bot.config.tools import read_tools
 from bot.config.values import EnvName
 from lifecycle.policy import Limits, Policy, RuleSettings, Safety, ToolPolicy
+from lifecycle.sentinel import LoadedRule
 from lifecycle.tier import Tier
 
 _KEYS: Final = (
@@ -45,7 +46,10 @@ class _EnvNameOnly(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What an operator decided. `database` is a URL: `sqlite:///…` or `memory:`."""
+    """What an operator decided. `database` is a URL: `sqlite:///…` or `memory:`.
+
+    `text_digest` is that of the file's text, whatever of it counts.
+    """
 
     path: Path
     policy: Policy
@@ -54,6 +58,9 @@ class Config:
     chat: ChatEntry
     intake: IntakeEntry
     groups: Mapping[str, GroupEntry]
+    text_digest: str
+    #: The rules as they loaded, in their order; none where nobody asked for them.
+    rules: tuple[LoadedRule, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -109,15 +116,22 @@ def _loaded(path: Path, *, ask_rules: bool) -> tuple[Config, Problems]:
     who = read_identities(file, problems)
     tools = read_tools(file, path.parent, problems)
     rules = read_rules(file, problems)
-    versions = load_versions(settled(rules, path.parent), file, problems) if ask_rules else {}
+    whole = settled(rules, path.parent)
+    loaded = loaded_rules(whole, file, problems) if ask_rules else ()
+    policy = _policy(file, who, tools, whole, problems)
+    if loaded and not problems.found:
+        versions = {each.id: each.rule.version for each in loaded}
+        policy = replace(policy, digest=digest_of_policy(policy, rules, versions))
     config = Config(
         path=path,
-        policy=_policy(file, who, tools, rules, versions, path.parent, problems),
+        policy=policy,
         database=_database(file, problems),
         permit_secret_env=_permit_secret_env(file, problems),
         chat=_section(file, "chat", ChatEntry, problems),
         intake=_section(file, "intake", IntakeEntry, problems),
         groups=who.groups,
+        text_digest=written.digest,
+        rules=loaded,
     )
     return config, problems
 
@@ -140,8 +154,6 @@ def _policy(
     who: Identities,
     tools: Mapping[str, ToolPolicy],
     rules: Mapping[str, RuleSettings],
-    versions: Mapping[str, int],
-    folder: Path,
     problems: Problems,
 ) -> Policy:
     solo = file.get("solo_operator", False)
@@ -151,21 +163,18 @@ def _policy(
         check_quorums(tools, who, solo_operator=solo is True, problems=problems)
     limits = _limits(_section(file, "limits", LimitsEntry, problems))
     orchestrator, tiers = _auto_approval(file, who, problems)
-    policy = Policy(
+    return Policy(
         digest="",
         tools=tools,
         people=who.people,
         agents=who.agents,
         sources=who.sources,
-        rules=settled(rules, folder),
+        rules=rules,
         limits=limits,
         orchestrator=orchestrator,
         auto_approval_tiers=tiers,
         solo_operator=solo is True,
     )
-    if problems.found or not versions:
-        return policy
-    return replace(policy, digest=digest_of_policy(policy, rules, versions))
 
 
 def _auto_approval(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,11 +25,15 @@ _TAG: Final = "tag:yaml.org,2002:"
 
 @dataclass(slots=True)
 class Written:
-    """What the file says: plain dicts, lists, strings, numbers, booleans and None."""
+    """What the file says: plain dicts, lists, strings, numbers, booleans and None.
+
+    `digest` is that of its text, so that it is known again.
+    """
 
     value: Any
     problems: Problems
     lines: dict[Parts, int]
+    digest: str
 
 
 @dataclass(slots=True)
@@ -149,7 +154,8 @@ def read_file(path: Path) -> Written:
             (), "the file must be a mapping with keys like people, agents, tools, sentinel"
         )
     problems.lines = lines
-    return Written(value if isinstance(value, dict) else {}, problems, lines)
+    digest = sha256(text.encode()).hexdigest()
+    return Written(value if isinstance(value, dict) else {}, problems, lines, digest)
 
 
 def _text_of(path: Path) -> str:

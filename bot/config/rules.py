@@ -39,14 +39,14 @@ def _rule(name: str, value: Any, problems: Problems) -> RuleSettings | None:
     return RuleSettings(Level(level), {k: v for k, v in value.items() if k != "level"})
 
 
-def load_versions(
+def loaded_rules(
     rules: Mapping[str, RuleSettings], file: Mapping[str, Any], problems: Problems
-) -> dict[str, int]:
-    """Return the versions of the rules by id; note what keeps the rules from loading.
+) -> tuple[LoadedRule, ...]:
+    """Return the rules as they load; note what keeps them from it, and return none of them then.
 
     The rules themselves say which of their settings is wrong, and which tools they name.
     """
-    from sentinel_rules import RuleLoadError, load_rules, rules_fingerprint
+    from sentinel_rules import RuleLoadError, load_rules
 
     try:
         loaded = load_rules(rules)
@@ -54,9 +54,9 @@ def load_versions(
         for problem in error.problems:
             if problem.rule in rules or problem.rule not in _names_in(file, "sentinel"):
                 problems.add(problem.path, problem.remedy)
-        return {}
+        return ()
     _check_names(loaded, file, problems)
-    return rules_fingerprint(loaded)
+    return loaded
 
 
 def _check_names(loaded: Iterable[LoadedRule], file: Mapping[str, Any], problems: Problems) -> None:

@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 #: The name under which a copy is made ready to take the database's place.
 RESTORED: Final = ".restored"
+#: What the 19th and 20th byte of a database say of its journal.
+_WAL_MODE: Final = b"\x02\x02"
 _STATEMENTS_KEPT: Final = 256
 _ROWS_A_HOP: Final = 64
 
@@ -76,11 +78,12 @@ async def connect(path: Path, *, writing: bool) -> Connection:
 def open_plain(path: Path, *, writing: bool) -> sqlite3.Connection:
     """Open `path` as a plain sqlite3 connection with the pragmas in force.
 
-    Raises sqlite3.Error, and CannotOpen where a writing connection is not in WAL mode.
+    Raises sqlite3.Error, and CannotOpen where a writing connection is not in WAL mode or a reading
+    one cannot see the newest commits.
     """
     if writing:
         _made_ready(path)
-    mode = "rwc" if writing else "ro"
+    mode = "rwc" if writing else "ro&immutable=1" if sealed(path) else "ro"
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
         uri=True,
@@ -95,6 +98,32 @@ def open_plain(path: Path, *, writing: bool) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def sealed(path: Path) -> bool:
+    """Say whether `path` stands alone where nothing can be created, as copies and snapshots do.
+
+    SQLite reads a database in WAL mode there only if it is told that nobody changes it, and then
+    takes no lock. Raises CannotOpen where its newest commits stand in a side file: they would be
+    left out, and a trail that lacks them would pass for whole.
+    """
+    path = path.resolve()
+    wal, shm = (path.with_name(path.name + side) for side in ("-wal", "-shm"))
+    by_effect = os.access in os.supports_effective_ids
+    if (wal.exists() and shm.exists()) or os.access(path.parent, os.W_OK, effective_ids=by_effect):
+        return False
+    if wal.exists() and wal.stat().st_size:
+        raise CannotOpen(
+            f"The newest commits of {path} stand in {wal.name}, which cannot be read where no file "
+            "can be created. Copy both into a folder where that is possible, and read them there."
+        )
+    return _mode_of(path) == _WAL_MODE
+
+
+def _mode_of(path: Path) -> bytes:
+    with suppress(OSError), path.open("rb") as file:  # SQLite says what is wrong with the file
+        return file.read(20)[18:]
+    return b""
 
 
 def _made_ready(path: Path) -> None:

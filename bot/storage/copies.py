@@ -13,6 +13,7 @@ from bot.storage.connection import RESTORED, CannotOpen, open_plain
 from bot.storage.durable_files import sync_file, sync_folder
 from bot.storage.lock import FileLock
 from bot.storage.migrations import check_known
+from bot.storage.opening import undisturbed
 from bot.storage.queries import PRAGMAS
 
 Progress = Callable[[int], object]
@@ -95,6 +96,7 @@ def _copy_pages(source: Path, half_made: Path, progress: Progress) -> None:
 
     half_made.touch(mode=0o600)  # mails and parameters stand in it
     with (
+        undisturbed(source),
         closing(open_plain(source, writing=False)) as original,
         closing(sqlite3.connect(half_made, isolation_level=None)) as copy,
     ):

@@ -6,8 +6,12 @@ import fcntl
 import os
 import time
 from pathlib import Path
+from typing import Final
 
 from bot.storage.connection import CannotOpen
+
+#: Of the lock file so many bytes hold the number of the process.
+_LONGEST_NUMBER: Final = 20
 
 
 class AlreadyRunning(CannotOpen):
@@ -23,9 +27,8 @@ class FileLock:
 
     def __init__(self, database: Path) -> None:
         """Name the database; nothing is taken yet."""
-        database = database.resolve()  # a link to it is the same database
-        self.path = database.with_name(database.name + ".lock")
-        self._database = database
+        self.path = path_of_lock(database)
+        self._database = database.resolve()
         self._descriptor: int | None = None
 
     def take(self) -> None:
@@ -36,7 +39,7 @@ class FileLock:
             words = f"The lock file {self.path} cannot be opened: {error.strerror}."
             raise CannotOpen(words) from error
         if not _locked(descriptor):
-            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
+            holder = number_in(os.pread(descriptor, _LONGEST_NUMBER, 0))
             os.close(descriptor)
             raise AlreadyRunning(self._taken_by(holder))
         os.ftruncate(descriptor, 0)
@@ -50,12 +53,24 @@ class FileLock:
             os.ftruncate(descriptor, 0)
             os.close(descriptor)
 
-    def _taken_by(self, holder: str) -> str:
+    def _taken_by(self, holder: int | None) -> str:
         who = f"process {holder}" if holder else "another process"
         return (
             f"The database {self._database} is in use by {who}. Stop that one first, or use a "
             "command that only reads."
         )
+
+
+def path_of_lock(database: Path) -> Path:
+    """Return the lock file of a database; a link to it is the same database."""
+    database = database.resolve()
+    return database.with_name(database.name + ".lock")
+
+
+def number_in(written: bytes) -> int | None:
+    """Return the process that a lock file names in its first line, None where it names none."""
+    number = written.partition(b"\n")[0].strip()
+    return int(number) if number.isdigit() else None
 
 
 def _locked(descriptor: int) -> bool:
@@ -72,17 +87,14 @@ def _locked(descriptor: int) -> bool:
 
 def holder_of(database: Path) -> int | None:
     """Return the process that holds the lock, None where nobody does; takes nothing."""
-    database = database.resolve()
-    path = database.with_name(database.name + ".lock")
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path_of_lock(database), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
-        number = os.pread(descriptor, 20, 0).strip()
-        return int(number) if number.isdigit() else 0
+        return number_in(os.pread(descriptor, _LONGEST_NUMBER, 0)) or 0
     finally:
         os.close(descriptor)
     return None

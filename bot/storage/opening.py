@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from bot.storage.connection import CannotOpen
+from bot.storage.connection import CannotOpen, sealed
 from lifecycle.ports import ProposalStore
 
 MEMORY: Final = "memory:"
@@ -33,6 +35,26 @@ async def open_reader(url: str, base: Path) -> ProposalStore:
     from bot.storage.sqlite import SqliteStore
 
     return await SqliteStore.open_reader(path)
+
+
+@contextmanager
+def undisturbed(path: Path | None) -> Iterator[None]:
+    """Read within this what may be read without a lock; other databases are their locks' affair.
+
+    Raises CannotOpen at the end where somebody wrote meanwhile: what was read may be half of it.
+    """
+    before = _stamps(path) if path is not None and sealed(path) else None
+    yield
+    if path is not None and before is not None and _stamps(path) != before:
+        raise CannotOpen(f"The database {path} was changed while it was read: read it again.")
+
+
+def _stamps(path: Path) -> list[tuple[int, int, int]]:
+    """Return what tells a database and its side file from what they are after a write."""
+    path = path.resolve()
+    parts = (path, path.with_name(path.name + "-wal"))
+    found = [part.stat() for part in parts if part.exists()]
+    return [(each.st_ino, each.st_size, each.st_mtime_ns) for each in found]
 
 
 def path_of(url: str, base: Path) -> Path:

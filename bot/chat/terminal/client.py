@@ -50,7 +50,8 @@ class TerminalClient:
             while (line := await lines.next()) is not None:
                 await self.answer(await whole(line, lines))
         except OSError as error:
-            log.warning("the terminal is gone: %s", type(error).__name__)
+            why = error.strerror or str(error)
+            log.warning("the terminal is gone (%s): what is typed from here on is not read", why)
 
     async def answer(self, line: bytes) -> None:
         """Answer one line, then finish what it set in motion."""
@@ -59,6 +60,7 @@ class TerminalClient:
             if reply is not None:
                 self._screen.reply(reply)
         await self.settled()
+        self._screen.forget_answer()
 
     async def _run(self, line: bytes) -> CommandReply | None:
         """Run one line; a mistake of ours costs its answer, never the terminal."""

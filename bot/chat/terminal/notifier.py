@@ -48,9 +48,14 @@ class TerminalSurface:
         return Posted(card.message_ids[-1])
 
     async def say(self, message: Message) -> None:
-        """Print an announcement as words, anything for a proposer as one line of JSON."""
+        """Print an announcement as words, anything for a proposer as one line of JSON.
+
+        What was the answer to the command that is announced stands there already.
+        """
         words = message.body.get("text")
         if message.kind in _WORDS and isinstance(words, str):
+            if self._screen.answered(words):
+                return
             await self._written(lambda: self._screen.line(words))
         else:
             await self._written(lambda: self._screen.document(message.body))

@@ -40,6 +40,7 @@ class Screen:
 
     def __init__(self, stream: TextIO | Outlet | None = None) -> None:
         self._stream = stream
+        self._answered: str | None = None
 
     @property
     def drawn(self) -> bool:
@@ -70,11 +71,20 @@ class Screen:
         if reply.document is not None:
             self.document(reply.document)
             return
+        self._answered = reply.text
         for block in reply.blocks:
             if isinstance(block, Table):
                 self._table(block)
             else:
                 self._lines(block)
+
+    def answered(self, words: str) -> bool:
+        """Say whether these very words are the answer to the line that is worked off."""
+        return words == self._answered
+
+    def forget_answer(self) -> None:
+        """The line is done: whatever comes now is new, whichever words it has."""
+        self._answered = None
 
     def card(self, content: CardContent) -> None:
         """Write a whole card."""

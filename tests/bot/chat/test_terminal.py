@@ -133,6 +133,22 @@ async def test_the_announcement_of_a_freeze_is_words_not_json() -> None:
     assert lines[-1].startswith("Frozen by ana: because.")
 
 
+async def test_who_types_freeze_or_thaw_reads_it_once_and_reads_what_others_do() -> None:
+    terminal = a_terminal()
+    ana = terminal.world.sender("ana")
+
+    frozen = await terminal.types("freeze because")
+    thawed = await terminal.types("thaw")
+    await terminal.types("freeze because")
+    for _ in range(2):
+        terminal.world.clock.advance(1)
+        await terminal.world.workflow.freeze("because", ana)
+        await terminal.client.settled()
+
+    assert (len(frozen), len(thawed)) == (1, 1)
+    assert terminal.fresh() == frozen * 2
+
+
 @pytest.mark.parametrize("line", ["", "   ", "# a comment", "\ufeff"])
 async def test_nothing_is_said_to_an_empty_line_or_a_comment(line: str) -> None:
     assert await a_terminal().types(line) == []

@@ -1,0 +1,87 @@
+"""How the running bot stands, told beside its database: for `status`, which asks no process.
+
+The database itself cannot tell that it cannot be written, nor which config was refused just then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from bot.config import Config
+from bot.storage.note import Note
+from lifecycle.unwritten import Unwritten
+
+#: So much of a sentence; a refused config may have many mistakes, and the log has them all.
+_LONGEST: Final = 1_500
+
+
+class Standing:
+    """Notes which config this process works with, what became of a reload, and failing writes."""
+
+    def __init__(self, config: Config, now_ms: Callable[[], int]) -> None:
+        """Begin with the config that the process starts with."""
+        self._note = Note(config.database_file)
+        self._now_ms = now_ms
+        self._said: dict[str, Any] = {}
+        self.unwritten: Unwritten = _Noted(self._writes)
+        self._works_with(config, ())
+
+    def taken(self, fresh: Config, later: Sequence[str]) -> str:
+        """Note that a config is in force but for the parts that wait for a start; say it."""
+        self._works_with(fresh, later)
+        waits = f" Changed, but only read at a start: {', '.join(later)}." if later else ""
+        return f"The config is in force: {fresh.policy.digest}.{waits}"
+
+    def refused(self, words: str) -> str:
+        """Note why the config was not taken; return the same words."""
+        self._tell(refused={"at_ms": self._now_ms(), "why": _cut(words)})
+        return words
+
+    def close(self) -> None:
+        """Tell nothing any more: the process ends."""
+        self._note.close()
+
+    def _works_with(self, config: Config, later: Sequence[str]) -> None:
+        read = {
+            "path": str(config.path),
+            "digest": config.text_digest,
+            "at_ms": self._now_ms(),
+            "only_at_start": list(later),
+        }
+        self._tell(config=read, refused=None)
+
+    def _writes(self, unwritten: Unwritten) -> None:
+        since_ms, why = unwritten.since_ms, _cut(unwritten.why)
+        words = _cut(unwritten.words() or "")
+        told = None if since_ms is None else {"since_ms": since_ms, "why": why, "words": words}
+        self._tell(unwritten=told)
+
+    def _tell(self, **news: Mapping[str, Any] | None) -> None:
+        self._said |= news
+        self._note.write(self._said)
+
+
+class _Noted(Unwritten):
+    """Lets `changed` know of every write that failed, and of the first one that works again."""
+
+    def __init__(self, changed: Callable[[Unwritten], None]) -> None:
+        super().__init__()
+        self._changed = changed
+
+    def failed(self, now_ms: int, why: str) -> str | None:
+        """Note a failed write."""
+        words = super().failed(now_ms, why)
+        self._changed(self)
+        return words
+
+    def mended(self, now_ms: int) -> str | None:
+        """Note that a write went well."""
+        words = super().mended(now_ms)
+        if words is not None:
+            self._changed(self)
+        return words
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"

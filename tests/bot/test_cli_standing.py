@@ -1,0 +1,115 @@
+"""What the running bot tells beside its database: failing writes, and which config it has read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from bot.bootstrap import App, opened
+from bot.cli.app import app as signoff
+from bot.config import load_config
+from lifecycle.answers import Sender
+from lifecycle.proposal import ActorKind
+from tests.by_hand import by_hand
+from tests.fakes.notifier import PlainNotifier
+
+FULL = "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(FAIL, 'disk full'); END"
+ANA = Sender("terminal", ActorKind.PERSON, "ana", account="ana")
+
+
+@pytest.fixture
+async def bot(write_config: Callable[..., Path]) -> AsyncIterator[App]:
+    """A bot that is put together in this process, with its lock, and hears SIGHUP."""
+    async with opened(load_config(write_config()), {}, PlainNotifier()) as app:
+        await app.workflow.start()
+        loop, reloads = asyncio.get_running_loop(), set()
+        loop.add_signal_handler(
+            signal.SIGHUP, lambda: reloads.add(asyncio.create_task(app.reload()))
+        )
+        yield app
+        loop.remove_signal_handler(signal.SIGHUP)
+        await app.workflow.stop(1)
+
+
+async def said(bot: App, *words: str) -> Any:
+    """Run a command beside the bot and return how it ended."""
+    line = ["--config", str(bot.config.path), *words]
+    return await asyncio.to_thread(CliRunner().invoke, signoff, line)
+
+
+async def status(bot: App) -> tuple[dict[str, Any], str]:
+    """Return what `status` says to machines and to people."""
+    as_json, words = await said(bot, "status", "--json"), await said(bot, "status")
+    return json.loads(as_json.stdout), words.stdout
+
+
+def spoil(bot: App, old: str, new: str) -> None:
+    text = bot.config.path.read_text()
+    assert text.count(old) == 1
+    bot.config.path.write_text(text.replace(old, new))
+
+
+def room_of_lock(bot: App) -> int:
+    """Return how many bytes the lock file has."""
+    return Path(f"{bot.config.database_file}.lock").stat().st_size
+
+
+async def test_status_says_that_the_store_cannot_be_written_as_long_as_that_lasts(bot: App) -> None:
+    assert (await status(bot))[0]["unwritten"] is None
+    by_hand(bot.config.database_file, FULL)
+    room = room_of_lock(bot)
+
+    for _ in range(2):
+        assert (await bot.workflow.freeze("why", ANA)).code == "audit_unavailable"
+    found, words = await status(bot)
+    assert room_of_lock(bot) == room, "a full disk has none to give"
+    by_hand(bot.config.database_file, "DROP TRIGGER full")
+    await bot.workflow.freeze("why", ANA)
+    mended, plain = await status(bot)
+
+    assert "disk full" in found["unwritten"]["why"]
+    assert "The store cannot be written since" in words
+    assert "2 attempts failed" in words
+    assert mended["unwritten"] is None
+    assert "cannot be written" not in plain
+
+
+async def test_status_says_that_the_bot_works_with_another_config_and_why(bot: App) -> None:
+    assert (await status(bot))[0]["config"]["is_this"]
+
+    spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
+    changed, words = await status(bot)
+    taken = await said(bot, "reload")
+    current, _ = await status(bot)
+    spoil(bot, "solo_operator: false", "solo_operater: false")
+    await bot.reload()
+    refused, why = await status(bot)
+
+    assert not changed["config"]["is_this"]
+    assert changed["config"]["refused"] is None
+    assert f"not with {bot.config.path} now" in words
+    assert (taken.exit_code, "as it is now" in taken.stdout) == (0, True)
+    assert current["config"]["is_this"]
+    assert not refused["config"]["is_this"]
+    assert "solo_operater" in refused["config"]["refused"]["why"]
+    assert "solo_operater: there is no such key" in why
+
+
+async def test_a_reload_that_the_bot_refuses_is_exit_1_with_the_reason(bot: App) -> None:
+    """The shell reads the file as well, but the bot may not be able to take it."""
+    by_hand(bot.config.database_file, FULL)
+    spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
+    spoil(bot, "tier: AUTO,", "tier: AUTO+,")
+
+    done = await said(bot, "reload")
+
+    assert done.exit_code == 1
+    assert "the old one stays in force" in done.stderr
+    assert "disk full" in done.stderr
