@@ -14,7 +14,7 @@ from lifecycle.door import record
 from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.expiry import expire
 from lifecycle.fitting import fits_its_digest
-from lifecycle.freezing import stands_still
+from lifecycle.freezing import FROZEN, stands_still
 from lifecycle.gathering import same_evidence
 from lifecycle.gating import Gatekeeper
 from lifecycle.judging import reject_by_sentinel
@@ -143,8 +143,10 @@ def _begun(
     checked: tuple[Facts, Verdict] | None,
 ) -> Reply | None:
     _fits_still(moment, permit, proposal)
-    if stands_still(tx, moment, proposal) is not None:
-        return Reply("Everything is frozen; try again after thaw.", "frozen", proposal.proposal_id)
+    still = stands_still(tx, moment, proposal)
+    if still is not None:
+        words = f"It waits for: {_told(still)}. Redeem the permit again after that."
+        return Reply(words, FROZEN, proposal.proposal_id)
     if checked is None:
         raise PermitRefused("permit_mismatch", "The permit does not fit the proposal any more.")
     if not in_force(tx, moment) or not same_evidence(tx, proposal, checked[0]):
@@ -221,3 +223,7 @@ def _claimed_id(token: str, ring: KeyRing) -> str:
         return permits.read(token, ring).proposal_id
     except PermitRefused:
         return ""
+
+
+def _told(still: str) -> str:
+    return "thaw, for everything is frozen" if still == FROZEN else still
