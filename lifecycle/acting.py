@@ -16,13 +16,13 @@ from lifecycle.fitting import fits_its_digest
 from lifecycle.gating import Gatekeeper, Look, NotAtOnce
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening
-from lifecycle.ports import RowUnreadable, StoreUnavailable
+from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind, Proposal, Verb
 from lifecycle.sentinel import Facts
 from lifecycle.settling import CheckAgain, retry
-from lifecycle.spooling import act_of, spool, spool_again, unavailable
+from lifecycle.spooling import Spooled, act_of, carry_out, give_up, unavailable
 from lifecycle.state import State
-from lifecycle.stopping import stop
+from lifecycle.stopping import check_effect, check_standing
 from lifecycle.verdict import Verdict
 from lifecycle.world import World, log
 
@@ -44,6 +44,7 @@ class Acting:
 
     world: World
     gatekeeper: Gatekeeper
+    spooled: Spooled
 
     async def act(
         self,
@@ -62,6 +63,9 @@ class Acting:
         *,
         spools: bool,
     ) -> Reply:
+        heard_at_ms = self.world.clock.now_ms()
+        if spools:
+            act = await self._with_who_left(act)
         try:
             led_to = await self._reviewed(act, unit, counts=not spools)
         except GovernanceError as error:
@@ -71,9 +75,29 @@ class Acting:
             return reply
         except StoreUnavailable as error:
             if spools and act.sender.kind is ActorKind.PERSON:
-                return spool(self.world, act, error)
+                return await self._kept(replace(act, given_at_ms=heard_at_ms), error)
             return unavailable(act.proposal_id, error)
         return await self._followed(led_to)
+
+    async def _kept(self, act: Act, error: StoreUnavailable) -> Reply:
+        """Keep a stop on disk, unless it is known already that it will have no effect.
+
+        It is kept first: nothing may come between the failure of the store and the hold.
+        """
+        moment = self.world.moment()
+        try:
+            check_standing(moment, act)
+        except ReviewRefused as refused:
+            return Reply.of_error(refused, act.proposal_id)
+        kept, reply = self.spooled.keep(act, error)
+        try:
+            await self.world.store.read(lambda tx: check_effect(tx, moment, act))
+        except GovernanceError as refused:
+            self.spooled.settled(kept)
+            return Reply.of_error(refused, act.proposal_id)
+        except StoreUnavailable:
+            pass  # then the door refuses it, or does not, when it is carried out
+        return reply
 
     async def _reviewed(
         self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed], *, counts: bool
@@ -81,15 +105,14 @@ class Acting:
         """Run the unit once the membership is read of everybody whose approval it may count.
 
         Nearly always that is the sender alone; where the store knows of more, nothing is written
-        until they have been asked for as well. A stop `counts` nobody: it waits for no others, and
-        only who is known to have left is refused one. Stopping works although the chat is ill.
+        until they have been asked for as well. A stop `counts` nobody and waits for nobody.
         """
         by_person = act.sender.kind is ActorKind.PERSON and act.sender.id is not None
         asked = {str(act.sender.id)} if by_person else set()
         at_once = True
         while True:
-            if by_person:
-                act = await self._with_lost(act, asked, counts=counts)
+            if by_person and counts:
+                act = await self._with_lost(act, asked)
             moment = self.world.moment()
             try:
                 others = asked if counts else ()
@@ -101,13 +124,23 @@ class Acting:
                 log.error("no beginning at once: %s", type(failed.__cause__).__name__)
                 at_once = False
 
-    async def _with_lost(self, act: Act, asked: Collection[str], *, counts: bool) -> Act:
+    async def _with_lost(self, act: Act, asked: Collection[str]) -> Act:
         """Note who of these is no member; of the sender, whether that is known for sure."""
         notifier, unsure = self.world.notifier, False
-        lost = await notifier.lost_members(asked, surely=not counts)
-        if counts and act.sender.id in lost:
+        lost = await notifier.lost_members(asked, surely=False)
+        if act.sender.id in lost:
             unsure = not await notifier.lost_members({str(act.sender.id)}, surely=True)
         return replace(act, lost=lost, unsure=unsure)
+
+    async def _with_who_left(self, act: Act) -> Act:
+        """Note whether a person who stops something is known to have left, and may stop nothing.
+
+        Not knowing is not leaving (ADR 0011): stopping works although the chat is ill.
+        """
+        sender = act.sender
+        if sender.kind is not ActorKind.PERSON or sender.id is None:
+            return act
+        return replace(act, lost=await self.world.notifier.lost_members({sender.id}, surely=True))
 
     def _unit(
         self,
@@ -148,24 +181,6 @@ class Acting:
         if led_to.opening is not None:
             return await self.gatekeeper.follow(led_to.opening, wait=False)
         return await self.gatekeeper.open(proposal_id, led_to.look)
-
-    async def _replay(self, act: Act) -> bool | None:
-        """Bring a spooled stop through the door: True once it is settled either way.
-
-        False where the store still fails, None where it is this row alone that cannot be read.
-        """
-        moment = self.world.moment()
-        try:
-            reviewed = await self.world.write(lambda tx: stop(tx, moment, act))
-        except GovernanceError as error:
-            await self.note(act, error.code)
-            return True
-        except RowUnreadable:
-            return None
-        except StoreUnavailable:
-            return False
-        await self._followed(LedTo(reviewed))
-        return True
 
     async def note(self, act: Act, code: str) -> None:
         """Write the one audit row of an attempt that had no effect."""
@@ -220,52 +235,33 @@ class Acting:
     async def replay_spool(self) -> int:
         """Bring spooled stops through the door, in order, before anything else runs.
 
-        One whose row cannot be read stays, behind those that were carried out.
+        One whose row cannot be read stays, and so does a line that nobody can carry out.
         """
-        spool_again(self.world)
-        done, aside = await self._replay_unspooled(), list[Mapping[str, Any]]()
-        for kept in self.world.spool.kept():
-            act = act_of(kept)
-            settled = await self._replay(act)
-            if settled is None:
-                aside.append(kept)
-                continue
-            if not settled:
-                return done
-            if not self._put_behind(aside):
-                return done
-            self.world.spool.clear(len(aside) + 1)
-            aside.clear()
-            self._let_go(act.proposal_id)
-            done += 1
-        return done
-
-    def _put_behind(self, aside: Collection[Mapping[str, Any]]) -> bool:
-        """Keep these anew behind all others: twice for a moment rather than not at all."""
-        try:
-            for waiting in aside:
-                self.world.spool.keep(waiting)
-        except OSError:
-            log.error("the spool cannot be written; what was replayed is replayed once more")
-            return False
-        return True
-
-    async def _replay_unspooled(self) -> int:
-        """Carry out what the spool cannot take but the store can by now."""
+        self.spooled.tidy()
         done = 0
-        for kept in list(self.world.unspooled):
-            act = act_of(kept)
-            if await self._replay(act):
-                self.world.unspooled.remove(kept)
-                self._let_go(act.proposal_id)
-                done += 1
+        try:
+            for kept in self.spooled.waiting():
+                replaying = self._replay(kept)
+                if await self.world.beside(str(kept["proposal_id"]), replaying):
+                    self.spooled.settled(kept)
+                    done += 1
+        except StoreUnavailable:
+            pass  # the next round comes to it
         return done
 
-    def _let_go(self, proposal_id: str) -> None:
-        """Hold a proposal no more, unless another stop of it waits, spooled a moment ago."""
-        waiting = (*self.world.spool.kept(), *self.world.unspooled)
-        if all(act_of(stop).proposal_id != proposal_id for stop in waiting):
-            self.world.held.discard(proposal_id)
+    async def _replay(self, kept: Mapping[str, Any]) -> bool:
+        """Bring a spooled stop through the door; raises StoreUnavailable where nothing is written.
+
+        Who gave it was asked for when it was given, and counts as the member of then (ADR 0011).
+        """
+        act, moment = act_of(kept), self.world.moment()
+        try:
+            reviewed = await self.world.write(partial(carry_out, moment, act))
+        except GovernanceError as error:
+            await self.world.write(partial(give_up, moment, act, error))
+            return True
+        await self._followed(LedTo(reviewed))
+        return True
 
 
 class _AskAlso(Exception):

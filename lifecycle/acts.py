@@ -12,7 +12,7 @@ from lifecycle.claiming import Claim
 from lifecycle.door import record
 from lifecycle.errors import ProposalNotFound, ReviewRefused
 from lifecycle.expiry import expire
-from lifecycle.moment import Moment, clock_words
+from lifecycle.moment import Moment, clock_words, rfc3339
 from lifecycle.proposal import Proposal
 from lifecycle.records import Card
 from lifecycle.review import Decision, Review
@@ -22,7 +22,8 @@ from lifecycle.review import Decision, Review
 class Act:
     """Somebody's act on one proposal. `card` is the message it was done on, None for a command;
     `lost` are people whose membership could not be confirmed, the sender `unsure` among them where
-    nobody said that they have left."""
+    nobody said that they have left; `given_at_ms` when a stop was given that waited in the spool,
+    None for what is judged as it comes."""
 
     proposal_id: str
     sender: Sender
@@ -31,6 +32,7 @@ class Act:
     found_late: bool = False
     lost: Collection[str] = ()
     unsure: bool = False
+    given_at_ms: int | None = None
 
     def __post_init__(self) -> None:
         """Bring what was typed into a form that every record can hold."""
@@ -62,14 +64,34 @@ def found(tx: Transaction, moment: Moment, act: Act, *, any_card: bool = False) 
     Raises ReviewRefused duplicate_event or stale_card, ProposalNotFound.
     """
     first_heard(tx, moment, act.sender)
+    proposal = looked_up(tx, act, any_card=any_card)
+    if in_time(moment, act, proposal):
+        return proposal
+    if proposal.proposal_id in moment.held:
+        raise ReviewRefused("already_decided", late_words(proposal))
+    return expire(tx, moment, proposal)
+
+
+def looked_up(tx: Transaction, act: Act, *, any_card: bool = False) -> Proposal:
+    """Return the proposal an act is about. Raises ReviewRefused stale_card, ProposalNotFound."""
     proposal = tx.proposals.get(act.proposal_id)
     if proposal is None:
         raise ProposalNotFound(f"No proposal has the id {act.proposal_id[:64]!r}; see: pending")
     if act.card is not None:
         _card_of(tx, act.card, proposal, any_card=any_card)
-    if proposal.expired(moment.now_ms):
-        return expire(tx, moment, proposal)
     return proposal
+
+
+def in_time(moment: Moment, act: Act, proposal: Proposal) -> bool:
+    """Say whether an act came before the deadline; one that was spooled did when it was given."""
+    given_at_ms = moment.now_ms if act.given_at_ms is None else act.given_at_ms
+    return not proposal.expired(min(given_at_ms, moment.now_ms))
+
+
+def late_words(proposal: Proposal) -> str:
+    """Say that the deadline has passed, where a stop that was given before may decide yet."""
+    when = clock_words(proposal.deadline_ms)
+    return f"The deadline of {proposal.proposal_id} was {when}; nothing was run."
 
 
 def ignored(
@@ -96,6 +118,11 @@ def ignored(
 def decided(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> Reviewed:
     """Answer an act on what is decided already."""
     return ignored(tx, moment, act, proposal, "already_decided", decided_words(proposal))
+
+
+def given_details(act: Act) -> dict[str, Any]:
+    """Return what the trail tells of a stop that waited: that it was given before."""
+    return {} if act.given_at_ms is None else {"given_at": rfc3339(act.given_at_ms)}
 
 
 def review_details(act: Act, decision: Decision) -> dict[str, Any]:
@@ -126,7 +153,7 @@ def review_of(
         person=person,
         decision=decision,
         reason=act.reason,
-        at_ms=moment.now_ms,
+        at_ms=moment.now_ms if act.given_at_ms is None else act.given_at_ms,
         surface=act.sender.surface,
         event_id=act.sender.event_id,
         found_late=act.found_late,

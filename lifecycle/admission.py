@@ -192,7 +192,7 @@ def _duplicate(
 ) -> Proposal | None:
     actor, limits = accepted.document.actor, moment.policy.limits
     twin = tx.proposals.open_like(actor, accepted.content_digest)
-    if twin is not None and not twin.expired(moment.now_ms):
+    if twin is not None and (not twin.expired(moment.now_ms) or twin.proposal_id in moment.held):
         return twin
     since_ms = moment.now_ms - limits.refusal_binds_s * 1000
     refused = tx.proposals.refused_like(actor, accepted.likeness_digest, since_ms)

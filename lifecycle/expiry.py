@@ -21,7 +21,12 @@ def expiry_of(proposal: Proposal) -> tuple[str, str]:
 
 
 def expire(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """Reject what is past its deadline, by the clock; no person refused it."""
+    """Reject what is past its deadline, by the clock; no person refused it.
+
+    While a stop of it waits in the spool it stays as it is: that may be a refusal given in time.
+    """
+    if proposal.proposal_id in moment.held:
+        return proposal
     reason, words = expiry_of(proposal)
     if is_of_a_copy(tx, proposal):
         words = f"Expired at {clock_words(proposal.deadline_ms)}. {UNKNOWN_SINCE}"

@@ -20,7 +20,7 @@ def give_reason(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     proposal = tx.proposals.get(act.proposal_id)
     person = act.sender.id or ""
     due_ms = proposal.reason_due_ms if proposal else None
-    by_this_person = proposal is not None and _stopper(proposal) == act.sender.identity
+    by_this_person = proposal is not None and stopper_of(proposal) == act.sender.identity
     if proposal is None or due_ms is None or moment.now_ms >= due_ms or not by_this_person:
         raise ReviewRefused("already_decided", "No decision of yours waits for a reason here.")
     tx.reviews.give_reason(proposal.proposal_id, person, act.reason)
@@ -47,7 +47,7 @@ def _passed_on(proposal: Proposal) -> Reviewed:
     return Reviewed(Reply(words, None, proposal.proposal_id, proposal.state.value), proposal)
 
 
-def _stopper(proposal: Proposal) -> Identity | None:
+def stopper_of(proposal: Proposal) -> Identity | None:
     """Return who stopped it: it may still be on its way to its end."""
     execution = proposal.execution
     if proposal.terminal:

@@ -113,15 +113,13 @@ class Keeper:
         await self.world.write(unit)
 
     async def expire_due(self) -> int:
-        """Reject what is past its deadline."""
+        """Reject what is past its deadline, but not what a stop in the spool decides."""
         moment = self.world.moment()
         due = await self.world.store.read(
             lambda tx: tx.proposals.due_to_expire(moment.now_ms, _PAGE)
         )
-        if not due:
-            return 0
-        ids = [proposal.proposal_id for proposal in due]
-        return await self.world.write(lambda tx: _expired(tx, moment, ids))
+        ids = [p.proposal_id for p in due if p.proposal_id not in moment.held]
+        return await self.world.write(lambda tx: _expired(tx, moment, ids)) if ids else 0
 
     async def open_ready(self) -> int:
         """Try to begin what is approved and had to wait, oldest first."""
@@ -220,9 +218,7 @@ def _closed_afresh(moment: Moment, seen: Sequence[Proposal], tx: Transaction) ->
 def _expired(tx: Transaction, moment: Moment, ids: Sequence[str]) -> int:
     fresh = [tx.proposals.get(proposal_id) for proposal_id in ids]
     late = [p for p in fresh if p is not None and p.expired(moment.now_ms)]
-    for proposal in late:
-        expire(tx, moment, proposal)
-    return len(late)
+    return sum(expire(tx, moment, proposal).terminal for proposal in late)
 
 
 def _reminded(tx: Transaction, moment: Moment, ids: Sequence[str]) -> int:

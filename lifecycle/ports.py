@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -182,5 +182,5 @@ class Spool(Protocol):
     def kept(self) -> Sequence[Mapping[str, Any]]:
         """Return the stops that wait."""
 
-    def clear(self, count: int) -> None:
-        """Forget the first `count` stops, which are in the store now."""
+    def forget(self, stops: Collection[Mapping[str, Any]]) -> None:
+        """Forget these stops, which are in the store now; raises OSError, and may have or not."""

@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any, Final
 
 from lifecycle.answers import Answer, AuthorityOutcome, Reply, Sender
 from lifecycle.callbacks import call_back
+from lifecycle.canonical import canonical_bytes, digest_of, sha256_hex
 from lifecycle.door import announce, record
 from lifecycle.errors import Fault, Refused, ReviewRefused
 from lifecycle.llm.ingest import Question
-from lifecycle.masking import mask_text
+from lifecycle.masking import mask_secrets, mask_text
 from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind
 from lifecycle.records import Message
 
 _LONGEST_ANSWER: Final = 4_000
+_LONGEST_ID: Final = 64
 _GROUP: Final = "approvers"
 
 
-def question_id(question: Question, sender: Sender) -> str:
-    """Return the id under which people answer: one a plan and proposer."""
-    return f"q-{question.digest.removeprefix('prop1_')[:16]}-{sender.id}"[:64]
-
-
 def ask(tx: Transaction, moment: Moment, question: Question, sender: Sender) -> Answer:
-    """Post a question on every surface, once; raises Refused too_many_open."""
-    asked_id = question_id(question, sender)
-    kept = tx.flags.get(_flag(asked_id))
-    if kept is not None:
-        return answer_to(kept, deduplicated=True)
-    _make_room(tx, moment, sender, asked_id)
+    """Post a question on every surface, unless this very one of its proposer waits already.
+
+    One that was answered, or has lapsed, is asked anew: people answered what they were asked then.
+    Raises Refused too_many_open.
+    """
+    digest = _digest(question, sender)
+    waiting = _waiting(tx, moment, sender)
+    same = next((each for each in waiting if each.get("digest") == digest), None)
+    if same is not None:
+        return answer_to(same, deduplicated=True)
+    _leave_room(moment, sender, len(waiting))
+    asked_id = _new_id(tx, moment, digest, sender)
+    tx.flags.put(_list(sender), [*(each["question_id"] for each in waiting), asked_id])
     asked: dict[str, Any] = {
         "question_id": asked_id,
+        "digest": digest,
         "actor": sender.id,
         "surface": sender.surface,
         "intent": mask_text(question.intent),
+        "scope": mask_secrets(question.scope),
         "target": mask_text(str(question.plan["target"])),
         "asked_at_ms": moment.now_ms,
         "witness": question.witness["witnessId"],
@@ -52,7 +59,7 @@ def ask(tx: Transaction, moment: Moment, question: Question, sender: Sender) -> 
         "question_asked",
         sender.identity,
         sender=sender,
-        details={"question_id": asked_id, "witness": asked["witness"]},
+        details={"question_id": asked_id, "witness": asked["witness"], "asked": shown_of(asked)},
     )
     announce(tx, moment, f"question:{asked_id}", _words(asked))
     return answer_to(asked)
@@ -97,6 +104,12 @@ def question_of(tx: Transaction, asked_id: str) -> Mapping[str, Any] | None:
     return found
 
 
+def shown_of(asked: Mapping[str, Any]) -> str:
+    """Return the digest of who asked and of what people are shown, as the trail has it."""
+    shown = {name: asked[name] for name in ("actor", "intent", "scope", "target")}
+    return digest_of(canonical_bytes(shown))
+
+
 def question_json(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question as its agent sees it; `answer` is null until a reviewer replied."""
     at_ms = asked["answered_at_ms"]
@@ -126,33 +139,53 @@ def answer_to(asked: Mapping[str, Any], *, deduplicated: bool = False) -> Answer
     )
 
 
-def _make_room(tx: Transaction, moment: Moment, sender: Sender, asked_id: str) -> None:
-    """Count the proposer's open questions like open proposals; an old one lapses by itself."""
+def _digest(question: Question, sender: Sender) -> str:
+    """Return what makes it this question: all that was asked, and who asked."""
+    return digest_of(
+        canonical_bytes(
+            {
+                "plan": question.digest,
+                "intent": question.intent,
+                "scope": question.scope,
+                "actor": str(sender.identity),
+            }
+        )
+    )
+
+
+def _new_id(tx: Transaction, moment: Moment, digest: str, sender: Sender) -> str:
+    """Return an id under which no question was ever asked."""
+    shorts = (sha256_hex(f"{digest}:{moment.now_ms}:{n}".encode())[:16] for n in count())
+    ids = (f"q-{short}-{sender.id}"[:_LONGEST_ID] for short in shorts)
+    return next(asked_id for asked_id in ids if tx.flags.get(_flag(asked_id)) is None)
+
+
+def _waiting(tx: Transaction, moment: Moment, sender: Sender) -> Sequence[Mapping[str, Any]]:
+    """Return the proposer's questions that nobody answered; an old one lapses by itself."""
+    since_ms = moment.now_ms - moment.policy.limits.proposal_ttl_s * 1000
+    listed = (tx.flags.get(_flag(asked_id)) for asked_id in tx.flags.get(_list(sender)) or [])
+    asked = (each for each in listed if each is not None)
+    return [each for each in asked if each["answer"] is None and each["asked_at_ms"] > since_ms]
+
+
+def _leave_room(moment: Moment, sender: Sender, waiting: int) -> None:
+    """Count the proposer's open questions like open proposals."""
     proposer = moment.policy.agents.get(sender.id or "") or moment.policy.people.get(
         sender.id or ""
     )
     limit = proposer.open_limit if proposer else 0
-    since_ms = moment.now_ms - moment.policy.limits.proposal_ttl_s * 1000
-    name = f"questions:{sender.id}"
-    open_ids = [each for each in tx.flags.get(name) or [] if _open(tx, each, since_ms)]
-    if len(open_ids) >= limit:
+    if waiting >= limit:
         raise Refused(
             [
                 Fault(
                     "too_many_open",
                     required=f"at most {limit} open questions",
-                    actual=f"{len(open_ids)} open",
+                    actual=f"{waiting} open",
                     suggestion="Wait until people have answered some of your questions.",
                 )
             ],
             retry_after_s=60,
         )
-    tx.flags.put(name, [*open_ids, asked_id])
-
-
-def _open(tx: Transaction, asked_id: str, since_ms: int) -> bool:
-    asked = tx.flags.get(_flag(asked_id))
-    return asked is not None and asked["answer"] is None and asked["asked_at_ms"] > since_ms
 
 
 def _tell(tx: Transaction, moment: Moment, answered: Mapping[str, Any]) -> None:
@@ -176,9 +209,18 @@ def _tell(tx: Transaction, moment: Moment, answered: Mapping[str, Any]) -> None:
 
 def _words(asked: Mapping[str, Any]) -> str:
     return (
-        f"QUESTION from agent {asked['actor']} about {asked['target']!r}: {asked['intent']!r}. "
+        f"QUESTION from agent {asked['actor']} about {asked['target']!r} in "
+        f"{_scope_words(asked['scope'])!r}: {asked['intent']!r}. "
         f"Nothing is executed. Reply with: answer {asked['question_id']} <words>"
     )
+
+
+def _scope_words(scope: Any) -> str:
+    return scope if isinstance(scope, str) else canonical_bytes(scope).decode()
+
+
+def _list(sender: Sender) -> str:
+    return f"questions:{sender.id}"
 
 
 def _flag(asked_id: str) -> str:

@@ -13,6 +13,8 @@ from lifecycle.tier import ALWAYS_BLOCKED, TIER_POLICIES, Tier
 
 #: The group whose members may stop anything.
 OPERATORS: Final = "operators"
+#: The group that reviews where a tool names none, or has left the config.
+REVIEWERS: Final = "approvers"
 
 
 def approval_class_of(document: ProposalDocument) -> ApprovalClass | None:
@@ -149,6 +151,16 @@ def may_stop(
         f"Only the group {tool.reviewers}, operators and the agent's owner stop this; "
         "a proposer may withdraw.",
     )
+
+
+def may_stop_anything(policy: Policy, person_id: str) -> bool:
+    """Say whether there is anything at all that this person may reject or roll back."""
+    person = policy.people.get(person_id)
+    if person is None:
+        return False
+    stoppers = {OPERATORS, REVIEWERS, *(tool.reviewers for tool in policy.tools.values())}
+    owners = {agent.owner for agent in policy.agents.values()}
+    return not stoppers.isdisjoint(person.groups) or person_id in owners
 
 
 def counted(

@@ -3,43 +3,134 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from lifecycle.acts import Act, plain_words
+from lifecycle import stopping
+from lifecycle.acts import Act, Reviewed, plain_words
 from lifecycle.answers import Reply, Sender
-from lifecycle.ports import RowUnreadable, StoreUnavailable
+from lifecycle.door import announce
+from lifecycle.errors import GovernanceError
+from lifecycle.explaining import note_ignored
+from lifecycle.moment import Moment
+from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.proposal import ActorKind
 from lifecycle.world import World, log
 
+_SHOWN_ID: Final = 64
+#: Whoever gave the stop knows, or it came to what was wanted.
+_KNOWN_ALREADY: Final = frozenset({"duplicate_event", "already_decided"})
+_IN_MEMORY: Final = (
+    "Neither the store nor the spool can be written. The proposal is held, and your stop is "
+    "carried out as soon as one of them can be: free the disk, and let the bot run until then. It "
+    "is in its memory alone."
+)
 
-def spool(world: World, act: Act, error: StoreUnavailable) -> Reply:
-    """Keep a stop on disk and hold its proposal at once."""
-    identity = act.sender.identity
-    stop: dict[str, Any] = {
-        "proposal_id": act.proposal_id,
-        "surface": act.sender.surface,
-        "kind": identity.kind.value if identity else None,
-        "id": identity.id if identity else None,
-        "account": plain_words(act.sender.account),
-        "event_id": act.sender.event_id,
-        "reason": act.reason,
-        "at_ms": world.clock.now_ms(),
-    }
-    try:
-        world.spool.keep(stop)
-    except OSError:
-        log.critical("a stop could be written neither to the store nor to the spool")
-        world.held.add(act.proposal_id)
-        world.unspooled.append(stop)
-        return Reply(
-            "Neither the store nor the spool can be written. The proposal is held, and your stop "
-            "is carried out as soon as one of them can be: free the disk, and let the bot run "
-            "until then. It is in its memory alone.",
-            "audit_unavailable",
-            act.proposal_id,
-        )
-    world.held.add(act.proposal_id)
-    return Reply(_kept_words(error), None, act.proposal_id)
+
+@dataclass(slots=True)
+class Spooled:
+    """The stops that wait for the store.
+
+    `over` are those that were carried out or refused and whose lines the spool cannot forget yet;
+    they are not brought through the door again.
+    """
+
+    world: World
+    over: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def keep(self, act: Act, error: StoreUnavailable) -> tuple[Mapping[str, Any], Reply]:
+        """Keep a stop on disk, else in memory, and hold its proposal at once."""
+        stop = self._line(act)
+        self.world.held.add(act.proposal_id)
+        try:
+            self.world.spool.keep(stop)
+        except OSError:
+            log.critical("a stop could be written neither to the store nor to the spool")
+            self.world.unspooled.append(stop)
+            return stop, Reply(_IN_MEMORY, "audit_unavailable", act.proposal_id)
+        return stop, Reply(_kept_words(error), None, act.proposal_id)
+
+    def _line(self, act: Act) -> dict[str, Any]:
+        """Return what is kept. Each has an id, so that the store knows what it has heard before."""
+        identity = act.sender.identity
+        return {
+            "proposal_id": act.proposal_id,
+            "surface": act.sender.surface,
+            "kind": identity.kind.value if identity else None,
+            "id": identity.id if identity else None,
+            "account": plain_words(act.sender.account),
+            "event_id": act.sender.event_id or f"spooled:{self.world.nonce()}",
+            "reason": act.reason,
+            "found_late": act.found_late,
+            "at_ms": act.given_at_ms,
+        }
+
+    def waiting(self) -> list[Mapping[str, Any]]:
+        """Return the stops that can be carried out, oldest first: on disk, then in memory."""
+        try:
+            return self._all()
+        except OSError:
+            self._say_once(
+                "the spool cannot be read; what it keeps holds its proposals all the same"
+            )
+            return [each for each in self.world.unspooled if each not in self.over]
+
+    def _all(self) -> list[Mapping[str, Any]]:
+        kept = (*self.world.spool.kept(), *self.world.unspooled)
+        return [each for each in kept if each not in self.over]
+
+    def settled(self, kept: Mapping[str, Any]) -> None:
+        """Forget a stop that was carried out or refused, and let go of its proposal."""
+        with suppress(ValueError):
+            self.world.unspooled.remove(kept)
+        self.over.append(kept)
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Bring to the disk what it could not take, and off it what is over, where that can be.
+
+        What is over holds its proposal no more, unless another stop of it waits.
+        """
+        spool_again(self.world)
+        if not self.over:
+            return
+        try:
+            still = {each["proposal_id"] for each in self._all()}
+            self.world.held.difference_update({e["proposal_id"] for e in self.over} - still)
+            self.world.spool.forget(self.over)
+            self.over.clear()
+        except OSError:
+            self._say_once("the spool cannot be written; stops that are settled still stand in it")
+
+    def _say_once(self, words: str) -> None:
+        if words not in self.world.told:
+            self.world.told.add(words)
+            log.error("%s", words)
+
+
+def carry_out(moment: Moment, act: Act, tx: Transaction) -> Reviewed:
+    """Give a stop that waited its effect. Raises what `stop` raises."""
+    reviewed = stopping.stop(tx, moment, act)
+    if reviewed.reply.code == "window_closed":
+        _tell_of_no_effect(tx, moment, act, reviewed.reply.words)
+    return reviewed
+
+
+def give_up(moment: Moment, act: Act, error: GovernanceError, tx: Transaction) -> None:
+    """Write that a stop that waited has no effect; who was told otherwise hears of it."""
+    note_ignored(tx, moment, act, error.code)
+    if error.code not in _KNOWN_ALREADY:
+        _tell_of_no_effect(tx, moment, act, str(error))
+
+
+def _tell_of_no_effect(tx: Transaction, moment: Moment, act: Act, why: str) -> None:
+    proposal_id, sender = act.proposal_id[:_SHOWN_ID], act.sender
+    words = (
+        f"The stop of {proposal_id!r} by {sender.identity or sender.account!r}, which was kept "
+        f"while nothing could be stored, has no effect: {why}"
+    )
+    announce(tx, moment, f"spooled:{sender.event_id}:{proposal_id}:{act.given_at_ms}", words)
 
 
 def spool_again(world: World) -> None:
@@ -81,7 +172,13 @@ def act_of(stop: Mapping[str, Any]) -> Act:
         account=stop.get("account", ""),
         event_id=stop.get("event_id"),
     )
-    return Act(stop["proposal_id"], sender, stop.get("reason", ""))
+    return Act(
+        stop["proposal_id"],
+        sender,
+        stop.get("reason", ""),
+        found_late=stop.get("found_late", False),
+        given_at_ms=stop.get("at_ms"),
+    )
 
 
 def unavailable(proposal_id: str | None = None, error: StoreUnavailable | None = None) -> Reply:

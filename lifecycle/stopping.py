@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, assert_never
+from typing import Final, NoReturn, assert_never
 
-from lifecycle.acts import Act, Reviewed, decided_words, found, ignored, review_of
+from lifecycle.acts import (
+    Act,
+    Reviewed,
+    decided_words,
+    found,
+    given_details,
+    ignored,
+    in_time,
+    late_words,
+    looked_up,
+    review_of,
+)
 from lifecycle.answers import Reply
 from lifecycle.claiming import claim_roll_back
 from lifecycle.door import advance, amend
@@ -25,7 +36,7 @@ from lifecycle.proposal import (
     Proposal,
     Verb,
 )
-from lifecycle.quorum import may_stop
+from lifecycle.quorum import may_stop, may_stop_anything
 from lifecycle.review import Decision
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller
@@ -37,10 +48,7 @@ def stop(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     """Give a ❌ its effect in this state. Raises ReviewRefused where it has none."""
     proposal = found(tx, moment, act)
     if proposal.terminal:
-        late = proposal.state is State.COMPLETED
-        code = "window_closed" if late else "already_decided"
-        words = f"{_TOO_LATE if late else ''}{decided_words(proposal)}"
-        return ignored(tx, moment, act, proposal, code, words)
+        return ignored(tx, moment, act, proposal, *_over(proposal))
     if _by_orchestrator(moment, proposal, act):
         return _rejected_by_orchestrator(tx, moment, proposal, act)
     person = _stopper(moment, proposal, act)
@@ -53,6 +61,33 @@ def stop(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
             raise ReviewRefused("already_decided", decided_words(proposal))
         case _:
             assert_never(proposal.state)
+
+
+def check_standing(moment: Moment, act: Act) -> None:
+    """Raise ReviewRefused for whoever may stop nothing at all."""
+    person = act.sender.id
+    if person is None or person in act.lost or not may_stop_anything(moment.policy, person):
+        _no_stopper()
+
+
+def check_effect(tx: Transaction, moment: Moment, act: Act) -> None:
+    """Raise what `stop` would raise or answer for good, whatever comes until it is carried out.
+
+    Writes nothing. Raises ReviewRefused, ProposalNotFound.
+    """
+    proposal = looked_up(tx, act)
+    if proposal.terminal:
+        raise ReviewRefused(*_over(proposal))
+    if not in_time(moment, act, proposal):
+        raise ReviewRefused("already_decided", late_words(proposal))
+    _stopper(moment, proposal, act)
+
+
+def _over(proposal: Proposal) -> tuple[str, str]:
+    """Return code and words for a stop of what has ended."""
+    late = proposal.state is State.COMPLETED
+    code = "window_closed" if late else "already_decided"
+    return code, f"{_TOO_LATE if late else ''}{decided_words(proposal)}"
 
 
 def withdraw(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
@@ -121,16 +156,20 @@ def _rejected_by_orchestrator(
 def _stopper(moment: Moment, proposal: Proposal, act: Act) -> str:
     sender, tool = act.sender, moment.policy.tools.get(proposal.tool)
     if sender.kind is not ActorKind.PERSON or sender.id is None or sender.id in act.lost:
-        raise ReviewRefused(
-            "not_a_reviewer",
-            "Only reviewers, operators and the agent's owner can stop this; nothing was changed.",
-        )
+        _no_stopper()
     if tool is None:  # stopping works although the tool has left the config
         tool = ToolPolicy(proposal.tool, proposal.tier, ActionType.CUSTOM)
     objection = may_stop(moment.policy, tool, proposal.actor, sender.id)
     if objection is not None:
         raise ReviewRefused(*objection)
     return sender.id
+
+
+def _no_stopper() -> NoReturn:
+    raise ReviewRefused(
+        "not_a_reviewer",
+        "Only reviewers, operators and the agent's owner can stop this; nothing was changed.",
+    )
 
 
 def _rejected(
@@ -147,7 +186,7 @@ def _rejected(
         reason="rejected_by_person",
         explanation=act.reason or f"Rejected by {person}.",
         sender=act.sender,
-        details={"found_late": act.found_late},
+        details={"found_late": act.found_late} | given_details(act),
         reason_due_ms=_reason_due_ms(moment, act),
     )
     return _reviewed(rejected, f"{rejected.proposal_id} is rejected by {person}; nothing was run.")
@@ -202,7 +241,7 @@ def _roll_back_now(
         "stopped",
         Identity(ActorKind.PERSON, person),
         sender=act.sender,
-        details={"why": act.reason, "found_late": act.found_late},
+        details={"why": act.reason, "found_late": act.found_late} | given_details(act),
         reason_due_ms=_reason_due_ms(moment, act),
     )
     claim = claim_roll_back(tx, moment, due, cause)
@@ -226,7 +265,7 @@ def _kept(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person:
         "stop_kept",
         Identity(ActorKind.PERSON, person),
         sender=act.sender,
-        details={"why": act.reason},
+        details={"why": act.reason} | given_details(act),
         reason_due_ms=proposal.reason_due_ms if first else _reason_due_ms(moment, act),
         kept_stop=first
         or KeptStop(

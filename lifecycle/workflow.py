@@ -26,7 +26,7 @@ from lifecycle.recovering import Recoverer
 from lifecycle.reviewing import approve, take_back
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.settling import settle
-from lifecycle.spooling import spool_again, unavailable
+from lifecycle.spooling import Spooled, spool_again, unavailable
 from lifecycle.stopping import stop, withdraw
 from lifecycle.world import Law, World
 
@@ -42,7 +42,7 @@ class Workflow:
         self.intake = Intake(world, self.gatekeeper)
         self.adopter = Adopter(world, self.gatekeeper)
         self.recoverer = Recoverer(world, self.gatekeeper)
-        self.acting = Acting(world, self.gatekeeper)
+        self.acting = Acting(world, self.gatekeeper, Spooled(world))
         self.keeper = Keeper(world, self.gatekeeper, self.adopter)
 
     @property

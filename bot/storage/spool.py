@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -13,22 +14,27 @@ from bot.storage.durable_files import replace_file, sync_folder
 from bot.storage.json_text import dump, load
 from lifecycle.proposal import ActorKind
 
+log = logging.getLogger("signoff.spool")
+
 _NEEDED: Final = ("proposal_id", "surface")
+_TEXTS: Final = ("reason", "account")
+_TEXTS_OR_NONE: Final = ("id", "event_id")
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 #: Some hundred stops.
 _ROOM_BYTES: Final = 65_536
-_KINDS: Final = frozenset({None, *(kind.value for kind in ActorKind)})
+_KINDS: Final = (None, *(kind.value for kind in ActorKind))
 
 
 class FileSpool:
     """Implements the port Spool over one file of this process alone.
 
     What a dying process left half written is no stop that anybody was told of: it is moved to
-    `<file>.torn` when the spool is opened, for a person to look at.
+    `<file>.torn` when the spool is opened, for a person to look at, and until that can be done it
+    stands in nobody's way.
     """
 
     def __init__(self, path: Path) -> None:
-        """Name the file and put aside what is torn in it. Raises OSError."""
+        """Name the file and put aside what is torn in it. Raises OSError where it is unreadable."""
         self.path = path
         self._reserve = path.with_name(path.name + ".reserve")
         self._put_aside_what_is_torn()
@@ -39,18 +45,21 @@ class FileSpool:
 
         On a full disk, where the store fails as well, it takes the room that was set aside.
         """
+        self._with_room(lambda: self._keep(stop))
+
+    def _with_room(self, write: Callable[[], None]) -> None:
         try:
-            self._keep(stop)
+            write()
         except OSError as error:
             if error.errno not in _FULL or not self._reserve.exists():
                 raise
             self._reserve.unlink()
-            self._keep(stop)
+            write()
 
     def _keep(self, stop: Mapping[str, Any]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         is_new = not self.path.exists()
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         descriptor = os.open(self.path, flags, 0o600)
         try:
             self._append(descriptor, dump(stop).encode() + b"\n")
@@ -61,12 +70,18 @@ class FileSpool:
 
     def kept(self) -> Sequence[Mapping[str, Any]]:
         """Return the stops that wait, oldest first."""
-        return [load(line.decode()) for line in self._lines()]
+        stops = map(_stop_in, self._lines())
+        return [stop for stop in stops if stop is not None]
 
-    def clear(self, count: int) -> None:
-        """Forget the first `count` stops, which are in the store now."""
-        if count > 0:
-            replace_file(self.path, b"".join(line + b"\n" for line in self._lines()[count:]))
+    def forget(self, stops: Collection[Mapping[str, Any]]) -> None:
+        """Forget these stops, which are in the store now.
+
+        Raises OSError; then they may be forgotten or not, and may be forgotten once more.
+        """
+        lines = self._lines()
+        left = [line for line in lines if _stop_in(line) not in stops]
+        if len(left) < len(lines):
+            self._with_room(lambda: replace_file(self.path, _written(left)))
             self._set_aside_room()
 
     def _set_aside_room(self) -> None:
@@ -79,6 +94,8 @@ class FileSpool:
 
     def _append(self, descriptor: int, line: bytes) -> None:
         size = os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":
+            line = b"\n" + line
         try:
             if os.write(descriptor, line) < len(line):
                 raise OSError(f"{self.path} took only a part of a line")
@@ -95,27 +112,37 @@ class FileSpool:
 
     def _put_aside_what_is_torn(self) -> None:
         lines = self._lines()
-        whole = [line for line in lines if _is_stop(line)]
-        if len(whole) == len(lines) and self._ends_with_a_line():
+        torn = [line for line in lines if _stop_in(line) is None]
+        if not torn:
             return
-        torn = [line for line in lines if not _is_stop(line)]
         aside = self.path.with_name(self.path.name + ".torn")
-        before = aside.read_bytes() if aside.exists() else b""
-        if torn:
-            replace_file(aside, before + b"".join(line + b"\n" for line in torn))
-        replace_file(self.path, b"".join(line + b"\n" for line in whole))
+        try:
+            before = aside.read_bytes() if aside.exists() else b""
+            replace_file(aside, before + _written(torn))
+            replace_file(self.path, _written([line for line in lines if line not in torn]))
+        except OSError as error:
+            log.error("%s holds %d lines that are no stop: %s", self.path, len(torn), error)
 
-    def _ends_with_a_line(self) -> bool:
-        return not self.path.exists() or self.path.read_bytes()[-1:] in (b"", b"\n")
+
+def _written(lines: Sequence[bytes]) -> bytes:
+    return b"".join(line + b"\n" for line in lines)
 
 
-def _is_stop(line: bytes) -> bool:
+def _stop_in(line: bytes) -> dict[str, Any] | None:
+    """Return the stop that a line holds, None where it is torn or somebody wrote into it."""
     try:
         stop = load(line.decode())
-    except ValueError:
-        return False
+    except (ValueError, RecursionError):
+        return None
+    return stop if isinstance(stop, dict) and _is_stop(stop) else None
+
+
+def _is_stop(stop: Mapping[str, Any]) -> bool:
     return (
-        isinstance(stop, dict)
-        and all(isinstance(stop.get(name), str) for name in _NEEDED)
+        all(isinstance(stop.get(name), str) for name in _NEEDED)
+        and all(isinstance(stop.get(name, ""), str) for name in _TEXTS)
+        and all(isinstance(stop.get(name, ""), str | None) for name in _TEXTS_OR_NONE)
         and stop.get("kind") in _KINDS
+        and type(stop.get("at_ms", 0)) is int
+        and type(stop.get("found_late", False)) is bool
     )

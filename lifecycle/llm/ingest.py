@@ -49,6 +49,7 @@ class Question:
     """A refinement plan: never executed, put to people."""
 
     intent: str
+    scope: Any
     plan: Mapping[str, Any]
     digest: str
     witness: Mapping[str, Any]
@@ -95,7 +96,7 @@ def _decided(raw: Mapping[str, Any], envelope: Envelope, terms: Terms) -> Chosen
         raise EnvelopeRefused(_undischarged(found, decision), record)
     shown = {"kind": plan.kind.value, "intent": envelope.intent, "steps": list(plan.steps)}
     if plan.kind is PlanKind.REFINEMENT:
-        return Question(envelope.intent, shown | _aim(plan), plan.digest, record)
+        return Question(envelope.intent, envelope.scope, shown | _aim(plan), plan.digest, record)
     digest = _yielded(plan, candidates)
     return Chosen(candidates[digest].fields, candidates[digest].key, shown | _aim(plan), record)
 

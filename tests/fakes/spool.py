@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,5 +19,5 @@ class MemorySpool:
     def kept(self) -> Sequence[Mapping[str, Any]]:
         return list(self.stops)
 
-    def clear(self, count: int) -> None:
-        del self.stops[:count]
+    def forget(self, stops: Collection[Mapping[str, Any]]) -> None:
+        self.stops = [stop for stop in self.stops if stop not in stops]

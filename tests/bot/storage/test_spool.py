@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_an_empty_spool_makes_no_file(path: Path) -> None:
     spool = FileSpool(path)
-    spool.clear(0)
+    spool.forget([])
 
     assert spool.kept() == []
     assert not path.exists()
@@ -66,10 +66,11 @@ def test_what_is_in_the_store_is_forgotten(path: Path) -> None:
     for stop in STOPS:
         spool.keep(stop)
 
-    spool.clear(2)
-    assert FileSpool(path).kept() == STOPS[2:]
+    spool.forget([STOPS[1]])
+    spool.forget([STOPS[1]])
+    assert FileSpool(path).kept() == [STOPS[0], STOPS[2]]
 
-    spool.clear(1)
+    spool.forget(STOPS)
     assert FileSpool(path).kept() == []
     assert sorted(file.name for file in path.parent.iterdir()) == [
         "spool.jsonl",
@@ -117,8 +118,17 @@ def test_a_stop_that_cannot_be_written_leaves_no_half(
     assert spool.kept() == STOPS[:1]
 
 
+WHOLE = b'{"proposal_id":"p2","surface":"slack",%b}'
+
+
 @pytest.mark.parametrize(
-    "line", [b"{}", b'{"proposal_id": 1, "surface": "x"}', b"[]", b"\xff", b"1"]
+    "line",
+    [
+        *(b"{}", b'{"proposal_id": 1, "surface": "x"}', b"[]", b"\xff", b"1", b" " + b"[" * 5_000),
+        *(WHOLE % odd for odd in (b'"reason":null', b'"reason":1', b'"account":null', b'"id":1')),
+        *(WHOLE % odd for odd in (b'"event_id":[]', b'"kind":[]', b'"at_ms":null')),
+        *(WHOLE % odd for odd in (b'"at_ms":true', b'"at_ms":"1"', b'"found_late":1')),
+    ],
 )
 def test_a_line_that_is_no_stop_keeps_the_bot_from_nothing(path: Path, line: bytes) -> None:
     FileSpool(path).keep(STOPS[0])
@@ -167,3 +177,62 @@ def test_a_spool_that_cannot_be_written_says_so_and_keeps_its_room(
         spool.keep(STOPS[0])
 
     assert path.with_name("spool.jsonl.reserve").exists()
+
+
+def full(_descriptor: int) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_torn_line_that_cannot_be_put_aside_stands_in_nobodys_way(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FileSpool(path).keep(STOPS[0])
+    path.write_bytes(path.read_bytes() + b'{"proposal_id":"p2","rea')
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        spool = FileSpool(path)
+    spool.keep(STOPS[1])
+    spool.keep(STOPS[2])
+
+    spool.forget([STOPS[0]])
+
+    assert spool.kept() == STOPS[1:]
+    assert FileSpool(path).kept() == STOPS[1:]
+    assert path.with_name("spool.jsonl.torn").read_bytes() == b'{"proposal_id":"p2","rea\n'
+
+
+def test_a_stop_that_cannot_be_forgotten_stays_whole_and_can_be_later(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = FileSpool(path)
+    for stop in STOPS:
+        spool.keep(stop)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space"):
+            spool.forget(STOPS[:1])
+    assert FileSpool(path).kept() == STOPS
+
+    spool.forget(STOPS[:1])
+
+    assert spool.kept() == STOPS[1:]
+
+
+def test_on_a_full_disk_a_stop_is_forgotten_in_the_room_that_was_set_aside(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = FileSpool(path)
+    for stop in STOPS:
+        spool.keep(stop)
+    reserve = path.with_name("spool.jsonl.reserve")
+    real = os.fsync
+
+    def full_while_reserved(descriptor: int) -> None:
+        if reserve.exists():
+            full(descriptor)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full_while_reserved)
+    spool.forget(STOPS[:1])
+
+    assert spool.kept() == STOPS[1:]

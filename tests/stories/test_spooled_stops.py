@@ -1,0 +1,401 @@
+"""A stop that the store could not take is a decision like any other, given when it was given."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.storage.opening import open_store
+from bot.trail import verified_in
+from lifecycle.answers import CardPlace, Reply
+from lifecycle.ports import StoreUnavailable
+from lifecycle.proposal import ActorKind
+from lifecycle.state import State
+from tests.builders import MAIL, PROD, REFUND
+from tests.fakes.spool import MemorySpool
+from tests.world import World, a_world
+
+MAILER = "send-email"
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    store = await open_store("memory:", tmp_path)
+    stage = a_world(store)
+    await stage.workflow.start()
+    yield stage
+    await stage.workflow.stop(1)
+    await store.close()
+
+
+@contextmanager
+def nothing_can_be_stored(world: World) -> Iterator[None]:
+    """Let every write fail at once, as where another program holds the file for good."""
+
+    async def write(_unit: Any) -> Any:
+        raise StoreUnavailable("database is locked")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world.store, "write", write)
+        yield
+
+
+async def stopped_in_vain(world: World, person: str, proposal_id: str, **how: Any) -> Reply:
+    """Give a ❌ that the store cannot take."""
+    with nothing_can_be_stored(world):
+        return await world.workflow.reject(
+            proposal_id, world.sender(person), "never do this", **how
+        )
+
+
+async def a_minute_before_its_end(world: World, document: Mapping[str, Any] = PROD) -> str:
+    proposal_id = (await world.submits(document)).proposal_id or ""
+    world.clock.set((await world.proposal(proposal_id)).deadline_ms - 60_000)
+    return proposal_id
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["the sweep", "a submission", "an approval", "an opening", "a restart", "a withdrawal"],
+)
+async def test_a_stop_given_in_time_counts_although_it_is_carried_out_after_the_deadline(
+    world: World, what: str
+) -> None:
+    proposal_id = await a_minute_before_its_end(world)
+    kept = await stopped_in_vain(world, "ben", proposal_id)
+    world.clock.advance(61)
+    match what:
+        case "the sweep":
+            assert await world.workflow.expire_due() == 0
+        case "a submission":
+            assert (await world.submits(PROD)).proposal_id == proposal_id
+        case "an approval":
+            assert (await world.approves("ana", proposal_id)).code == "already_decided"
+        case "an opening":
+            await world.workflow.gatekeeper.open(proposal_id)
+        case "a withdrawal":
+            reply = await world.workflow.withdraw(proposal_id, world.sender("leila"))
+            assert reply.code == "already_decided"
+        case _:
+            await world.restarts()
+
+    await world.keeps_house()
+
+    ended = await world.proposal(proposal_id)
+    (review,) = await world.store.read(lambda tx: tx.reviews.of(proposal_id))
+    assert kept.done
+    assert (ended.reason, str(ended.decided_by)) == ("rejected_by_person", "person ben")
+    assert ended.explanation == "never do this"
+    assert review.at_ms == ended.deadline_ms - 60_000
+    assert (await world.submits(PROD)).reason == "previously_rejected"
+    assert (world.spool.stops, world.workflow.world.held) == ([], set())
+    assert (await verified_in(world.store, None, lambda _: None)).problems == []
+
+
+async def test_the_trail_says_when_a_stop_was_given_that_came_later(world: World) -> None:
+    proposal_id = await a_minute_before_its_end(world)
+    await stopped_in_vain(world, "ben", proposal_id)
+    world.clock.advance(61)
+
+    await world.keeps_house()
+
+    (entry,) = await world.audit("reject")
+    assert entry["at"] == "2026-03-03T12:00:01.000Z"
+    assert entry["details"]["given_at"] == "2026-03-03T11:59:00.000Z"
+
+
+async def test_a_stop_given_after_the_deadline_is_late_whenever_it_is_carried_out(
+    world: World,
+) -> None:
+    proposal_id = await a_minute_before_its_end(world)
+    world.clock.advance(61)
+    late = await stopped_in_vain(world, "ben", proposal_id)
+    line = {"proposal_id": proposal_id, "surface": "terminal", "kind": "person", "id": "ben"}
+    world.spool.keep(line | {"reason": "too late", "at_ms": world.clock.now_ms()})
+
+    await world.restarts()
+    await world.keeps_house()
+
+    ended = await world.proposal(proposal_id)
+    assert late.code == "already_decided"
+    assert (ended.reason, str(ended.decided_by)) == ("expired", "clock clock")
+    assert [row["reason"] for row in await world.audit("ignored")] == ["already_decided"]
+    assert await world.store.read(lambda tx: tx.reviews.of(proposal_id)) == []
+    assert (await world.submits(PROD)).state == "sentinel_approved"
+
+
+async def test_a_late_stop_beside_one_in_time_takes_nothing_from_it(world: World) -> None:
+    proposal_id = await a_minute_before_its_end(world)
+    line = {"proposal_id": proposal_id, "surface": "terminal", "kind": "person", "reason": "no"}
+    deadline_ms = world.clock.now_ms() + 60_000
+    world.spool.keep(line | {"id": "ana", "at_ms": deadline_ms})
+    world.spool.keep(line | {"id": "ben", "at_ms": deadline_ms - 1})
+    world.clock.advance(61)
+
+    await world.restarts()
+
+    assert str((await world.proposal(proposal_id)).decided_by) == "person ben"
+
+
+async def test_a_permit_that_lapses_under_a_stop_is_a_refusal_of_that_person(world: World) -> None:
+    proposal_id = (await world.submits(REFUND)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    await stopped_in_vain(world, "ben", proposal_id)
+    world.clock.set((await world.proposal(proposal_id)).deadline_ms + 1)
+    assert await world.workflow.expire_due() == 0
+
+    await world.keeps_house()
+
+    assert (await world.proposal(proposal_id)).reason == "rejected_by_person"
+
+
+@pytest.mark.parametrize("person", ["cal", "ben"])
+async def test_who_can_stop_nothing_holds_nothing_up(world: World, person: str) -> None:
+    """cal is in no group, ben is known to have left."""
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    world.notifier.lost = frozenset({"ben"})
+
+    reply = await stopped_in_vain(world, person, proposal_id)
+
+    assert reply.code == "not_a_reviewer"
+    assert (world.spool.stops, world.workflow.world.held) == ([], set())
+    await world.passes(minutes=15)
+    assert world.tool(MAILER).verbs() == ["execute", "commit"]
+
+
+async def test_the_owner_of_another_agent_stops_nothing_of_this_one(world: World) -> None:
+    people, agents = world.workflow.policy.people, world.workflow.policy.agents
+    rob, nour = replace(people["olga"], id="rob"), replace(agents["nour"], owner="rob")
+    await world.adopts(people=dict(people) | {"rob": rob}, agents=dict(agents) | {"nour": nour})
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+
+    assert (await stopped_in_vain(world, "rob", proposal_id)).code == "not_a_reviewer"
+    assert (world.spool.stops, world.workflow.world.held) == ([], set())
+    assert (await stopped_in_vain(world, "olga", proposal_id)).done
+
+
+async def test_one_who_may_not_lets_go_of_nothing_that_another_holds(world: World) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await stopped_in_vain(world, "ben", proposal_id)
+
+    await stopped_in_vain(world, "cal", proposal_id)
+
+    assert world.workflow.world.held == {proposal_id}
+    assert [stop["id"] for stop in world.spool.stops] == ["ben"]
+
+
+async def test_where_membership_cannot_be_read_a_stop_is_kept_and_counts(world: World) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    world.notifier.unread = frozenset({"ben"})
+
+    kept = await stopped_in_vain(world, "ben", proposal_id)
+    await world.keeps_house()
+
+    assert kept.done
+    assert str((await world.proposal(proposal_id)).decided_by) == "person ben"
+
+
+async def test_who_leaves_after_a_stop_has_given_it_all_the_same(world: World) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await stopped_in_vain(world, "ben", proposal_id)
+    world.notifier.lost = frozenset({"ben"})
+
+    await world.restarts()
+
+    assert str((await world.proposal(proposal_id)).decided_by) == "person ben"
+
+
+async def test_a_stop_is_kept_where_nothing_can_be_read_either(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+
+    async def unreadable(_view: Any) -> Any:
+        raise StoreUnavailable("the disk is gone")
+
+    monkeypatch.setattr(world.store, "read", unreadable)
+    kept = await stopped_in_vain(world, "olga", proposal_id)
+    monkeypatch.undo()
+    await world.keeps_house()
+
+    assert kept.done
+    assert str((await world.proposal(proposal_id)).decided_by) == "person olga"
+
+
+@pytest.mark.parametrize(
+    ("done_before", "code"),
+    [("nothing", "unknown_proposal"), ("ended", "window_closed"), ("rejected", "already_decided")],
+)
+async def test_nobody_is_promised_a_stop_that_has_no_effect(
+    world: World, done_before: str, code: str
+) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    if done_before == "ended":
+        await world.approves("ana", proposal_id)
+    if done_before == "rejected":
+        await world.rejects("ana", proposal_id)
+    asked_for = f"{proposal_id}x" if done_before == "nothing" else proposal_id
+
+    reply = await stopped_in_vain(world, "ben", asked_for)
+
+    assert reply.code == code
+    assert (world.spool.stops, world.workflow.world.held) == ([], set())
+
+
+async def test_a_cross_on_a_card_that_was_replaced_is_not_kept_either(world: World) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    old, current = (CardPlace("terminal", f"m-{each}") for each in ("old", proposal_id))
+
+    assert (await stopped_in_vain(world, "ben", proposal_id, card=old)).code == "stale_card"
+    assert (await stopped_in_vain(world, "ben", proposal_id, card=current)).done
+
+
+async def test_a_stop_that_was_found_later_is_kept_as_such(world: World) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await stopped_in_vain(world, "ben", proposal_id, found_late=True)
+
+    await world.keeps_house()
+
+    (review,) = await world.store.read(lambda tx: tx.reviews.of(proposal_id))
+    assert review.found_late
+
+
+async def withdrawn(world: World, proposal_id: str) -> None:
+    await world.workflow.withdraw(proposal_id, world.sender("leila"))
+
+
+async def regrouped(world: World, _proposal_id: str) -> None:
+    people = dict(world.workflow.policy.people)
+    await world.adopts(people=people | {"ben": replace(people["ben"], groups=frozenset())})
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "told", "state"),
+    [
+        (withdrawn, [], State.REJECTED),
+        (regrouped, ["Only the group approvers"], State.SENTINEL_APPROVED),
+    ],
+)
+async def test_a_stop_whose_promise_cannot_be_kept_is_told_of_and_lets_go(
+    world: World, meanwhile: Any, told: list[str], state: State
+) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await stopped_in_vain(world, "ben", proposal_id)
+    await meanwhile(world, proposal_id)
+
+    await world.keeps_house()
+
+    waiting = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+    words = [m.body["text"] for m in waiting if "has no effect" in m.body.get("text", "")]
+    assert len(words) == len(told)
+    assert all(part in said for part, said in zip(told, words, strict=True))
+    assert (await world.proposal(proposal_id)).state is state
+    assert len(await world.audit("ignored")) == 1
+    assert (world.spool.stops, world.workflow.world.held) == ([], set())
+
+
+async def test_a_stop_and_a_roll_back_of_another_take_it_back_once(world: World) -> None:
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    await stopped_in_vain(world, "ben", proposal_id)
+    await world.rejects("dee", proposal_id)
+
+    await world.keeps_house()
+
+    ended = await world.proposal(proposal_id)
+    assert world.tool(MAILER).verbs() == ["execute", "roll_back"]
+    assert str(ended.decided_by) == "person dee"
+    assert (world.spool.stops, world.workflow.world.held) == ([], set())
+
+
+class Unreadable(MemorySpool):
+    """A spool on a disk that is gone."""
+
+    def keep(self, stop: Mapping[str, Any]) -> None:
+        raise OSError(5, "Input/output error")
+
+    def kept(self) -> Sequence[Mapping[str, Any]]:
+        raise OSError(5, "Input/output error")
+
+
+async def test_a_stop_in_memory_is_carried_out_although_the_spool_is_gone(world: World) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    world.spool = world.workflow.world.spool = Unreadable()
+    reply = await stopped_in_vain(world, "ben", proposal_id)
+
+    await world.keeps_house()
+    await world.keeps_house()
+
+    assert "in its memory alone" in reply.words
+    assert (await world.proposal(proposal_id)).reason == "rejected_by_person"
+    assert world.workflow.world.unspooled == []
+    assert await world.audit("ignored") == []
+
+
+class Unforgetting(MemorySpool):
+    """A spool whose file cannot be replaced: its folder is read-only, or full."""
+
+    def forget(self, stops: Collection[Mapping[str, Any]]) -> None:
+        raise OSError(30, "Read-only file system")
+
+
+async def test_a_spool_that_cannot_forget_stops_neither_the_bot_nor_its_start(
+    world: World,
+) -> None:
+    first, second = [(await world.submits(base)).proposal_id or "" for base in (MAIL, PROD)]
+    await world.approves("ana", first)
+    world.spool = world.workflow.world.spool = Unforgetting()
+    await stopped_in_vain(world, "ben", first)
+    for _ in range(3):
+        await world.keeps_house()
+    await stopped_in_vain(world, "ben", second)
+    entries = len(await world.store.read(lambda tx: tx.audit.of(first)))
+
+    await world.restarts()
+    for _ in range(3):
+        await world.keeps_house()
+
+    assert world.tool(MAILER).verbs() == ["execute", "roll_back"]
+    assert (await world.proposal(second)).reason == "rejected_by_person"
+    assert len(await world.store.read(lambda tx: tx.audit.of(first))) == entries
+    assert await world.audit("ignored") == []
+    assert world.workflow.world.held == set()
+    assert len(world.spool.stops) == 2
+
+
+async def test_a_refused_stop_that_cannot_be_forgotten_stops_nothing_later(world: World) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    people = dict(world.workflow.policy.people)
+    world.spool = world.workflow.world.spool = Unforgetting()
+    await stopped_in_vain(world, "ben", proposal_id)
+    await regrouped(world, proposal_id)
+    await world.keeps_house()
+    await world.adopts(people=people)
+
+    await world.restarts()
+    await world.keeps_house()
+
+    assert (await world.proposal(proposal_id)).state is State.SENTINEL_APPROVED
+    assert world.workflow.world.held == set()
+    assert len(await world.audit("ignored")) == 1
+
+
+async def test_a_line_that_nobody_can_carry_out_holds_its_proposal_and_no_other(
+    world: World,
+) -> None:
+    first, second = [(await world.submits(base)).proposal_id or "" for base in (MAIL, PROD)]
+    line = {"surface": "terminal", "kind": ActorKind.PERSON.value, "id": "ben"}
+    world.spool.keep(line | {"proposal_id": first, "reason": None})
+    world.spool.keep(line | {"proposal_id": second, "reason": "stop"})
+
+    await world.restarts()
+
+    assert (await world.proposal(second)).reason == "rejected_by_person"
+    assert world.workflow.world.held == {first}
+    assert [stop["proposal_id"] for stop in world.spool.stops] == [first]
