@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ID: Final = re.compile(r"(?!\.+\Z)[A-Za-z0-9._-]{1,64}")
 _UNSENT: Final = {
     "non_finite_number": "NaN and Infinity are no JSON: send a finite number.",
     "invalid_unicode": "A text holds half a character (a lone surrogate), which is no UTF-8.",
     "too_deep": "Objects and lists are nested too deep.",
     "wrong_type": "Something in it is no JSON: send objects, lists, texts, numbers, true, false.",
-    "invalid_identifier": "An id is 1 to 64 of A-Z a-z 0-9 . _ -",
+    "invalid_identifier": "An id is 1 to 64 of A-Z a-z 0-9 . _ -, and not of dots alone.",
 }
 
 
@@ -48,11 +48,12 @@ def encoded(body: Mapping[str, Any]) -> bytes:
 def part_of_path(proposal_id: str) -> str:
     """Return an id as one part of a path; raises SignoffRefused for what is none.
 
-    Whatever else stood in it could be read as a further part, and reach another operation.
+    Whatever else stood in it could be read as a further part or as a step (`..`), and reach
+    another operation.
     """
     if not _ID.fullmatch(proposal_id):
         raise _unsent("invalid_identifier")
-    return proposal_id if proposal_id.strip(".") else "-"  # dots alone are steps of a path
+    return proposal_id
 
 
 def _json(body: Any, *, allow_nan: bool = False) -> bytes:

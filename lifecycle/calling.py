@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Final, assert_never
 
 import orjson
@@ -16,6 +17,8 @@ from lifecycle.proposal import Outcome, Verb
 
 LARGEST_RECEIPT: Final = 65_536
 _LONGEST_WORDS: Final = 300
+_LARGEST_EXACT: Final = 2**53 - 1
+_NO_NUMBERS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 #: What the law reads in a receipt; kept even where the receipt is too large to be kept whole.
 _READ: Final = ("affected_records", "effects", "still_stands")
 
@@ -83,7 +86,7 @@ def result_of(tool: str, verb: str, receipt: object) -> CallResult:
     if not isinstance(receipt, Mapping):
         return _unknown(f"{tool} answered with something that is no receipt.")
     try:
-        data = canonical_bytes(dict(receipt))
+        data = _written(dict(receipt))
     except (ValueError, TypeError, RecursionError):
         return _unknown(f"{tool} answered with a receipt that is no JSON.")
     kept: dict[str, Any] = orjson.loads(data)
@@ -93,6 +96,41 @@ def result_of(tool: str, verb: str, receipt: object) -> CallResult:
         return _unknown(f"{tool} answered with a receipt that is too large to be judged.")
     standing = _standing(kept.get("still_stands")) if verb == Verb.ROLL_BACK else ()
     return CallResult(Outcome.DONE, kept, still_stands=standing)
+
+
+def _written(receipt: dict[str, Any]) -> bytes:
+    """Return the canonical form; raises ValueError, TypeError, RecursionError for what has none."""
+    try:
+        return canonical_bytes(receipt)
+    except ValueError:
+        return canonical_bytes(_plain(receipt))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with as text what readers of JSON disagree on.
+
+    A 64-bit id, NaN and half a character say odd things of what was done, and still that it was.
+    """
+    match value:
+        case Mapping():
+            return {_name(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case bool():
+            return value
+        case int() if abs(value) > _LARGEST_EXACT:
+            return str(value)
+        case float() if not isfinite(value):
+            return _NO_NUMBERS[str(value)]
+        case _:
+            return value
+
+
+def _name(key: Any) -> Any:
+    """Return the name of a field; what is no text names none."""
+    return _plain(key) if isinstance(key, str) else key
 
 
 def _standing(stated: Any) -> tuple[Any, ...]:

@@ -108,7 +108,7 @@ def _wrong(obj: Mapping[str, Any], sender: Sender, moment: Moment) -> list[Fault
             Fault(
                 "invalid_identifier",
                 "evidence_id",
-                required="1 to 64 of A-Z a-z 0-9 . _ -",
+                required="1 to 64 of A-Z a-z 0-9 . _ -, not dots alone",
                 suggestion="Give the packet an id of that form.",
             )
         )

@@ -9,7 +9,7 @@ from lifecycle.document import ProposalDocument
 from lifecycle.policy import ApprovalClass
 from lifecycle.structure import BINDING_TYPES, OPERATORS
 
-_ID: Final = {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}
+_ID: Final = {"type": "string", "pattern": r"^(?!\.+$)[A-Za-z0-9._-]{1,64}$"}
 
 
 def proposal_schema() -> dict[str, Any]:

@@ -24,8 +24,9 @@ from lifecycle.paths import dotted
 from lifecycle.policy import ActionType
 from lifecycle.secrets_found import find_secrets
 
-#: An id as it may be written on a card, in a command and in a file name.
-IDENTIFIER: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+#: An id as it may be written on a card, in a command, in an address and in a file name: dots alone
+#: would name another place there.
+IDENTIFIER: Final = re.compile(r"(?!\.+\Z)[A-Za-z0-9._-]{1,64}")
 OPERATORS: Final = ("eq", "ne", "gt", "lt", "contains", "matches")
 BINDING_TYPES: Final = ("precondition", "context", "attestation")
 
@@ -159,7 +160,7 @@ def emptiness_faults(fields: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def identifier_faults(fields: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield `invalid_identifier` for ids that are not 1–64 of A–Z a–z 0–9 . _ -.
+    """Yield `invalid_identifier` for ids that are not 1–64 of A–Z a–z 0–9 . _ -, or dots alone.
 
     So is one that has the shape of a credential: an id is shown and kept for ever, unmasked.
     """
@@ -170,9 +171,10 @@ def identifier_faults(fields: Mapping[str, Any]) -> Iterator[Fault]:
             yield Fault(
                 "invalid_identifier",
                 path,
-                required="1 to 64 characters of A-Z a-z 0-9 . _ -",
-                actual=f"{len(value)} characters, others among them" if value else "empty",
-                suggestion="Use letters, digits, dot, underscore and hyphen, at most 64 of them.",
+                required="1 to 64 characters of A-Z a-z 0-9 . _ -, not dots alone",
+                actual=_misnamed(value),
+                suggestion="Use letters, digits, dot, underscore and hyphen, at most 64 of them, "
+                "and not dots alone.",
             )
         elif find_secrets(value):
             yield Fault(
@@ -182,6 +184,12 @@ def identifier_faults(fields: Mapping[str, Any]) -> Iterator[Fault]:
                 actual="what looks like a credential",
                 suggestion="Use an id without a meaning of its own, and withdraw the credential.",
             )
+
+
+def _misnamed(value: str) -> str:
+    if not value.strip("."):
+        return "dots alone" if value else "empty"
+    return f"{len(value)} characters, others among them"
 
 
 def _identifiers(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

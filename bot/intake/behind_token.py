@@ -13,6 +13,7 @@ from bot.intake.http.app import carried_out
 from bot.intake.http.bodies import LARGEST_CALL_BYTES, body_of
 from bot.intake.http.door import Door
 from bot.intake.http.problems import unauthorized
+from bot.intake.http.turns import Turns
 
 _Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -29,23 +30,25 @@ class BehindToken:
         """Stand before `app`."""
         self._door = door
         self._app = app
+        # Turns of its own: what stands behind asks the HTTP door in turn.
+        self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 401, 408, 413 or 415, or pass it on with its body."""
         incoming = Request(scope, receive)
-        body = await carried_out(lambda: self._body(incoming))
-        if isinstance(body, Response):
-            await body(scope, receive, send)
-        else:
-            await self._app(scope, _replayed(body, receive), send)
+        sender = self._door.sender(incoming)
+        if sender is None:
+            await unauthorized(_WORDS)(scope, receive, send)
+            return
+        async with self._turns.turn(incoming, sender):
+            body = await carried_out(lambda: body_of(incoming, LARGEST_CALL_BYTES))
+            if isinstance(body, Response):
+                await body(scope, receive, send)
+            else:
+                await self._app(scope, replayed(body, receive), send)
 
-    async def _body(self, incoming: Request) -> bytes | Response:
-        if self._door.sender(incoming) is None:
-            return unauthorized(_WORDS)
-        return await body_of(incoming, LARGEST_CALL_BYTES)
 
-
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def replayed(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that tells the body at once, and then whatever else comes."""
     told = False
 

@@ -14,6 +14,7 @@ from bot.intake.http.app import application
 from bot.intake.http.door import Door
 from bot.intake.http.serving import served
 from bot.intake.mcp import over_http
+from bot.intake.mcp_messages import StrictMessages, judged
 from bot.version import signoff_version
 from lifecycle.workflow import Workflow
 
@@ -29,6 +30,7 @@ async def served_doors(
 
 def all_doors(door: Door) -> Starlette:
     """Return the application with every door; MCP speaks to the HTTP door like any client."""
-    spoken = over_http(application(door), door.public_url, signoff_version())
-    beside = [Route("/mcp", BehindToken(door, spoken.handle_request)), *aap_routes(door)]
+    spoken = over_http(application(door), door.public_url, signoff_version(), judged(door))
+    messages = BehindToken(door, StrictMessages(spoken.handle_request))
+    beside = [Route("/mcp", messages), *aap_routes(door)]
     return application(door, beside, lambda _app: spoken.run())

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
+import anyio
 import httpx
 from mcp import types
 from mcp.server.context import ServerRequestContext
@@ -16,9 +17,11 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
-from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.client import Signoff, SignoffRefused, SignoffUnreachable
+from bot.intake.mcp_reading import Judge, Lines, strictly
 from lifecycle.codes import retry_of
 from lifecycle.schema import proposal_schema
 
@@ -30,7 +33,7 @@ _LARGEST_BYTES: Final = 1024 * 1024
 _LONGEST_WAIT_S: Final = 300
 _USUAL_WAIT_S: Final = 60
 _LOCAL: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
-_ID: Final = {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}
+_ID: Final = {"type": "string", "pattern": r"^(?!\.+$)[A-Za-z0-9._-]{1,64}$"}
 _INSTRUCTIONS: Final = (
     "Propose what you want done; people sign off. Call list_tools, then propose, then wait. A tool "
     "of kind agent hands you a permit: redeem it with exactly the proposed parameters, act, and "
@@ -38,8 +41,11 @@ _INSTRUCTIONS: Final = (
 )
 
 
-def mcp_server(session: Session, version: str) -> Server[Any]:
-    """Return a server whose calls go through the session of whoever calls."""
+def mcp_server(session: Session, version: str, judge: Judge | None = None) -> Server[Any]:
+    """Return a server whose calls go through the session of whoever calls.
+
+    What `judge` objects to is not called.
+    """
 
     async def list_tools(
         _context: _Context, _params: types.PaginatedRequestParams | None
@@ -51,28 +57,34 @@ def mcp_server(session: Session, version: str) -> Server[Any]:
     ) -> types.CallToolResult:
         return await _called(session, context, params.name, params.arguments or {})
 
-    return Server(
+    server: Server[Any] = Server(
         "signoff",
         version=version,
         instructions=_INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+    if judge is not None:
+        server.middleware.append(strictly(judge, lambda answer: _failed(answer.as_json())))
+    return server
 
 
-def over_http(inner: Starlette, public_url: str, version: str) -> StreamableHTTPSessionManager:
+def over_http(
+    inner: ASGIApp, public_url: str, version: str, judge: Judge
+) -> StreamableHTTPSessionManager:
     """Return the door at /mcp; each call speaks with the caller's own token to `inner`."""
 
     def session(context: _Context) -> AbstractAsyncContextManager[Signoff]:
         sent = context.request.headers.get("authorization", "") if context.request else ""
         token = sent[7:].strip() if sent.lower().startswith("bearer ") else ""
-        return Signoff("http://signoff", token, transport=httpx.ASGITransport(app=inner))
+        app = _beside(context.request, inner) if context.request else inner
+        return Signoff("http://signoff", token, transport=httpx.ASGITransport(app=app))
 
     place = urlsplit(public_url)
     hosts = [*_LOCAL, place.netloc, f"{place.hostname}:*"]
     origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
     return StreamableHTTPSessionManager(
-        mcp_server(session, version),
+        mcp_server(session, version, judge),
         json_response=True,
         stateless=True,
         max_request_body_size=_LARGEST_BYTES,
@@ -80,10 +92,31 @@ def over_http(inner: Starlette, public_url: str, version: str) -> StreamableHTTP
     )
 
 
+def _beside(outer: Request, inner: ASGIApp) -> ASGIApp:
+    """Return `inner` for a call within another: whoever leaves that one has left this one, too."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        whole = False
+
+        async def either() -> Message:
+            nonlocal whole
+            if whole:
+                return await outer.receive()
+            message = await receive()
+            whole = not message.get("more_body", False)
+            return message
+
+        await inner(scope, either, send)
+
+    return app
+
+
 async def over_stdio(url: str, token: str, version: str) -> None:
     """Serve on standard input and output until the input ends, as a client of the bot at `url`."""
-    server = mcp_server(lambda _context: Signoff(url, token), version)
-    async with stdio_server() as (reading, writing):
+    lines = Lines()
+    server = mcp_server(lambda _context: Signoff(url, token), version, lines.judge)
+    # The SDK goes through its input line by line, and asks no more of it.
+    async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
 

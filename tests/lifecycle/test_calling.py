@@ -113,12 +113,35 @@ async def test_a_cancellation_of_the_caller_is_passed_on():
 
 
 @pytest.mark.parametrize(
-    "answer", [None, "done", 1, [], {"a": float("nan")}, {"a": 2**60}, {"a": object()}, {1: 2}]
+    "answer", [None, "done", 1, [], {"a": object()}, {1: 2}, {2**60: 2**60}, {"a": {2: "\ud800"}}]
 )
 async def test_what_is_no_receipt_is_unknown(answer):
     result = await call_tool(Answers(answer), CALL)
 
     assert (result.outcome, result.receipt) == (Outcome.UNKNOWN, None)
+
+
+@pytest.mark.parametrize("verb", ["execute", "commit", "roll_back"])
+async def test_a_value_that_readers_disagree_on_makes_no_doubt_and_is_kept_as_text(verb):
+    odd = [2**60, -(2**53), float("nan"), float("inf"), float("-inf"), "a\ud800", True, 1.5]
+
+    result = await call_tool(Answers({"id": 2**63, "odd\udc00": odd}), replace(CALL, verb=verb))
+
+    assert result.outcome is Outcome.DONE
+    assert result.receipt == {
+        "id": "9223372036854775808",
+        "odd\\udc00": [
+            "1152921504606846976", "-9007199254740992", "NaN", "Infinity", "-Infinity",
+            "a\\ud800", True, 1.5,
+        ],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("stated", [float("nan"), [2**60], "\ud800"])
+async def test_what_still_stands_stands_whatever_it_is_called(stated):
+    result = await call_tool(Answers({"still_stands": stated}), replace(CALL, verb="roll_back"))
+
+    assert (result.outcome, len(result.still_stands)) == (Outcome.DONE, 1)
 
 
 async def test_a_receipt_too_large_is_summarised_with_what_the_law_reads():

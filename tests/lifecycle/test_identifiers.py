@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from lifecycle.errors import Refused
 from lifecycle.gate import accept
+from lifecycle.schema import proposal_schema
 from lifecycle.structure import identifier_faults
 from tests.builders import MAIL, a_document, a_policy
 
@@ -43,10 +45,38 @@ def test_so_is_every_other_id(fields: dict[str, Any], path: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("value", [".", "..", "..."])
+def test_a_step_of_a_path_is_no_id(value: str) -> None:
+    """It would name another place than its own in an address and among files."""
+    places = {
+        "proposal_id": value,
+        "task_id": value,
+        "preconditions": [{"evidence_ref": value}],
+        "evidence_bindings": [{"evidence_id": value}],
+    }
+
+    faults = list(identifier_faults(places))
+
+    assert [fault.code for fault in faults] == ["invalid_identifier"] * 4
+    assert faults[0].actual == "dots alone"
+
+
+def test_the_schema_knows_no_step_of_a_path_either() -> None:
+    pattern = re.compile(proposal_schema()["properties"]["proposal_id"]["pattern"])
+
+    found = [
+        value for value in (".", "..", "...", "a..b", ".a", "-", "p1") if pattern.search(value)
+    ]
+
+    assert found == ["a..b", ".a", "-", "p1"]
+
+
 @pytest.mark.parametrize(
     "value",
     [
         "p1",
+        "..a",
+        "v1.",
         "550e8400-e29b-41d4-a716-446655440000",
         "01ARZ3NDEKTSV4RRFFQ69G5FAV",
         "da39a3ee5e6b4b0d3255bfef95601890afd80709",

@@ -10,14 +10,22 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from bot.intake.aap.provider import Provider
-from bot.intake.aap.wire import AapRefused, error, key_of, seconds, submission_of
+from bot.intake.aap.wire import (
+    AapRefused,
+    Misshapen,
+    error,
+    key_of,
+    seconds,
+    submission_of,
+)
 from bot.intake.http.app import carried_out
-from bot.intake.http.bodies import object_of
+from bot.intake.http.bodies import body_of, object_of
 from bot.intake.http.door import Door, is_agent
 from bot.intake.http.problems import json_response
 from bot.intake.http.queries import LONGEST_WAIT_S
 from lifecycle.answers import Sender
-from lifecycle.errors import Refused
+from lifecycle.errors import Fault, Refused
+from lifecycle.reading import read_object
 
 _Run = Callable[[Request, Sender], Awaitable[Response]]
 _OUTCOMES: Final = ("succeeded", "failed")
@@ -29,9 +37,8 @@ def aap_routes(door: Door) -> list[BaseRoute]:
     provider = Provider(door)
 
     async def ask(incoming: Request, sender: Sender) -> Response:
-        key = key_of(incoming.headers.get(_KEY))
-        submission = submission_of(await object_of(incoming))
-        content, new = await provider.ask(submission, key, sender)
+        key, submission, raw = await _submitted(door, incoming, sender)
+        content, new = await provider.ask(submission, key, sender, raw)
         return json_response(content, 201 if new else 200)
 
     async def look(incoming: Request, sender: Sender) -> Response:
@@ -40,7 +47,7 @@ def aap_routes(door: Door) -> list[BaseRoute]:
             return json_response(await provider.cancel(asked_id, sender))
         text = incoming.query_params.get("wait")
         wait_s = min(LONGEST_WAIT_S, seconds(text)) if text else 0
-        found = await provider.look(asked_id, wait_s, sender)
+        found = await provider.look(asked_id, wait_s, sender, incoming)
         if not door.speaks(incoming, sender):
             raise _unauthorized()  # removed while the answer was held back
         return json_response(found)
@@ -55,18 +62,36 @@ def aap_routes(door: Door) -> list[BaseRoute]:
 
     one = "/aap/v1/requests/{asked_id}"
     return [
-        Route("/aap/v1/requests", _guarded(door, ask), methods=["POST"]),
+        Route("/aap/v1/requests", _guarded(door, ask, intake=True), methods=["POST"]),
         Route(one, _guarded(door, look), methods=["GET", "DELETE"]),
         Route(f"{one}/consume", _guarded(door, consume), methods=["POST"]),
         Route(f"{one}/outcome", _guarded(door, report), methods=["POST"]),
     ]
 
 
+async def _submitted(
+    door: Door, incoming: Request, sender: Sender
+) -> tuple[str, dict[str, Any], bytes]:
+    """Return the key, the submission and its bytes; whatever is none leaves a row of the trail."""
+    raw = b""
+    try:
+        key = key_of(incoming.headers.get(_KEY))
+        raw = await body_of(incoming)
+        return key, submission_of(read_object(raw)), raw
+    except Misshapen as error:
+        fault = Fault(error.fault, suggestion=str(error))
+        await door.workflow.intake.refused(Refused([fault]), sender, raw)
+        raise
+    except Refused as error:
+        await door.workflow.intake.refused(error, sender, raw)
+        raise
+
+
 def _outcome(body: dict[str, Any]) -> dict[str, Any]:
     note = body.get("note", "")
     fits = body.keys() <= {"status", "note"} and body.get("status") in _OUTCOMES
     if not fits or not isinstance(note, str):
-        raise AapRefused(400, "invalid_request", "status is succeeded or failed, note a text.")
+        raise Misshapen("wrong_type", "status is succeeded or failed, note a text.")
     return {"status": body["status"]} | ({"note": note} if note else {})
 
 
@@ -74,13 +99,18 @@ def _unauthorized() -> AapRefused:
     return AapRefused(401, "unauthorized", "Send the bearer token of an agent.")
 
 
-def _guarded(door: Door, run: _Run) -> Callable[[Request], Awaitable[Response]]:
+def _guarded(
+    door: Door, run: _Run, *, intake: bool = False
+) -> Callable[[Request], Awaitable[Response]]:
     async def guarded(incoming: Request) -> Response:
         sender = door.sender(incoming)
         try:
             if sender is None or not is_agent(sender):
+                if intake:
+                    await door.turned_away(sender)
                 raise _unauthorized()
-            return await run(incoming, sender)
+            async with door.turns.turn(incoming, sender):
+                return await run(incoming, sender)
         except AapRefused as refused:
             return error(refused)
         except Refused as refused:

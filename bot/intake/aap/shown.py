@@ -7,6 +7,7 @@ from typing import Any, Final
 from bot.intake.aap.book import Asked, used_by
 from bot.views import as_seen
 from lifecycle import permit as permits
+from lifecycle.errors import PermitRefused
 from lifecycle.masking import mask_text
 from lifecycle.moment import rfc3339
 from lifecycle.permit import KeyRing
@@ -59,10 +60,18 @@ def _approved(tx: Transaction, call: Asked, seen: Proposal, ring: KeyRing) -> di
     kept = tx.permits.of(seen.proposal_id, Verb.EXECUTE.value, 1)
     if kept is None:
         return {"status": "pending"}
-    issued_ms = max(permits.read(kept.token, ring).not_before_ms, call.created_at_ms)
+    issued_ms = max(_issued_ms(kept, ring), call.created_at_ms)
     decided = _decided("approved", issued_ms)
     decided["decision"]["expires_at"] = rfc3339(max(kept.expires_at_ms, issued_ms + 1))
     return decided | _consumption(tx, call, kept, issued_ms)
+
+
+def _issued_ms(kept: PermitRecord, ring: KeyRing) -> int:
+    """Return since when the permit holds; 0 where its key was rotated out and nobody can say."""
+    try:
+        return permits.read(kept.token, ring).not_before_ms
+    except PermitRefused:
+        return 0
 
 
 def _consumption(

@@ -38,32 +38,43 @@ class AapRefused(Exception):
         self.retry_after_s = retry_after_s
 
 
+class Misshapen(AapRefused):
+    """What came is no submission."""
+
+    def __init__(self, fault: str, message: str, code: str = "invalid_request") -> None:
+        """Name the fault by a code of ours, for the trail; AAP has a code of its own."""
+        super().__init__(400, code, message)
+        self.fault = fault
+
+
 def submission_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a submission as it was sent; raises AapRefused for anything that AAP does not know."""
+    """Return a submission as it was sent; raises Misshapen for anything that AAP does not know."""
     for key, value in body.items():
         if key not in _KNOWN or not isinstance(value, _KNOWN[key]):
-            raise AapRefused(400, "invalid_request", f"{key[:64]} is no field of a submission.")
+            fault = "wrong_type" if key in _KNOWN else "unknown_field"
+            raise Misshapen(fault, f"{key[:64]} is no field of a submission.")
     missing = [key for key in _NEEDED if key not in body]
     if missing or not body["tool"]:
-        raise AapRefused(400, "invalid_request", f"Needed: {', '.join(_NEEDED)}.")
+        raise Misshapen("wrong_type", f"Needed: {', '.join(_NEEDED)}.")
     seconds(body["timeout"])
     return dict(body)
 
 
 def seconds(text: str) -> int:
-    """Return a duration like `10m` or `1h30m` in seconds; raises AapRefused."""
+    """Return a duration like `10m` or `1h30m` in seconds; raises Misshapen."""
     if not _TIMEOUT.fullmatch(text):
-        raise AapRefused(400, "invalid_request", "A duration is written like 30s, 10m or 24h.")
+        raise Misshapen("wrong_type", "A duration is written like 30s, 10m or 24h.")
     total = sum(int(count) * _UNIT_S[unit] for count, unit in _PART.findall(text))
     if total < 1:
-        raise AapRefused(400, "invalid_request", "A duration is at least one second.")
+        raise Misshapen("wrong_type", "A duration is at least one second.")
     return min(total, LONGEST_S)
 
 
 def key_of(header: str | None) -> str:
-    """Return the idempotency key; raises AapRefused where it is missing."""
+    """Return the idempotency key; raises Misshapen where it is missing."""
     if not header or len(header) > LONGEST_KEY:
-        raise AapRefused(400, "missing_idempotency_key", "Send an Idempotency-Key.")
+        words = f"Send an Idempotency-Key of 1 to {LONGEST_KEY} characters."
+        raise Misshapen("invalid_identifier", words, "missing_idempotency_key")
     return header
 
 

@@ -88,15 +88,19 @@ def _endpoint(
 
 async def _run(door: Door, operation: Operation, incoming: Request) -> Response:
     sender = door.sender(incoming)
-    if operation.open_to_all or operation.name in _ASKS_ITSELF:
-        return await operation.run(door, incoming, sender or stranger())
+    asks_itself = operation.name in _ASKS_ITSELF
+    if operation.open_to_all or (sender is None and asks_itself):
+        return await operation.run(door, incoming, stranger())
     if sender is None:
         return unauthorized()
-    if not is_agent(sender) and operation.name not in _FOR_SOURCES:
+    if not (is_agent(sender) or asks_itself or operation.name in _FOR_SOURCES):
         return problem(
             403, "Sources record evidence; they have no proposals.", code="unknown_agent"
         )
-    answer = await operation.run(door, incoming, sender)
+    async with door.turns.turn(incoming, sender):
+        if not door.speaks(incoming, sender):
+            return unauthorized()  # removed while it waited for its turn
+        answer = await operation.run(door, incoming, sender)
     if operation.method == "GET" and not door.speaks(incoming, sender):
         return unauthorized()  # removed while the answer was held back, a permit in it perhaps
     return answer

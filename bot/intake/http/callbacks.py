@@ -24,7 +24,10 @@ log = logging.getLogger("signoff.callbacks")
 _PAGE: Final = 20
 _EVERY_S: Final = 1.0
 _TIMEOUT_S: Final = 10.0
+_SHORTEST_PAUSE_MS: Final = 1_000
 _LONGEST_PAUSE_MS: Final = 3_600_000
+#: So long nobody knocks at a server that did not answer: there are others to be told.
+_SILENCE_MS: Final = 10_000
 
 
 class Callbacks:
@@ -38,6 +41,8 @@ class Callbacks:
         self._environment = environment
         self._client = client
         self._due = asyncio.Event()
+        #: Until when an agent's server is left alone, ms UTC.
+        self._silent_until_ms: dict[str, int] = {}
 
     def heard(self) -> None:
         """Look soon."""
@@ -91,21 +96,32 @@ class Callbacks:
         if agent is None or agent.callback_url is None:
             await self._delivered(message, now_ms)  # nobody is to be told any more
             return False
-        why = await self._post(agent, message, now_ms)
-        if why is None:
-            await self._delivered(message, now_ms)
-            return True
-        pause_ms = min(_LONGEST_PAUSE_MS, 1000 * 2 ** min(message.attempts, 20))
+        silent_until_ms = self._silent_until_ms.get(agent.id, 0)
+        if now_ms < silent_until_ms:
+            await self._failed(message, silent_until_ms, "its server did not answer before")
+            return False
+        try:
+            status = await self._post(agent, message, now_ms)
+        except _NoAnswer as error:
+            why = str(error)
+            self._silent_until_ms[agent.id] = self._world.clock.now_ms() + _SILENCE_MS
+        else:
+            if httpx.codes.is_success(status):
+                await self._delivered(message, now_ms)
+                return True
+            why = f"status {status}"
         log.warning("the callback of %s failed: %s", agent.id, why)
-        retry_at_ms = now_ms + pause_ms
-        await self._world.store.write(lambda tx: tx.outbox.failed(message.key, retry_at_ms, why))
+        await self._failed(message, now_ms + _pause_ms(message, now_ms), why)
         return False
+
+    async def _failed(self, message: Message, retry_at_ms: int, why: str) -> None:
+        await self._world.store.write(lambda tx: tx.outbox.failed(message.key, retry_at_ms, why))
 
     async def _delivered(self, message: Message, now_ms: int) -> None:
         await self._world.store.write(lambda tx: tx.outbox.delivered(message.key, now_ms))
 
-    async def _post(self, agent: Agent, message: Message, now_ms: int) -> str | None:
-        """Return why it did not arrive, None where it did."""
+    async def _post(self, agent: Agent, message: Message, now_ms: int) -> int:
+        """Return the status of the answer; raises _NoAnswer."""
         secret = self._environment.get(agent.callback_secret_env or "", "")
         content = {"type": f"proposal.{message.kind}", "data": dict(message.body)}
         data = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
@@ -113,7 +129,8 @@ class Callbacks:
         try:
             signature = Webhook(secret).sign(message.key, at, data)
         except Exception:
-            return f"{agent.callback_secret_env} holds no secret of Standard Webhooks"
+            words = f"{agent.callback_secret_env} holds no secret of Standard Webhooks"
+            raise _NoAnswer(words) from None
         headers = {
             "content-type": "application/json",
             "webhook-id": message.key,
@@ -128,9 +145,10 @@ class Callbacks:
                     "POST", str(agent.callback_url), content=data.encode(), headers=headers
                 ) as answer,
             ):
-                return None if answer.is_success else f"status {answer.status_code}"
+                return answer.status_code
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-            return type(error).__name__  # UnicodeError of a host's name among them
+            # UnicodeError of a host's name among them
+            raise _NoAnswer(type(error).__name__) from None
 
     def _outwards(self) -> httpx.AsyncClient:
         """Return the client, made when there is something to tell."""
@@ -139,3 +157,12 @@ class Callbacks:
                 timeout=_TIMEOUT_S, follow_redirects=False, trust_env=False
             )
         return self._client
+
+
+class _NoAnswer(Exception):
+    """The message did not reach anybody who answers; says why."""
+
+
+def _pause_ms(message: Message, now_ms: int) -> int:
+    """Return how long to wait before trying again: as long as it has been tried already."""
+    return min(_LONGEST_PAUSE_MS, max(_SHORTEST_PAUSE_MS, now_ms - message.created_at_ms))

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from bot.intake.http.auth import Strangers, Tokens
 from bot.intake.http.marks import mark_of
 from bot.intake.http.metrics import Metrics
+from bot.intake.http.turns import Turns
 from bot.intake.http.waiting import Heard, Waiting
 from lifecycle.answers import Sender
 from lifecycle.policy import Policy
@@ -30,6 +31,7 @@ class Door:
     waiting: Waiting
     metrics: Metrics
     strangers: Strangers = field(default_factory=Strangers)
+    turns: Turns = field(default_factory=Turns)
 
     @classmethod
     def to(cls, workflow: Workflow, environment: Mapping[str, str]) -> Door:
@@ -62,6 +64,12 @@ class Door:
     def speaks(self, incoming: Request, sender: Sender) -> bool:
         """Say whether it still is `sender` who speaks: a reload may have removed them since."""
         return self.sender(incoming) == sender
+
+    async def turned_away(self, sender: Sender | None) -> None:
+        """Write down who wanted to propose and is no agent; strangers share a row (ADR 0014)."""
+        written = sender or self.strangers.came(self.now_ms())
+        if written is not None:
+            await self.workflow.submit(b"", written)
 
     def now_ms(self) -> int:
         """Return the time of the bot's clock."""

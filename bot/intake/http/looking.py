@@ -10,6 +10,7 @@ from starlette.responses import Response
 from bot.explained import explained
 from bot.intake.http import queries
 from bot.intake.http.door import Door, own
+from bot.intake.http.holding import held
 from bot.intake.http.marks import mark, proposal_key, question_key
 from bot.intake.http.problems import json_response, problem, unknown_proposal
 from bot.views import as_seen, proposal_json
@@ -32,7 +33,7 @@ async def one(door: Door, incoming: Request, sender: Sender) -> Response:
     # A permit that waits already is news enough: its agent has something to do.
     if wait_s and not (state.terminal or found.permit_waits) and seen in (None, state):
         at = mark(found, door.now_ms())
-        await door.waiting.changed(proposal_key(proposal_id), at, wait_s)
+        await held(door.waiting, incoming, proposal_key(proposal_id), at, wait_s)
     content = await door.store.read(lambda tx: seen_by_agent(tx, door, proposal_id, sender))
     return json_response(content) if content else unknown_proposal(proposal_id)
 
@@ -130,6 +131,6 @@ async def question(door: Door, incoming: Request, sender: Sender) -> Response:
         words = "You have no question with this id."
         return problem(404, words, code="unknown_proposal", reason="unknown_proposal")
     if found["answer"] is None:
-        await door.waiting.changed(question_key(asked_id), None, wait_s)
+        await held(door.waiting, incoming, question_key(asked_id), None, wait_s)
         found = await door.store.read(lambda tx: question_of(tx, asked_id)) or found
     return json_response(question_json(found))

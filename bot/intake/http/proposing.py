@@ -24,10 +24,7 @@ from lifecycle.errors import Refused
 async def submit(door: Door, incoming: Request, sender: Sender) -> Response:
     """Submit one document; the status says what became of it."""
     if sender.identity is None:
-        # Audited as on every surface, though not one by one; not a byte of the body is read.
-        written = door.strangers.came(door.now_ms())
-        if written is not None:
-            await door.workflow.submit(b"", written)
+        await door.turned_away(None)  # not a byte of the body is read
         return unauthorized()
     try:
         raw = await body_of(incoming)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import sys
+from http import HTTPStatus
 from typing import Any, Final
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from bot.intake.http.problems import problem
 
 #: So long a client may take to bring the whole head of a request it has begun, or not begun.
 _HEAD_S: Final = 10.0
@@ -19,10 +24,14 @@ _LEAVE_S: Final = 1.0
 #: Connections at most, however many descriptors there are.
 _MOST_CONNECTIONS: Final = 4096
 _BACKLOG: Final = 128
-_FULL: Final = (
-    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\n"
-    b"Connection: close\r\n\r\n"
-)
+#: Nothing of an answer to the message at hand is sent yet.
+_NOT_ANSWERED: Final = (h11.IDLE, h11.SEND_RESPONSE)
+#: What h11 says that a broken message is; anything else is 400.
+_BROKEN: Final = {
+    431: "The head of this message is longer than 16 KiB: send less in it.",
+    501: "The body may come whole or in chunks, and in no other Transfer-Encoding.",
+}
+_NO_HTTP: Final = "This is no HTTP/1.1 message: its head or its body is malformed."
 
 
 def most_connections() -> int:
@@ -41,6 +50,17 @@ def backlog() -> int:
     As many are accepted in one turn of the loop, before the first of them can be refused.
     """
     return max(8, min(_BACKLOG, most_connections() // 4))
+
+
+def last_words(status: int, detail: str, **members: Any) -> bytes:
+    """Return a problem document as the whole last answer of a connection, as bytes."""
+    answer = problem(status, detail, headers={"Connection": "close"}, **members)
+    head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}".encode()]
+    head += [name + b": " + value for name, value in answer.raw_headers]
+    return b"\r\n".join([*head, b"", bytes(answer.body)])
+
+
+_FULL: Final = last_words(503, "Too many connections are open: try again soon.", retry_after_s=5)
 
 
 class PromptProtocol(H11Protocol):
@@ -75,6 +95,20 @@ class PromptProtocol(H11Protocol):
             self._wait_no_more()
         elif self._hanging_up is None:
             self._wait()
+
+    def send_400_response(self, msg: str) -> None:
+        """Tell a client whose message is broken so, and hang up.
+
+        Not in the middle of an answer, nor behind one: of a broken body what follows it is none.
+        """
+        if self.conn.our_state in _NOT_ANSWERED:
+            status = getattr(sys.exception(), "error_status_hint", 400)
+            status = status if status in _BROKEN else 400
+            self.transport.write(last_words(status, _BROKEN.get(status, _NO_HTTP)))
+        if self._answering():
+            self.cycle.disconnected = True  # it waits for a body that never comes whole
+            self.cycle.message_event.set()
+        self.transport.close()
 
     def pause_writing(self) -> None:
         """Begin to watch whether the client takes what is written."""

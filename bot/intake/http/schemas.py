@@ -111,7 +111,7 @@ _PROBLEM: Final = {
     "error": _TEXT_OR_NULL,
 }
 _EVIDENCE: Final = {
-    "evidence_id": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
+    "evidence_id": {"type": "string", "pattern": r"^(?!\.+$)[A-Za-z0-9._-]{1,64}$"},
     "source": _STRING,
     "observed_at_ms": {"type": "integer", "minimum": 1},
     "payload": _ANY_OBJECT,

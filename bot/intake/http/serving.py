@@ -18,6 +18,7 @@ from bot.intake.http.callbacks import Callbacks
 from bot.intake.http.door import Door
 from bot.intake.http.protocol import PromptProtocol, backlog
 from bot.intake.http.waiting import Heard
+from bot.intake.http.well_formed import WellFormed
 from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.http")
@@ -90,9 +91,11 @@ async def served(
 
 def _settings(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
-        app,
+        WellFormed(app),
         http=PromptProtocol,
+        ws="none",  # nothing here speaks it, and it would leave our protocol
         log_config=None,
+        log_level="error",  # its warnings are of broken messages: strangers could fill the log
         access_log=False,
         lifespan="on",
         server_header=False,

@@ -317,7 +317,7 @@ async def test_a_call_whose_proposal_was_not_noted_finds_it_again(
         raise StoreUnavailable("disk full")
 
     with monkeypatch.context() as death:
-        death.setattr("bot.intake.aap.provider.keep", dies)
+        death.setattr("bot.intake.aap.asking.keep", dies)
         with pytest.raises(AAPError):
             await aap.create(CALL, "k1")
 

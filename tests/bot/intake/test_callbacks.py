@@ -14,6 +14,8 @@ from standardwebhooks import Webhook
 
 from bot.intake.doors import served_doors
 from lifecycle.callbacks import SURFACE
+from lifecycle.ports import Transaction
+from lifecycle.records import Message
 from tests.bot.intake.conftest import TOKENS, Outside
 from tests.builders import PROD, REFUND, a_document
 from tests.world import World
@@ -167,3 +169,34 @@ async def test_an_answer_that_never_ends_keeps_no_callback_waiting(
     for writer in open_ones:
         writer.close()
     server.close()
+
+
+async def test_a_server_that_is_silent_keeps_no_callback_waiting_more_than_once(
+    called: Outside, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.intake.http.callbacks._TIMEOUT_S", 0.3)
+    open_ones: list[asyncio.StreamWriter] = []
+
+    async def is_silent(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        open_ones.append(writer)
+
+    server = await asyncio.start_server(is_silent, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()[:2]
+    now_ms = called.world.clock.now_ms()
+
+    def many(tx: Transaction) -> None:
+        for number in range(100):
+            body = {"text": "a word"}
+            tx.outbox.add(Message(f"w{number}", SURFACE, "nour", "ended", body, now_ms))
+
+    await called.world.store.write(many)
+    await both_ended(called, f"http://{host}:{port}/x")
+
+    async with asyncio.timeout(10):
+        told = await receiver.told(1)
+    tried = len(open_ones)
+    for writer in open_ones:
+        writer.close()
+    server.close()
+    assert told[0]["data"]["proposal_id"] == "p2"
+    assert tried <= 20

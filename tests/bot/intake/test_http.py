@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+from base64 import b64decode
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -108,6 +109,20 @@ async def test_a_refusal_has_the_status_of_its_kind(
     await outside.world.adopts(tools=tools)
     async with outside.client() as client:
         assert code_of(await submitted(client, base, **changes)) == expected
+
+
+async def test_an_id_that_no_address_can_name_is_refused(outside: Outside) -> None:
+    packet = {"source": "crm-sensor", "observed_at_ms": outside.world.clock.now_ms()}
+    async with outside.client() as leila, outside.client("sensor-token") as sensor:
+        for value in (".", "..", "...", "a/b", ""):
+            by_id = await submitted(leila, PROD, proposal_id=value)
+            by_task = await submitted(leila, PROD, task_id=value)
+            packet |= {"evidence_id": value, "payload": {}}
+            recorded = await sensor.post("/v1/evidence", json=packet)
+            codes = [code_of(answer) for answer in (by_id, by_task, recorded)]
+            assert codes[1:] == [(422, "invalid_identifier")] * 2, value
+            assert codes[0] == (422, "invalid_identifier" if value else "V-PROP-001")
+    assert await outside.world.audit("submitted") == []
 
 
 async def test_the_same_id_for_another_content_is_409(leila) -> None:
@@ -293,6 +308,22 @@ async def test_pages_are_whole_and_end(leila) -> None:
     assert len((await leila.get("/v1/proposals?state=completed")).json()["proposals"]) == 0
     assert len((await leila.get("/v1/proposals?tool=send-email")).json()["proposals"]) == 5
     assert (await leila.get("/v1/proposals?cursor=AAAA")).status_code == 400
+
+
+async def test_a_page_of_tasks_ends_at_a_task_of_ones_own(outside: Outside) -> None:
+    async with outside.client() as leila, outside.client("nour-token") as nour:
+        for client, actor, tasks in ((leila, "leila", ("a1", "c1")), (nour, "nour", ("b1", "b2"))):
+            for task in tasks:
+                document = a_document(PROD, proposal_id=f"p-{task}", actor=actor, task_id=task)
+                document["parameters"] = {"version": task}
+                assert (await client.post("/v1/proposals", json=document)).status_code == 202
+                await client.delete(f"/v1/proposals/p-{task}")
+        first = (await leila.get("/v1/tasks?limit=1")).json()
+        rest = (await leila.get(f"/v1/tasks?cursor={first['next_cursor']}")).json()
+
+    found = [[each["task_id"] for each in page["tasks"]] for page in (first, rest)]
+    assert (found, rest["next_cursor"]) == ([["a1"], ["c1"]], None)
+    assert b64decode(first["next_cursor"] + "==") == b"0:a1"
 
 
 async def test_withdrawing_ends_it(leila) -> None:

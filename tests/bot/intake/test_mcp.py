@@ -110,6 +110,15 @@ async def test_who_has_no_token_learns_nothing_but_that(
             assert answer.headers["content-type"] == "application/problem+json"
 
 
+async def test_there_is_no_stream_of_news(outside: Outside) -> None:
+    headers = {"accept": "text/event-stream", "last-event-id": "5"}
+    async with outside.client() as client:
+        for method in ("GET", "DELETE", "PUT"):
+            answer = await client.request(method, "/mcp", headers=headers)
+            assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+            assert answer.headers["content-type"] == "application/problem+json"
+
+
 async def test_a_source_proposes_nothing_over_mcp(outside: Outside) -> None:
     async with over_http(outside, "sensor-token") as client:
         assert len((await client.list_tools()).tools) == 7

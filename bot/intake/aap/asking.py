@@ -1,0 +1,113 @@
+"""Asking about a call: the proposal that it means, or the reason why there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+from bot.intake.aap.book import Asked, as_first_sent, fresh_call, keep, known_call
+from bot.intake.aap.wire import AapRefused
+from bot.intake.http.door import Door
+from lifecycle.answers import Answer, Sender
+from lifecycle.errors import Fault, Refused
+from lifecycle.policy import ToolKind, ToolPolicy
+from lifecycle.tier import Tier
+
+#: Refused for now: nothing is kept, so that the key is free for the same call, or another.
+_LATER: Final = frozenset({"rate_limited", "too_many_open", "audit_unavailable", "rule_timeout"})
+
+
+@dataclass(slots=True)
+class Asking:
+    """The way from a submission to a call that stands. `sender` is always an agent."""
+
+    door: Door
+    _turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+
+    async def ask(
+        self, submission: Mapping[str, Any], key: str, sender: Sender, raw: bytes
+    ) -> tuple[Asked, bool]:
+        """Return what a key stands for from now on, and whether it is new; `raw` is as it came.
+
+        Raises AapRefused, for now too: then the key stands for nothing.
+        """
+        fresh = fresh_call(str(sender.id), key, submission, self.door.now_ms())
+        # Twice at once would be two documents under one id, as their times differ.
+        async with self._turns.setdefault(fresh.id, asyncio.Lock()):
+            known = await self.door.store.read(lambda tx: known_call(tx, fresh))
+            return (known, False) if known else await self._proposed(fresh, sender, raw)
+
+    async def _proposed(self, fresh: Asked, sender: Sender, raw: bytes) -> tuple[Asked, bool]:
+        tool = self.door.policy.tools.get(fresh.submission["tool"])
+        if tool is None or not _may_be_proposed(tool):
+            error = _no_agent_tool(fresh, tool)
+            await self.door.workflow.intake.refused(error, sender, raw)
+            return await self._refused(fresh, str(error))
+        call = await self.door.store.read(lambda tx: as_first_sent(tx, fresh))
+        document = json.dumps(document_of(call, tool)).encode()
+        answer = await self.door.workflow.submit(document, sender)
+        if answer.proposal_id is not None:
+            known = replace(call, proposal_id=answer.proposal_id)
+            return await self.door.store.write(lambda tx: keep(tx, known))
+        _raise_for_now(answer)
+        return await self._refused(call, answer.explanation or str(answer.reason))
+
+    async def _refused(self, call: Asked, words: str) -> tuple[Asked, bool]:
+        refused = replace(call, refused=words, refused_at_ms=self.door.now_ms())
+        return await self.door.store.write(lambda tx: keep(tx, refused))
+
+
+def document_of(call: Asked, tool: ToolPolicy) -> dict[str, Any]:
+    """Return the Proposal that a call means: the tool's own action and match, its arguments."""
+    sent = call.submission
+    context = sent.get("context") or {}
+    through = f"{context.get('framework', 'AAP')}, call {context.get('call_id', call.id)}"
+    return {
+        "proposal_id": call.id,
+        "ts_ms": call.created_at_ms,
+        "actor": call.agent,
+        "tool": tool.name,
+        "action_type": tool.action_type.value,
+        "target": {
+            "resource_type": tool.name,
+            "resource_id": "call",
+            "domain": "agent",
+            **tool.match,
+            "constraints": {},
+        },
+        "parameters": sent["arguments"],
+        "time_window": {
+            "valid_from_ms": call.created_at_ms,
+            "valid_until_ms": call.deadline_ms,
+            "max_duration_ms": tool.timeout_s * 1000,
+        },
+        "justification": sent.get("agent_reasoning")
+        or f"The agent gave no reasoning; the call came through {through}.",
+    }
+
+
+def _may_be_proposed(tool: ToolPolicy) -> bool:
+    """What nobody may execute is proposed all the same: the attempt leaves its trace."""
+    return tool.kind is ToolKind.AGENT or tool.tier is Tier.BLOCK
+
+
+def _no_agent_tool(call: Asked, tool: ToolPolicy | None) -> Refused:
+    if tool is None:
+        words = f"No tool here is named {call.submission['tool'][:64]!r}."
+        return Refused([Fault("unknown_tool", "tool", suggestion=words)])
+    words = f"{tool.name} is carried out by Signoff itself: propose it instead of calling it."
+    return Refused([Fault("tool_mismatch", "tool", suggestion=words)])
+
+
+def _raise_for_now(answer: Answer) -> None:
+    """Raise AapRefused where the answer decides nothing about the call itself."""
+    if answer.reason in _LATER:
+        status = 503 if answer.reason == "audit_unavailable" else 429
+        raise AapRefused(status, str(answer.reason), answer.explanation, answer.retry_after_s or 1)
+    if answer.reason == "id_conflict":
+        words = "Another proposal of yours has the id of this key: choose a new key."
+        raise AapRefused(409, "idempotency_conflict", words)

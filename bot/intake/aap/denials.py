@@ -1,0 +1,45 @@
+"""The calls that were denied at once: the newest of each agent, and no more.
+
+Nothing waits behind them, so that forgetting one harms nobody: asked about again, it is denied
+again. The trail keeps a row of every one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lifecycle.ports import Transaction
+
+#: So many an agent: whoever asked was answered at once, and hardly ever looks again.
+_MOST: Final = 32
+
+
+def keep(tx: Transaction, agent: str, asked_id: str, call: Mapping[str, Any]) -> None:
+    """Keep a denied call in the place of the oldest one."""
+    ids, place = _places(tx, agent)
+    ids[place : place + 1] = [asked_id]
+    tx.flags.put(_slot(agent, place), dict(call))
+    tx.flags.put(_index(agent), {"ids": ids, "next": (place + 1) % _MOST})
+
+
+def kept(tx: Transaction, agent: str, asked_id: str) -> Mapping[str, Any] | None:
+    """Return a denied call of an agent, None where it is forgotten or never was."""
+    ids, _ = _places(tx, agent)
+    if asked_id not in ids:
+        return None
+    found: Mapping[str, Any] | None = tx.flags.get(_slot(agent, ids.index(asked_id)))
+    return found
+
+
+def _places(tx: Transaction, agent: str) -> tuple[list[str], int]:
+    index = tx.flags.get(_index(agent)) or {"ids": [], "next": 0}
+    return list(index["ids"]), index["next"]
+
+
+def _index(agent: str) -> str:
+    return f"aap-denied:{agent}"
+
+
+def _slot(agent: str, place: int) -> str:
+    return f"aap-denied:{agent}:{place}"

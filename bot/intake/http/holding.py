@@ -1,0 +1,35 @@
+"""Holding an answer back for whoever still waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive
+
+from bot.intake.http.waiting import Mark, Waiting
+
+
+async def held(waiting: Waiting, incoming: Request, key: str, seen: Mark, timeout_s: float) -> None:
+    """Return once the mark of `key` differs from `seen`, or when the time is over.
+
+    Raises ClientDisconnect once the client has left: what is held for nobody is only in the way.
+    """
+    if timeout_s <= 0:
+        return
+    change = asyncio.create_task(waiting.changed(key, seen, timeout_s))
+    leaving = asyncio.create_task(_left(incoming.receive))
+    try:
+        await asyncio.wait((change, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not change.done():
+            raise ClientDisconnect
+    finally:
+        change.cancel()
+        leaving.cancel()
+        await asyncio.gather(change, leaving, return_exceptions=True)
+
+
+async def _left(receive: Receive) -> None:
+    """Return once the client has hung up; whatever it sends meanwhile is let go."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,73 @@
+"""Messages of MCP over HTTP: read strictly before the SDK has them, and judged by that."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from mcp import types
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from bot.intake.behind_token import replayed
+from bot.intake.http.door import Door, is_agent
+from bot.intake.http.problems import json_response, problem
+from bot.intake.mcp_reading import Context, Judge, flaw_of, repaired
+from lifecycle.answers import Answer, refusal
+from lifecycle.errors import Refused
+
+#: Messages larger than this are read off the event loop.
+_SMALL_BYTES: Final = 16_384
+#: Where a message keeps what is wrong with it, and its bytes as they came.
+_FLAW: Final = "signoff.flaw"
+
+
+class StrictMessages:
+    """An ASGI application that gives the SDK nothing that is no JSON object.
+
+    What is one, but not strictly, is noted and passed on, so that its sender is answered under
+    its id; `judged` lets nothing be done about it. Stands behind BehindToken.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Stand before `app`, the SDK."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a message on, or answer 400 as JSON-RPC does."""
+        if scope["method"] != "POST":
+            # A stream of news would stand open for ever: there are none here (MCP's own 405).
+            allowed = {"Allow": "POST"}
+            await problem(405, "Send messages by POST.", headers=allowed)(scope, receive, send)
+            return
+        raw = await Request(scope, receive).body()
+        large = len(raw) > _SMALL_BYTES
+        flaw = await asyncio.to_thread(flaw_of, raw) if large else flaw_of(raw)
+        if flaw is None:
+            await self._app(scope, replayed(raw, receive), send)
+            return
+        body = repaired(raw)
+        if body is None:
+            error = {"code": types.PARSE_ERROR, "message": f"{flaw.code}: {flaw}"}
+            answer = json_response({"jsonrpc": "2.0", "id": None, "error": error}, 400)
+            await answer(scope, receive, send)
+            return
+        await self._app({**scope, _FLAW: (flaw, raw)}, replayed(body, receive), send)
+
+
+def judged(door: Door) -> Judge:
+    """Return who judges a message; a refused proposal leaves its row in the trail."""
+
+    async def judge(context: Context) -> Answer | None:
+        asked = context.request
+        found: tuple[Refused, bytes] | None = asked.scope.get(_FLAW) if asked is not None else None
+        if asked is None or found is None:
+            return None
+        sender, (flaw, raw) = door.sender(asked), found
+        if sender is None or not is_agent(sender):
+            return None  # what stands behind tells them what they are
+        if context.method == "tools/call" and (context.params or {}).get("name") == "propose":
+            return await door.workflow.intake.refused(flaw, sender, raw)
+        return refusal(flaw)
+
+    return judge

@@ -1,0 +1,149 @@
+"""Over MCP a message is read as strictly as at the HTTP door, whichever way it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from typing import Any
+
+import httpx
+import pytest
+from mcp import types
+
+from bot.intake.mcp import over_stdio
+from tests.bot.intake.conftest import Outside
+from tests.builders import REFUND, a_document
+
+MODERN = "2026-07-28"
+META = {
+    types.PROTOCOL_VERSION_META_KEY: MODERN,
+    types.CLIENT_CAPABILITIES_META_KEY: {},
+}
+FLAWS = [
+    ('"1.00", "amount": "9.00"', "duplicate_key"),
+    ("NaN", "non_finite_number"),
+    ("-Infinity", "non_finite_number"),
+    ("1e999", "non_finite_number"),
+    ("9007199254740993", "out_of_range"),
+    ("0.10000000000000000001", "out_of_range"),
+    ("[" * 40 + "]" * 40, "too_deep"),
+    ('"\\ud800"', "invalid_unicode"),
+]
+
+
+def calling(tool: str, arguments: dict[str, Any], value: str, **params: Any) -> bytes:
+    """Return the message of a call with `value` as it stands in the place of "X"."""
+    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
+    text = json.dumps(message | {"params": {"name": tool, "arguments": arguments} | params})
+    return text.replace('"X"', value).encode()
+
+
+def a_refund() -> dict[str, Any]:
+    return {"document": a_document(REFUND, parameters={"amount": "X", "currency": "USD"})}
+
+
+async def posted(client: httpx.AsyncClient, body: bytes, modern: bool) -> dict[str, Any]:
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    if modern:
+        headers |= {"mcp-protocol-version": MODERN, "mcp-method": "tools/call"}
+        headers |= {"mcp-name": json.loads(body.decode())["params"]["name"]}
+    answer = await client.post("/mcp", content=body, headers=headers)
+    assert answer.status_code == 200, answer.text
+    result: dict[str, Any] = answer.json()["result"]
+    assert result["isError"] is True
+    return result["structuredContent"]
+
+
+@pytest.mark.parametrize("modern", [False, True])
+async def test_nothing_is_repaired_on_the_way_to_the_door(
+    outside: Outside, leila: httpx.AsyncClient, modern: bool
+) -> None:
+    meta = {"_meta": META} if modern else {}
+    for value, code in FLAWS:
+        told = await posted(leila, calling("propose", a_refund(), value, **meta), modern)
+
+        assert (told["reason"], told["retry"]) == (code, "after_change")
+        assert told["errors"][0]["code"] == code
+    assert await outside.world.audit("submitted") == []
+    rows = await outside.world.audit("refused")
+    assert [(row["reason"], row["actor"]["id"]) for row in rows] == [
+        (code, "leila") for _, code in FLAWS
+    ]
+
+
+async def test_no_call_is_made_that_was_read_in_two_ways(
+    outside: Outside, leila: httpx.AsyncClient
+) -> None:
+    await outside.world.submits(REFUND, proposal_id="p1")
+    for body in (
+        calling("withdraw", {"proposal_id": "X"}, '"p2", "proposal_id": "p1"'),
+        calling("withdraw", {"proposal_id": "p1"}, "", x=1).replace(b'"x": 1', b'"name": "wait"'),
+        calling("withdraw", {"proposal_id": "p1"}, "").replace(b'"id": 7', b'"id": 7, "id": 8'),
+    ):
+        assert (await posted(leila, body, False))["reason"] == "duplicate_key"
+    assert (await outside.world.proposal("p1")).state.value == "sentinel_approved"
+    assert await outside.world.audit("refused") == []
+
+
+async def test_what_is_no_call_is_an_error_of_the_message(leila: httpx.AsyncClient) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/list"}'
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    told = (await leila.post("/mcp", content=body, headers=headers)).json()
+    assert told["error"]["code"] == types.PARSE_ERROR
+    assert told["error"]["message"].startswith("duplicate_key: ")
+
+
+async def test_what_is_no_object_is_an_error_without_an_inside(leila: httpx.AsyncClient) -> None:
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    for body in (b"", b"{", b"null", b'[{"jsonrpc":"2.0"}]', b"\xff", b"[" * 3000 + b"]" * 3000):
+        answer = await leila.post("/mcp", content=body, headers=headers)
+
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"]) == (400, types.PARSE_ERROR)
+        assert error["message"].partition(":")[0] in (
+            "malformed_json",
+            "invalid_unicode",
+            "too_deep",
+        )
+
+
+async def test_a_source_is_told_what_it_is_first(outside: Outside) -> None:
+    async with outside.client("sensor-token") as sensor:
+        told = await posted(sensor, calling("propose", a_refund(), '"1.00", "amount": "2"'), False)
+    assert told["reason"] == "unknown_agent"
+
+
+async def test_standard_input_is_read_as_strictly(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "0"},
+    }
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": begin}).encode(),
+        b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    ]
+    for place, (value, _) in enumerate(FLAWS):
+        line = calling("propose", a_refund(), value)
+        lines.append(line.replace(b'"id": 7', b'"id": "f%d"' % place))
+    (given, giving), (answers, answering) = os.pipe(), os.pipe()
+    with (
+        os.fdopen(given) as read,
+        os.fdopen(answering, "w") as said,
+        os.fdopen(answers) as answered,
+    ):
+        monkeypatch.setattr(sys, "stdin", read)
+        monkeypatch.setattr(sys, "stdout", said)
+        serving = asyncio.create_task(over_stdio(outside.url, "leila-token", "0"))
+        os.write(giving, b"\n".join(lines) + b"\n")
+        told = [json.loads(await asyncio.to_thread(answered.readline)) for _ in (1, *FLAWS)]
+        os.close(giving)
+        await serving
+
+    codes = {each["id"]: each["result"].get("structuredContent", {}).get("reason") for each in told}
+    assert codes == {1: None} | {f"f{place}": code for place, (_, code) in enumerate(FLAWS)}
+    assert await outside.world.audit("submitted") == []
