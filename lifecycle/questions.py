@@ -21,6 +21,8 @@ from lifecycle.records import Message
 _LONGEST_ANSWER: Final = 4_000
 _LONGEST_ID: Final = 64
 _GROUP: Final = "approvers"
+#: The key of the announcement that asks it.
+_POSTED: Final = "question:"
 
 
 def ask(tx: Transaction, moment: Moment, question: Question, sender: Sender) -> Answer:
@@ -61,7 +63,7 @@ def ask(tx: Transaction, moment: Moment, question: Question, sender: Sender) -> 
         sender=sender,
         details={"question_id": asked_id, "witness": asked["witness"], "asked": shown_of(asked)},
     )
-    announce(tx, moment, f"question:{asked_id}", _words(asked))
+    announce(tx, moment, f"{_POSTED}{asked_id}", _words(asked))
     return answer_to(asked)
 
 
@@ -72,7 +74,7 @@ def answer_question(
     asked = tx.flags.get(_flag(asked_id))
     if asked is None:
         raise ReviewRefused("unknown_proposal", "No question has this id.")
-    if sender.kind is not ActorKind.PERSON or sender.id not in moment.policy.group(_GROUP):
+    if not may_answer(moment, sender):
         raise ReviewRefused("not_a_reviewer", "Only a reviewer answers questions of agents.")
     if not words.strip():
         raise ReviewRefused("reason_required", f"Write: answer {asked_id} <words>")
@@ -96,6 +98,25 @@ def answer_question(
     )
     _tell(tx, moment, answered)
     return Reply(f"{answered['actor']} gets your answer.")
+
+
+def note_posted(tx: Transaction, message: Message, message_id: str) -> None:
+    """Remember under which message a question stands, so that a reply to it is its answer."""
+    key, _, _ = message.key.rpartition("@")
+    if key.startswith(_POSTED):
+        tx.flags.put(_place(message.surface, message_id), key.removeprefix(_POSTED))
+
+
+def waits_in(tx: Transaction, surface: str, message_id: str) -> str | None:
+    """Return the id of the question that stands in this message and waits for its answer."""
+    asked_id: str | None = tx.flags.get(_place(surface, message_id))
+    asked = question_of(tx, asked_id) if asked_id is not None else None
+    return asked_id if asked is not None and asked["answer"] is None else None
+
+
+def may_answer(moment: Moment, sender: Sender) -> bool:
+    """Say whether this is a reviewer, whose reply is an answer."""
+    return sender.kind is ActorKind.PERSON and sender.id in moment.policy.group(_GROUP)
 
 
 def question_of(tx: Transaction, asked_id: str) -> Mapping[str, Any] | None:
@@ -221,6 +242,10 @@ def _scope_words(scope: Any) -> str:
 
 def _list(sender: Sender) -> str:
     return f"questions:{sender.id}"
+
+
+def _place(surface: str, message_id: str) -> str:
+    return f"question_message:{surface}:{message_id}"
 
 
 def _flag(asked_id: str) -> str:

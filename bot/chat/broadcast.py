@@ -12,6 +12,7 @@ from bot.cancelling import being_cancelled
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.surface import Surface
+from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.chat.watching import Watch
 from bot.expected import StartFailed
 from lifecycle.ports import StoreUnavailable
@@ -257,6 +258,7 @@ async def _said(surface: Surface, message: Message) -> None:
     """Say it once; a surface that cannot has trouble of its own, and says so elsewhere."""
     try:
         async with asyncio.timeout(_PATIENCE_S):
-            await surface.say(message)
+            with taking_turns_as(Turn(Rank.FIRST)):
+                await surface.say(message)
     except Exception as error:
         log.warning("%s could not be told: %s", surface.name, type(error).__name__)

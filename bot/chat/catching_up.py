@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from bot.chat.event_ids import gone_event, late_event, on_card
-from bot.chat.known import Known, approves, known_of, note_cleared, stops
+from bot.chat.known import (
+    Known,
+    approves,
+    known_of,
+    made_void,
+    note_cleared,
+    note_told,
+    stops,
+)
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal
-from lifecycle.answers import CardPlace, Sender
+from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.records import Card
 from lifecycle.review import Decision, Review
 from lifecycle.state import State
 from lifecycle.workflow import Workflow
+
+#: A ✅ that was given for what a card showed before.
+_VOID: Final = "stale_card"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,24 @@ class CatchingUp:
             return 0
         able = [each for each in found.stopping if stops(policy, known.proposal, each)]
         return await self._stopped(card, replace(found, stopping=able), known.reviews)
+
+    async def unheeded(self, card: Card, found: Found) -> Sequence[tuple[Sender, Reply]]:
+        """Return who is to be told that their ✅ counts for nothing: their approval is void.
+
+        Each is told once; it is an attempt that was ignored.
+        """
+        policy, world = self._workflow.policy, self._workflow.world
+        known = await world.store.read(lambda tx: known_of(tx, policy, card))
+        if known is None or known.proposal.state is State.EXECUTING:
+            return ()
+        void = {s: review for s in found.approving if (review := made_void(known, s.id or ""))}
+        if not void:
+            return ()
+        await world.write(lambda tx: note_told(tx, card, void.values()))
+        for sender in void:
+            await self._workflow.note_ignored(card.proposal_id, sender, _VOID)
+        proposal_id = card.proposal_id
+        return [(s, Reply(_void_words(each), _VOID, proposal_id)) for s, each in void.items()]
 
     async def _stopped(self, card: Card, found: Found, reviews: Sequence[Review]) -> int:
         count = 0
@@ -143,3 +173,10 @@ def _new(sender: Sender, known: Known) -> bool:
     if any(review.counts for review in mine):
         return known.short
     return not mine or sender.id in known.seen_gone
+
+
+def _void_words(review: Review) -> str:
+    return (
+        f"Your ✅ stands here, but your approval does not count any more: {review.void_why}. To "
+        "approve what the card shows now take the ✅ off and put it there again."
+    )

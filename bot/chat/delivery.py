@@ -7,17 +7,21 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from enum import Enum
 from functools import partial
-from typing import Final
+from typing import Final, assert_never
 
 from bot.cancelling import being_cancelled
 from bot.chat.card import card_of
 from bot.chat.card_facts import Beside, defaults_of
 from bot.chat.content import CardContent
+from bot.chat.due import Due
 from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
+from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.chat.undelivered import healed, undelivered
 from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
+from lifecycle.questions import note_posted
 from lifecycle.records import Card, Message
 from lifecycle.review import Review
 from lifecycle.state import State
@@ -25,7 +29,8 @@ from lifecycle.world import World
 
 log = logging.getLogger("signoff.delivery")
 
-_PAGE: Final = 20
+#: After so many failures in a row the rest waits for the next time.
+_MOST_FAILURES: Final = 20
 #: So long a card waits for Sentinel before others may overtake it.
 _VERDICT_MS: Final = 1_000
 _LARGE_BYTES: Final = 4_096
@@ -34,13 +39,30 @@ _LONGEST_PAUSE_S: Final = 60.0
 ATTENTION_AFTER: Final = 5
 
 
+class _Outcome(Enum):
+    """What became of something that was due.
+
+    FAILED is tried again when it is due again, PASSED at the next look; HELD is a card that waits
+    for Sentinel's word, and what its proposer wants shown after it waits with it.
+    """
+
+    DONE = "done"
+    FAILED = "failed"
+    PASSED = "passed"
+    HELD = "held"
+
+
 class Delivery:
-    """The one deliverer of a surface. The store knows what is due; nothing is remembered here."""
+    """The one deliverer of a surface. The store knows what is due; here is remembered who had
+    their turn alone."""
 
     def __init__(self, world: World, surface: Surface) -> None:
         self.world = world
         self.surface = surface
         self._due = asyncio.Event()
+        self._waiting = Due(world, surface.name)
+        self._unreadable: set[str] = set()
+        self._draining = asyncio.Lock()
         self._lock = asyncio.Lock()
 
     def nudge(self) -> None:
@@ -65,7 +87,7 @@ class Delivery:
             except BaseException as error:
                 if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
                     raise
-                # What is due stays due; one broken card must not silence a surface for good.
+                # What is due stays due; no mistake of ours must silence a surface for good.
                 log.error("%s: delivery failed: %s", self.surface.name, type(error).__name__)
             if being_cancelled():  # and something in there took the cancellation for its own
                 raise asyncio.CancelledError
@@ -77,41 +99,71 @@ class Delivery:
             yield
 
     async def drain(self) -> int:
-        """Deliver all that is due now, cards first; return how much was delivered."""
-        async with self._lock:
-            return await self._cards() + await self._messages()
+        """Deliver all that is due now, the fairest first; return how much was delivered."""
+        async with self._draining:
+            count = 0
+            while done := await self._round():
+                count += done
+            return count
 
-    async def _cards(self) -> int:
-        count = 0
-        while True:
-            now_ms = self.world.clock.now_ms()
-            stale = await self.world.store.read(
-                lambda tx: tx.cards.stale(self.surface.name, now_ms, _PAGE)  # noqa: B023
-            )
-            done = 0
-            for card in stale:
-                try:
-                    shown = await self._card(card)
-                except RowUnreadable as unreadable:
-                    log.error("%s: a card is not shown: %s", self.surface.name, unreadable)
-                    continue
-                if shown is None:
-                    break
-                done += shown
-            count += done
-            if not done:
-                return count
+    async def _round(self) -> int:
+        """Deliver what is due, as far as it can be; return how much was delivered."""
+        await self._waiting.look(at_once=True)
+        done = failures = 0
+        while failures < _MOST_FAILURES and (due := self._waiting.next()) is not None:
+            turn, item = due
+            async with self._lock:
+                outcome = await self._delivered(item)
+            match outcome:
+                case _Outcome.DONE:
+                    done, failures = done + 1, 0
+                    self._waiting.served(turn)
+                    await self._waiting.look()
+                case _Outcome.FAILED:
+                    failures += 1
+                    self._waiting.served(turn)
+                case _Outcome.PASSED:
+                    pass
+                case _Outcome.HELD:
+                    self._waiting.hold(turn)
+                case _:
+                    assert_never(outcome)
+        return done
 
-    async def _card(self, card: Card) -> bool | None:
-        """Show one card; None where it and all behind it wait a moment for Sentinel's word."""
+    async def _delivered(self, item: Card | Message) -> _Outcome:
+        """Deliver one thing; a mistake of ours with it is a failure like any other, so that what
+        stands behind it is delivered all the same. Raises StoreUnavailable."""
+        try:
+            return await (self._card(item) if isinstance(item, Card) else self._message(item))
+        except RowUnreadable as unreadable:
+            self._not_readable(item, unreadable)
+            return _Outcome.PASSED
+        except StoreUnavailable:
+            raise
+        except BaseException as error:
+            if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
+                raise
+            log.error("%s: delivery failed: %s", self.surface.name, type(error).__name__)
+            await self._failed(item, SurfaceFailed(f"an unexpected {type(error).__name__}"))
+            return _Outcome.FAILED
+
+    def _not_readable(self, item: Card | Message, unreadable: RowUnreadable) -> None:
+        proposal_id = item.proposal_id or ""
+        if proposal_id not in self._unreadable:
+            self._unreadable.add(proposal_id)
+            log.error("%s: a card is not shown: %s", self.surface.name, unreadable)
+
+    async def _card(self, card: Card) -> _Outcome:
+        """Show one card."""
         now_ms = self.world.clock.now_ms()
         found = await self.world.store.read(partial(_shown, card.proposal_id))
         if found is None:
-            return False
+            return _Outcome.PASSED
         proposal, reviews = found
         if proposal.state is State.PENDING and proposal.verdict is None and not card.message_ids:
             # The verdict nudges, and then people can be called by the post itself, in order.
-            return None if now_ms - proposal.created_at_ms < _VERDICT_MS else False
+            new = now_ms - proposal.created_at_ms < _VERDICT_MS
+            return _Outcome.HELD if new else _Outcome.PASSED
         defaults = defaults_of(self.world.toolbox, proposal.tool)
         beside = Beside(self.world.law.policy, now_ms, reviews, defaults)
         content = await _content(proposal, beside)
@@ -119,9 +171,9 @@ class Delivery:
             card, posted = await self._placed(card, content)
         except SurfaceFailed as failure:
             await self._failed(card, failure)
-            return False
+            return _Outcome.FAILED
         await self.world.store.write(partial(self._written, card, content.version, posted))
-        return True
+        return _Outcome.DONE
 
     async def _placed(self, card: Card, content: CardContent) -> tuple[Card, Posted | None]:
         """Edit the card where it stands, or post it; None where a final card was deleted."""
@@ -162,7 +214,18 @@ class Delivery:
         )
         healed(tx, self.world.moment(), card.proposal_id)
 
-    async def _failed(self, card: Card, failure: SurfaceFailed) -> None:
+    async def _failed(self, item: Card | Message, failure: SurfaceFailed) -> None:
+        match item:
+            case Card():
+                await self._card_failed(item, failure)
+            case Message():
+                at_ms = self.world.clock.now_ms() + _pause_ms(item.attempts + 1, failure)
+                why = str(failure)
+                await self.world.store.write(lambda tx: tx.outbox.failed(item.key, at_ms, why))
+            case _:
+                assert_never(item)
+
+    async def _card_failed(self, card: Card, failure: SurfaceFailed) -> None:
         attempts = card.attempts + 1
         retry_at_ms = self.world.clock.now_ms() + _pause_ms(attempts, failure)
         enough = failure.lasting or attempts >= ATTENTION_AFTER
@@ -183,29 +246,23 @@ class Delivery:
 
         await self.world.store.write(unit)
 
-    async def _messages(self) -> int:
-        count = 0
-        while True:
-            now_ms = self.world.clock.now_ms()
-            waiting = await self.world.store.read(
-                lambda tx: tx.outbox.waiting(self.surface.name, now_ms, _PAGE)  # noqa: B023
-            )
-            done = [await self._message(message) for message in waiting]
-            count += sum(done)
-            if not any(done):
-                return count
-
-    async def _message(self, message: Message) -> bool:
+    async def _message(self, message: Message) -> _Outcome:
+        to_agent = message.recipient in self.world.law.policy.agents
         try:
-            await self.surface.say(message)
+            with taking_turns_as(Turn(Rank.CARDS if to_agent else Rank.FIRST)):
+                stands_in = await self.surface.say(message)
         except SurfaceFailed as failure:
-            pause_ms = _pause_ms(message.attempts + 1, failure)
-            at_ms, why = self.world.clock.now_ms() + pause_ms, str(failure)
-            await self.world.store.write(lambda tx: tx.outbox.failed(message.key, at_ms, why))
-            return False
+            await self._failed(message, failure)
+            return _Outcome.FAILED
         now_ms = self.world.clock.now_ms()
-        await self.world.store.write(lambda tx: tx.outbox.delivered(message.key, now_ms))
-        return True
+        await self.world.store.write(lambda tx: _said(tx, message, stands_in, now_ms))
+        return _Outcome.DONE
+
+
+def _said(tx: Transaction, message: Message, stands_in: str | None, now_ms: int) -> None:
+    tx.outbox.delivered(message.key, now_ms)
+    if stands_in is not None:
+        note_posted(tx, message, stands_in)
 
 
 async def _content(proposal: Proposal, beside: Beside) -> CardContent:

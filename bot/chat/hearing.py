@@ -31,13 +31,14 @@ class Hearing:
     """
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
-        self._now_ms = now_ms
+        self.now_ms = now_ms
         self._since_ms: int | None = None
         self._lost_ms = now_ms()
         self._last_ms = now_ms()
         self._why = "not connected yet"
         self._before_ms: int | None = None
         self._gap_before = True
+        self._blind: Trouble | None = None
         self.gap = True
         self.ever = False
 
@@ -49,21 +50,21 @@ class Hearing:
     @property
     def silent(self) -> bool:
         """True where the connection has shown no sign of life for too long."""
-        return self._now_ms() - self._last_ms > SILENT_AFTER_S * 1000
+        return self.now_ms() - self._last_ms > SILENT_AFTER_S * 1000
 
     def began(self) -> None:
         """A connection stands, after a gap."""
-        self._since_ms = self._last_ms = self._now_ms()
+        self._since_ms = self._last_ms = self.now_ms()
         self.gap = self.ever = True
 
     def alive(self) -> None:
         """Something came, were it only a sign of life."""
-        self._last_ms = self._now_ms()
+        self._last_ms = self.now_ms()
 
     def lost(self, why: str) -> None:
         """The connection is gone; the first reason since it stood is kept."""
         if self._since_ms is not None:
-            self._lost_ms = self._now_ms()
+            self._lost_ms = self.now_ms()
             self._before_ms, self._gap_before = self._since_ms, self.gap
         self._since_ms, self._why, self.gap = None, why, True
 
@@ -73,7 +74,19 @@ class Hearing:
             self.began()
             return
         self._since_ms, self.gap = self._before_ms, self._gap_before
-        self._last_ms = self._now_ms()
+        self._last_ms = self.now_ms()
+
+    def blinded(self, why: str) -> None:
+        """The connection stands, but nothing of the channel comes over it."""
+        since_ms = self._blind.since_ms if self._blind else self.now_ms()
+        self._blind = Trouble(since_ms, why)
+
+    def sees(self) -> bool:
+        """What is done in the channel comes over the connection; say whether it did not before."""
+        was_blind, self._blind = self._blind is not None, None
+        if was_blind and self._since_ms is not None:
+            self.began()
+        return was_blind
 
     @property
     def since_ms(self) -> int | None:
@@ -91,24 +104,35 @@ class Hearing:
         A line that died a moment ago looks like one on which nobody speaks: it counts up to its
         last sign of life alone, and that must have come just now.
         """
-        fresh = self._now_ms() - self._last_ms <= FRESH_FOR_S * 1000
-        stands = self._since_ms is not None and fresh
+        return self.stood_since(at_ms) and self.fresh
+
+    def stood_since(self, at_ms: int | None) -> bool:
+        """Say whether one connection stands since that moment, as far as it was heard to."""
+        stands = self._since_ms is not None and self._blind is None
         return stands and at_ms is not None and (self._since_ms or 0) <= at_ms
+
+    @property
+    def fresh(self) -> bool:
+        """True where a sign of life came just now."""
+        return self.now_ms() - self._last_ms <= FRESH_FOR_S * 1000
 
     def trouble(self) -> Trouble | None:
         """Return what people on other surfaces should know, None where all is well."""
         if self._since_ms is not None and self.silent:
             return Trouble(self._last_ms, "connected, but nothing was heard")
-        late = self._now_ms() - self._lost_ms > TOLD_AFTER_S * 1000
-        return Trouble(self._lost_ms, self._why) if self._since_ms is None and late else None
+        away = Trouble(self._lost_ms, self._why) if self._since_ms is None else self._blind
+        late = away is not None and self.now_ms() - away.since_ms > TOLD_AFTER_S * 1000
+        return away if late else None
 
     def words(self) -> str:
         """Return one line for `status`."""
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         if self._since_ms is None:
             return f"DOWN since {moment_words(self._lost_ms)}: {self._why}"
         if self.silent:
             return f"DEAF since {moment_words(self._last_ms)}: connected, but nothing was heard"
+        if self._blind is not None:
+            return f"BLIND since {moment_words(self._blind.since_ms)}: {self._blind.why}"
         return (
             f"connected since {moment_words(self._since_ms)}, heard {about(self._last_ms, now_ms)}"
         )

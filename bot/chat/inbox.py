@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final
 
 from bot.cancelling import being_cancelled
 from bot.chat.surface import SurfaceFailed
+from bot.chat.typed import PROPOSING
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.world import World
 
@@ -26,7 +27,9 @@ class Inbox:
     """The events of one surface. Events of one lane (a person) are worked off in order.
 
     An event id is remembered for 24 hours. What a former process stored and did not finish is
-    worked off again by `resume`; the law knows what it has done already.
+    worked off again by `resume`; the law knows what it has done already. Each event stands in a
+    place of its own, which another takes when it is done: in a flood of long ones none is written
+    again because another comes.
     """
 
     def __init__(self, surface: str, world: World, work: Work) -> None:
@@ -35,12 +38,17 @@ class Inbox:
         self._work = work
         self._pace = asyncio.Lock()
         self._lanes: dict[str, asyncio.Lock] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], str] = {}
 
     @property
     def quiet(self) -> bool:
         """True while nothing that was taken waits to be worked off."""
         return not self._tasks
+
+    @property
+    def heard_out(self) -> bool:
+        """True while nothing waits that may decide: an answer to a proposal takes its time."""
+        return all(lane.startswith(PROPOSING) for lane in self._tasks.values())
 
     async def take(self, event_id: str, lane: str, payload: Payload) -> bool:
         """Store an event and work it off soon; False where it was taken before.
@@ -52,7 +60,10 @@ class Inbox:
         def unit(tx: Transaction) -> bool:
             if not tx.flags.first_time(self._surface, f"inbox:{event_id}", now_ms):
                 return False
-            self._put(tx, {event_id: {"lane": lane, "payload": dict(payload)}})
+            kept = self._kept(tx)
+            place = _free({each.get("place") for each in kept.values()})
+            tx.flags.put(self._place(place), dict(payload))
+            tx.flags.put(self._flag, kept | {event_id: {"lane": lane, "place": place}})
             return True
 
         fresh = await self._world.store.write(unit)
@@ -80,16 +91,16 @@ class Inbox:
 
     def _begin(self, event_id: str, lane: str, payload: Payload) -> None:
         task = asyncio.create_task(self._in_turn(event_id, lane, payload))
-        self._tasks.add(task)
+        self._tasks[task] = lane
         task.add_done_callback(self._ended)
 
     async def _in_turn(self, event_id: str, lane: str, payload: Payload) -> None:
         async with self._lanes.setdefault(lane, asyncio.Lock()):
             if await self._done(event_id, payload):
-                await self._world.write_surely(lambda tx: self._put(tx, {event_id: None}))
+                await self._world.write_surely(lambda tx: self._forget(tx, event_id))
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         if not self._tasks:
             self._lanes.clear()
 
@@ -121,9 +132,30 @@ class Inbox:
     def _flag(self) -> str:
         return f"inbox:{self._surface}"
 
-    def _all(self, tx: Transaction) -> dict[str, Any]:
+    def _place(self, number: int) -> str:
+        return f"{self._flag}#{number}"
+
+    def _kept(self, tx: Transaction) -> dict[str, Any]:
         return dict(tx.flags.get(self._flag) or {})
 
-    def _put(self, tx: Transaction, changed: Mapping[str, Any]) -> None:
-        kept = self._all(tx) | dict(changed)
-        tx.flags.put(self._flag, {key: each for key, each in kept.items() if each is not None})
+    def _all(self, tx: Transaction) -> dict[str, Any]:
+        """Return every event with its payload; a former version kept it beside the lane."""
+        return {
+            event_id: each | {"payload": each.get("payload") or self._payload(tx, each)}
+            for event_id, each in self._kept(tx).items()
+        }
+
+    def _payload(self, tx: Transaction, each: Mapping[str, Any]) -> Any:
+        return tx.flags.get(self._place(each["place"]))
+
+    def _forget(self, tx: Transaction, event_id: str) -> None:
+        kept = self._kept(tx)
+        gone = kept.pop(event_id, {})
+        tx.flags.put(self._flag, kept)
+        if "place" in gone:
+            tx.flags.put(self._place(gone["place"]), None)
+
+
+def _free(taken: Collection[int | None]) -> int:
+    """Return the first place that nobody has."""
+    return next(number for number in range(len(taken) + 1) if number not in taken)

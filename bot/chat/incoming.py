@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import Final, assert_never
 
 from bot.chat.event_ids import card_event, late_event
 from bot.chat.known import note_changed, note_cleared
+from bot.chat.notes import Notes
 from bot.chat.signals import Signal
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.door import record
+from lifecycle.explaining import stopper_of
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL
+from lifecycle.questions import may_answer, waits_in
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
+
+log = logging.getLogger("signoff.surfaces")
 
 #: Refusals that a person need not be told of.
 _SILENT: Final = frozenset({"duplicate_event", "already_counted"})
 _ELSEWHERE: Final = Reply("Decisions count in the configured channel alone.", "wrong_place")
+#: What is said under a card of which nothing is known any more.
+UNKNOWN: Final = Reply(
+    "This card is not known here (any more), so nothing was changed. What is open is shown by the "
+    "command pending.",
+    "unknown_proposal",
+)
 #: What is said where a ❌ may stand on a card that cannot be looked at.
 UNREAD: Final = Reply(
     "The card cannot be read just now, and somebody may have stopped it meanwhile; nothing was "
@@ -46,11 +58,15 @@ class Incoming:
     def __init__(self, workflow: Workflow, surface: str) -> None:
         self._workflow = workflow
         self._surface = surface
+        self._logged = Notes(workflow.world.clock)
 
     async def reacted(
         self, sender: Sender, message_id: str, signal: Signal, *, added: bool, in_place: bool
     ) -> Reply | None:
-        """Carry out an emoji; None where it means nothing and nobody need be told."""
+        """Carry out an emoji; None where it means nothing and nobody need be told.
+
+        UNKNOWN where it stands on no card: who gave it is told so if the message looks like one.
+        """
         if signal is Signal.STOP and not added:
             return None
         if not in_place:
@@ -58,8 +74,8 @@ class Incoming:
             return _ELSEWHERE
         card = await self.card(message_id)
         if card is None:
-            await self._ignored(sender, "unknown_proposal")
-            return None
+            await self._unknown(sender, message_id)
+            return UNKNOWN
         event_id = card_event(message_id, sender.event_id) if sender.event_id else None
         sender = replace(sender, event_id=event_id)
         reply = await self._acted(card, sender, message_id, signal, added=added)
@@ -88,8 +104,8 @@ class Incoming:
             return _ELSEWHERE
         card = await self.card(message_id)
         if card is None:
-            await self._ignored(sender, "unknown_proposal")
-            return Reply("This is no card of a proposal.", "unknown_proposal")
+            await self._unknown(sender, message_id)
+            return UNKNOWN
         place = CardPlace(self._surface, message_id)
         match signal:
             case Signal.APPROVE:
@@ -100,11 +116,26 @@ class Incoming:
                 assert_never(signal)
 
     async def replied(self, sender: Sender, message_id: str, words: str) -> Reply | None:
-        """Take words under a card as the reason of the sender's bare ❌; None where none waits."""
+        """Take words under a card as the reason of the sender's bare ❌, or under a question as its
+        answer; None where neither waits for the sender's words."""
+        if not words.strip():
+            return None
         card = await self.card(message_id)
-        if card is None or not words.strip() or not await self._waits(card, sender):
+        if card is None:
+            return await self._answered(sender, message_id, words.strip())
+        if not await self._waits(card, sender):
             return None
         return await self._workflow.give_reason(card.proposal_id, sender, words.strip())
+
+    async def _answered(self, sender: Sender, message_id: str, words: str) -> Reply | None:
+        """Give an agent its answer: the first reply of a reviewer; what others say is talk."""
+        world = self._workflow.world
+        if not may_answer(world.moment(), sender):
+            return None
+        asked_id = await world.store.read(lambda tx: waits_in(tx, self._surface, message_id))
+        if asked_id is None:
+            return None
+        return await self._workflow.answer_question(asked_id, sender, words)
 
     async def deleted(self, message_id: str) -> bool:
         """Note that a card was deleted and have it posted again; no review is changed."""
@@ -162,6 +193,17 @@ class Incoming:
         store = self._workflow.world.store
         return await store.read(lambda tx: tx.cards.find(self._surface, message_id))
 
+    async def open(self, card: Card) -> bool:
+        """Say whether the card is of something that has not ended: nobody reads it else."""
+        store = self._workflow.world.store
+        found = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
+        return found is not None and not found.terminal
+
+    async def knows(self, proposal_id: str) -> bool:
+        """Say whether there is such a proposal: a card of it that no row names will be found."""
+        store = self._workflow.world.store
+        return await store.read(lambda tx: tx.proposals.get(proposal_id)) is not None
+
     async def _waits(self, card: Card, sender: Sender) -> bool:
         now_ms = self._workflow.world.clock.now_ms()
         proposal = await self._workflow.world.store.read(
@@ -169,7 +211,7 @@ class Incoming:
         )
         if proposal is None or proposal.reason_due_ms is None or sender.identity is None:
             return False
-        return proposal.decided_by == sender.identity and now_ms < proposal.reason_due_ms
+        return stopper_of(proposal) == sender.identity and now_ms < proposal.reason_due_ms
 
     async def _changed(self, card: Card, sender: Sender, *, added: bool) -> None:
         """Keep what a ✅ that changed no review says about those that will be found there."""
@@ -181,6 +223,12 @@ class Incoming:
 
     async def _ignored(self, sender: Sender, code: str) -> None:
         await self._workflow.note_ignored("", sender, code)
+
+    async def _unknown(self, sender: Sender, message_id: str) -> None:
+        await self._ignored(sender, "unknown_proposal")
+        if self._logged.first(message_id):
+            words = "%s: a decision on message %s, which is no card that the store knows"
+            log.warning(words, self._surface, message_id)
 
     async def _remember(self, message_id: str, sender: Sender, signal: Signal) -> None:
         """An emoji that was refused is not refused, and audited, again when the card is read."""

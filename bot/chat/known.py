@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -20,6 +20,8 @@ from lifecycle.state import State
 _CLEARED: Final = "cleared_ms"
 _GIVEN: Final = "given_ms"
 _GONE: Final = "gone_ms"
+_TOLD: Final = "told_ms"
+_TAKEN_BACK: Final = "taken back"
 _LAST_WORDS: Final = frozenset({"reviewed", "approval_taken_back"})
 
 
@@ -30,7 +32,8 @@ class Known:
     `seen_gone` are people whose ✅ was seen taken off this very card after they last gave it;
     `cleared_ms` is when somebody cleared the card, `given_ms` when people whose approval counted
     already gave their ✅ once more; `short` says that the quorum is there but was
-    not when it was counted, somebody's membership being unknown then.
+    not when it was counted, somebody's membership being unknown then; `told_ms` which approval of
+    people it was that they were told of last that it is void.
     """
 
     proposal: Proposal
@@ -38,6 +41,7 @@ class Known:
     seen_gone: frozenset[str] = frozenset()
     cleared_ms: int = 0
     given_ms: Mapping[str, int] = field(default_factory=dict)
+    told_ms: Mapping[str, int] = field(default_factory=dict)
     short: bool = False
 
 
@@ -54,7 +58,26 @@ def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
     waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
     short = waits and len(approvals(reviews, policy, proposal)) >= max(1, proposal.quorum)
     cleared_ms, given_ms = int(stands.extra.get(_CLEARED, 0)), stands.extra.get(_GIVEN, {})
-    return Known(proposal, reviews, gone, cleared_ms, given_ms, short)
+    told_ms = stands.extra.get(_TOLD, {})
+    return Known(proposal, reviews, gone, cleared_ms, given_ms, told_ms, short)
+
+
+def made_void(known: Known, person: str) -> Review | None:
+    """Return somebody's last approval where something else than they themselves made it void, and
+    they were not told so yet."""
+    mine = [review for review in known.reviews if review.person == person and approves(review)]
+    if not mine or any(review.counts for review in mine) or person in known.seen_gone:
+        return None
+    told = known.told_ms.get(person) == mine[-1].at_ms
+    return None if told or mine[-1].void_why == _TAKEN_BACK else mine[-1]
+
+
+def note_told(tx: Transaction, card: Card, reviews: Collection[Review]) -> None:
+    """Note that people were told of these approvals of theirs that they are void."""
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    if stands is not None:
+        told = {**stands.extra.get(_TOLD, {}), **{each.person: each.at_ms for each in reviews}}
+        tx.cards.put(replace(stands, extra={**stands.extra, _TOLD: told}))
 
 
 def note_cleared(tx: Transaction, card: Card, now_ms: int) -> None:

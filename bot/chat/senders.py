@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.chat.turns import Rank, Turn
 from lifecycle.answers import Sender
 from lifecycle.policy import Policy
 from lifecycle.proposal import ActorKind
@@ -25,6 +26,12 @@ def sender_of(
             if entry.accounts.get(surface) == account:
                 return Sender(surface, kind, entry.id, account, event_id, place)
     return stranger(surface, account, event_id=event_id, place=place)
+
+
+def turn_of(policy: Policy, surface: str, account: str) -> Turn:
+    """Return the line in which an account is answered: people of the config come first."""
+    known = any(each.accounts.get(surface) == account for each in policy.people.values())
+    return Turn(Rank.FIRST if known else Rank.AGENTS, account)
 
 
 def stranger(

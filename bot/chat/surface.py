@@ -54,8 +54,12 @@ class Surface(Protocol):
         Raises CardGone where the message was deleted, SurfaceFailed.
         """
 
-    async def say(self, message: Message) -> None:
-        """Say one kept message to its recipient, or to the channel; raises SurfaceFailed."""
+    async def say(self, message: Message) -> str | None:
+        """Say one kept message to its recipient, or to the channel; raises SurfaceFailed.
+
+        Returns the id of the message under which words of ours can be replied to, None where that
+        is none.
+        """
 
     async def read_card(self, card: Card) -> bool:
         """Apply the decisions found on a card; True where it was read or nothing can be missed."""

@@ -237,6 +237,33 @@ async def test_N06_a_reaction_on_a_card_whose_row_is_gone_decides_nothing_and_br
     assert [row["actor"]["id"] for row in rows] == ["ana", "ana"]
     await discord_stage.quiet()
     assert [each for each in caplog.records if each.levelname == "ERROR"] == []
+    (told,) = [text for text in discord_stage.server.said() if "not known here" in text]
+    assert told.startswith("ana: This card")
+    assert "pending" in told
+    assert f"message {card.id}, which is no card" in caplog.text
     new = await discord_stage.proposes(PROD)
     discord_stage.server.reacts(ANA, await discord_stage.card(new), TICK)
     await discord_stage.reaches(new, "completed")
+
+
+async def test_N06_many_cards_whose_rows_are_gone_are_one_note_and_an_answer_is_no_card(
+    discord_stage: DiscordStage,
+) -> None:
+    cards = [
+        await discord_stage.card(await discord_stage.proposes(PROD, parameters={"version": each}))
+        for each in ("v1", "v2")
+    ]
+    discord_stage.server.says(ANA, "!pending")
+    await until(lambda: any("2 pending" in text for text in discord_stage.server.said()), "answer")
+    answer = list(discord_stage.server.state.messages[CHANNEL].values())[-1]
+    await discord_stage.ends()
+    discord_stage.store = MemoryStore()
+    await discord_stage.begins()
+    for message in (answer, *cards):
+        discord_stage.server.reacts(ANA, message, TICK)
+    await discord_stage.ignored("unknown_proposal", 3)
+    await discord_stage.quiet()
+    told = [text for text in discord_stage.server.said() if "not known here" in text]
+    assert len(told) == 1
+    pressed = discord_stage.server.clicks(ANA, cards[0], "signoff:approve")
+    await until(lambda: "not known here" in pressed.text, "told whoever presses")

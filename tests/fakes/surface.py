@@ -37,9 +37,10 @@ class FakeSurface:
         self.edited.append((message_id, content))
         return Posted(message_id, self.full)
 
-    async def say(self, message: Message) -> None:
+    async def say(self, message: Message) -> str | None:
         self._fail()
         self.said.append(message)
+        return f"said-{len(self.said)}"
 
     async def read_card(self, card: Card) -> bool:
         if not self.readable:

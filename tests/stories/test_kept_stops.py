@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from bot.chat.incoming import Incoming
 from lifecycle.answers import CardPlace
 from lifecycle.ports import ToolFailed
 from lifecycle.proposal import Attention
@@ -139,3 +140,22 @@ async def test_a_cross_does_not_wait_until_other_people_have_been_asked_for(
     await world.rejects("ben", proposal_id)
 
     assert asked == [{"ben"}]
+
+
+async def test_a_reply_on_the_chat_gives_the_reason_of_a_cross_that_is_kept(
+    world: World, mail: str
+) -> None:
+    await unknown_commit(world, mail)
+    place = CardPlace("terminal", f"m-{mail}")
+    await world.workflow.reject(mail, world.sender("ben"), card=place)
+
+    incoming = Incoming(world.workflow, "terminal")
+    talk = await incoming.replied(world.sender("ana"), f"m-{mail}", "what happened?")
+    reply = await incoming.replied(world.sender("ben"), f"m-{mail}", "wrong amount")
+
+    assert talk is None
+    assert reply is not None
+    assert reply.words == "Your reason is passed on."
+    await world.workflow.settle(mail, world.sender("ana"), happened=False)
+    await world.workflow.idle()
+    assert (await world.proposal(mail)).explanation == "wrong amount"

@@ -14,9 +14,11 @@ from typing import Any, Final
 import discord
 
 from bot.chat.commands import Commands
+from bot.chat.discord.files import attached
 from bot.chat.discord.reactions import Reactions
 from bot.chat.discord.render import Said, answer_messages
-from bot.chat.discord.settings import SURFACE, DiscordSettings
+from bot.chat.discord.rest import Rest
+from bot.chat.discord.settings import SURFACE
 from bot.chat.inbox import Inbox, Payload
 from bot.chat.incoming import UNREAD, Incoming
 from bot.chat.replies import CommandReply
@@ -45,13 +47,14 @@ class Asked:
         commands: Commands,
         incoming: Incoming,
         reactions: Reactions,
-        settings: DiscordSettings,
+        rest: Rest,
         inbox: Inbox,
     ) -> None:
         self._workflow: Workflow = commands.workflow
         self._commands = commands
         self._incoming = incoming
-        self._settings = settings
+        self._rest = rest
+        self._settings = rest.settings
         self._inbox = inbox
         self._reactions = reactions
         self._waiting: dict[str, asyncio.Future[list[Said]]] = {}
@@ -124,7 +127,8 @@ class Asked:
         text = str(payload["text"])
         if not await self._reactions.heard_before(text):
             return answer_messages(CommandReply.of(UNREAD))
-        return answer_messages(await self._commands.run(text, sender, []))
+        files = [attached(each, self._rest) for each in payload.get("files", ())]
+        return answer_messages(await self._commands.run(text, sender, files))
 
     async def _pressed(self, sender: Sender, payload: Payload) -> list[Said]:
         signal, message_id = Signal[payload["signal"]], str(payload["message"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import secrets
+from dataclasses import replace
 from typing import Final
 
 import discord
@@ -24,6 +26,7 @@ class DiscordBoard:
 
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
+        self._nonce: str | None = None
 
     async def place(self, board: Board, stood: str | None) -> str:
         """Edit the board where it stands, or post and pin it; return the id of its message."""
@@ -34,7 +37,10 @@ class DiscordBoard:
                 return stood
             except CardGone:
                 log.info("the board was deleted; a new one is posted")
-        posted = await self._rest.send(outgoing)
+        # Kept until it is answered: a post that was slow is not a second board.
+        self._nonce = self._nonce or secrets.token_hex(12)
+        posted = await self._rest.send(replace(outgoing, nonce=self._nonce))
+        self._nonce = None
         await self._pin(posted)
         return str(posted)
 

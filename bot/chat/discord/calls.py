@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import aiohttp
 import discord
@@ -20,6 +20,8 @@ NO_MEMBER: Final = frozenset({10007, 10013})
 TOO_MANY_OLD_EDITS: Final = 30046
 _OLD_EDIT_PAUSE_S: Final = 60.0
 _PAUSE_S: Final = 5.0
+#: So long an answer is waited for: discord.py itself waits for minutes.
+ANSWERED_S: Final = 30.0
 
 #: What a call may meet that is neither our fault nor Discord's answer.
 NETWORK: Final = (aiohttp.ClientError, OSError, TimeoutError, asyncio.TimeoutError)
@@ -30,6 +32,11 @@ _UNREADABLE: Final = (ValueError, TypeError, KeyError)
 
 class DoneUnknown(SurfaceFailed):
     """The answer was lost: it may have been done."""
+
+
+T = TypeVar("T")
+#: What was not answered in time and goes on by itself.
+_left: Final[set[asyncio.Future[Any]]] = set()
 
 
 #: What a call may meet. What else there is, is a mistake of ours.
@@ -50,6 +57,28 @@ async def spoken_to(what: str) -> AsyncIterator[None]:
         raise DoneUnknown(f"{what}: the client was closed meanwhile") from error
     except _MET as error:
         raise _failure(what, error) from error
+
+
+async def answered(what: str, call: Awaitable[T]) -> T:
+    """Make one call; every trouble comes out as SurfaceFailed that names `what`.
+
+    One that takes too long is left to itself: given up half done it could keep all later ones
+    waiting, and nobody knows whether it is done.
+    """
+    calling = asyncio.ensure_future(call)
+    _left.add(calling)
+    calling.add_done_callback(_ended)
+    async with spoken_to(what):
+        await asyncio.wait({calling}, timeout=ANSWERED_S)
+        if not calling.done():
+            raise DoneUnknown(f"{what}: Discord has not answered for {ANSWERED_S:.0f} s")
+        return calling.result()
+
+
+def _ended(calling: asyncio.Future[Any]) -> None:
+    _left.discard(calling)
+    if not calling.cancelled():
+        calling.exception()  # looked at, so that nobody complains where nobody waits any more
 
 
 def _failure(what: str, error: Exception) -> SurfaceFailed:

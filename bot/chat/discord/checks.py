@@ -33,6 +33,22 @@ def problems_of(client: discord.Client, settings: DiscordSettings) -> list[str]:
     return [*_permissions(guild, channel), *_roles(guild, settings.roles)]
 
 
+def blindness_of(client: discord.Client, settings: DiscordSettings) -> str | None:
+    """Return why nothing of the channel can be heard although the connection stands, else None."""
+    guild = client.get_guild(settings.guild)
+    if guild is None:
+        return f"the bot is not in server {settings.guild}"
+    if guild.unavailable:
+        return f"server {guild.id} is not available at Discord just now"
+    channel = guild.get_channel(settings.channel)
+    if channel is None:
+        return f"channel {settings.channel} is gone"
+    me: discord.Member | None = guild.me
+    if me is not None and not channel.permissions_for(me).view_channel:
+        return f"the bot may not view channel {settings.channel}"
+    return None
+
+
 def _permissions(guild: discord.Guild, channel: discord.abc.GuildChannel) -> list[str]:
     if guild.me is None:
         return ["the bot's own membership is not known yet"]

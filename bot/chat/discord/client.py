@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 import discord
 from discord import app_commands
 
+from bot.chat.discord.pulse import Pulse
 from bot.chat.discord.settings import DiscordSettings
 from bot.chat.hearing import Hearing
 from bot.expected import StartFailed
@@ -25,6 +26,11 @@ log = logging.getLogger("signoff.discord")
 
 _FIRST_PAUSE_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 60.0
+#: Where clients come to stand and end again: Discord counts how often, and at a thousand a day it
+#: takes the token away.
+_SPARING_PAUSE_S: Final = 180.0
+#: A client that stood for so long was well, and the next may begin at once.
+_WELL_S: Final = 300.0
 #: A token that was good and is refused now: asked again rarely, since refusals are counted.
 _REFUSED_PAUSE_S: Final = 600.0
 #: So long a client may try to come back by itself before it is replaced.
@@ -34,6 +40,15 @@ _LOOK_S: Final = 5.0
 _GOODBYE_S: Final = 5.0
 
 #: What is taken in the very moment it is parsed, in order, with the number it came under.
+#: After these the bot may see more or less of its channel than before.
+_SEEN_ANEW: Final = frozenset(
+    {
+        *("ready", "guild_available", "guild_join", "guild_unavailable", "guild_remove"),
+        *("guild_channel_create", "guild_channel_update", "guild_channel_delete"),
+        *("guild_update", "guild_role_update", "guild_role_delete", "member_update"),
+    }
+)
+
 _TAKEN: Final = frozenset(
     {
         "message",
@@ -59,7 +74,7 @@ class Listener(Protocol):
         """A connection stands anew: events may have been missed."""
 
     def ready(self) -> None:
-        """What there is on the server is known."""
+        """What there is on the server is known, or has changed."""
 
     async def prepared(self, client: SignoffClient) -> None:
         """The client is logged in and about to connect."""
@@ -79,6 +94,8 @@ class SignoffClient(discord.Client):
             enable_debug_events=True,
         )
         self.tree = app_commands.CommandTree(self)
+        self.pulse = Pulse(self, hearing)
+        self.identified = False
         self._hearing = hearing
         self._listener = listener
         self._numbers = itertools.count(time.monotonic_ns())
@@ -92,6 +109,7 @@ class SignoffClient(discord.Client):
         if event in ("socket_raw_receive", "socket_raw_send"):
             if event == "socket_raw_receive":
                 self._hearing.alive()
+                self.pulse.received(args[0])
             return
         if event in _TAKEN:
             self._taken(event, args[0])
@@ -104,11 +122,18 @@ class SignoffClient(discord.Client):
             case "connect":
                 self._hearing.began()
                 self._listener.connected()
-            case "ready":
-                self._listener.ready()
+                self.identified = True
+            case _ if event in _SEEN_ANEW:
+                self._seen_anew()
             case _:
                 pass
         super().dispatch(event, *args, **kwargs)
+
+    def _seen_anew(self) -> None:
+        try:
+            self._listener.ready()
+        except Exception as error:
+            log.error("it cannot be told what the bot sees: %s", type(error).__name__)
 
     def _taken(self, event: str, about: Any) -> None:
         try:
@@ -134,24 +159,28 @@ class Supervisor:
         self._settings = settings
         self._hearing = hearing
         self._make: Callable[[], SignoffClient] = lambda: SignoffClient(settings, hearing, listener)
-        self._stood = False
+        self._stood_s = 0.0
+        self._identified = False
+        #: How long the next pause is at most, in seconds.
+        self.pause_s = _FIRST_PAUSE_S
         self.client: SignoffClient | None = None
 
     async def run(self) -> None:
         """Stay connected until cancelled. Raises StartFailed for what only a person can mend."""
-        pause_s = _FIRST_PAUSE_S
         while True:
+            self._stood_s, self._identified = 0.0, False
             try:
                 await self._one_life()
             except (discord.LoginFailure, discord.PrivilegedIntentsRequired) as error:
-                pause_s = self._refused(error)
+                self.pause_s = self._refused(error)
             except Exception as error:
                 self._hearing.lost(f"Discord cannot be reached ({type(error).__name__})")
                 log.warning("the Discord client ended: %s: %s", type(error).__name__, error)
-            if self._stood:
-                self._stood, pause_s = False, _FIRST_PAUSE_S
-            await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
-            pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+            if self._stood_s >= _WELL_S:
+                self.pause_s = _FIRST_PAUSE_S
+            await asyncio.sleep(self.pause_s * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+            longest_s = _SPARING_PAUSE_S if self._identified else _LONGEST_PAUSE_S
+            self.pause_s = min(longest_s, self.pause_s * 2)
 
     async def _one_life(self) -> None:
         client = self.client = self._make()
@@ -166,6 +195,7 @@ class Supervisor:
             for task in (start, watch):
                 task.cancel()
             self.client = None
+            self._identified = client.identified
             await asyncio.gather(start, watch, return_exceptions=True)
             await asyncio.shield(_closed(client))
 
@@ -175,7 +205,7 @@ class Supervisor:
         while away_s < _PATIENCE_S:
             await asyncio.sleep(_LOOK_S)
             connected = self._hearing.connected
-            self._stood |= connected
+            self._stood_s += _LOOK_S if connected else 0.0
             away_s = 0.0 if connected else away_s + _LOOK_S
         self._hearing.lost("Discord did not answer; connecting anew")
 

@@ -14,12 +14,13 @@ import discord
 
 from bot.chat.answering import Answers
 from bot.chat.commands import Commands
+from bot.chat.discord.files import attached, file_payload
 from bot.chat.discord.render import Said, answer_messages
 from bot.chat.discord.rest import Outgoing, Rest
 from bot.chat.discord.settings import SURFACE, DiscordSettings
 from bot.chat.help import COMMANDS
 from bot.chat.notes import Notes
-from bot.chat.replies import Attached, CommandReply
+from bot.chat.replies import CommandReply
 from bot.chat.senders import sender_of, stranger
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import typed
@@ -68,10 +69,7 @@ def message_payload(
         "text": text,
         "words": about.content,
         "reply_to": str(reference.message_id) if reference and reference.message_id else None,
-        "files": [
-            {"name": each.filename, "size": each.size, "url": each.url}
-            for each in about.attachments
-        ],
+        "files": [file_payload(each) for each in about.attachments],
     }
 
 
@@ -97,7 +95,7 @@ class TextCommands:
         if sender.kind is None and (payload["bot"] or payload["webhook"]):
             await self._unknown_bot(sender, text, payload)
             return
-        files = [self._attached(each) for each in payload["files"]]
+        files = [attached(each, self._rest) for each in payload["files"]]
         reply = await self._commands.run(text, sender, files)
         await self.answer(payload, reply)
 
@@ -115,8 +113,8 @@ class TextCommands:
         await self._workflow.note_ignored("", sender, "duplicate_event")
 
     async def answer(self, payload: Mapping[str, Any], reply: CommandReply) -> None:
-        """Post an answer under the message that asked."""
-        await self._say(payload, answer_messages(reply))
+        """Post an answer under the message that asked; where that is gone, in the channel."""
+        await self._say(payload, answer_messages(reply), else_here=True)
 
     def sender(self, payload: Mapping[str, Any], event_id: str) -> Sender:
         """Return who wrote a message: a webhook is nobody, whatever it calls itself."""
@@ -137,30 +135,31 @@ class TextCommands:
         if self._notes.first(sender.account, "unknown_agent"):
             await self.answer(payload, reply)
 
-    def _attached(self, file: Mapping[str, Any]) -> Attached:
-        url = str(file["url"])
-        return Attached(str(file["name"]), int(file["size"]), lambda: self._rest.download(url))
-
-    async def _say(self, payload: Mapping[str, Any], messages: Sequence[Said]) -> None:
-        left = list(enumerate(messages))
+    async def _say(
+        self, payload: Mapping[str, Any], messages: Sequence[Said], *, else_here: bool = False
+    ) -> None:
+        left, asked_in = list(enumerate(messages)), int(payload["channel"])
+        places = [asked_in]
+        if else_here and asked_in != self._rest.settings.channel:
+            places.append(self._rest.settings.channel)
 
         async def post() -> None:
-            while left:
+            while left and places:
                 number, each = left[0]
+                first = number == 0 and places[0] == asked_in
                 outgoing = Outgoing(
                     text=each.text,
                     file=each.file(),
-                    reply_to=int(payload["message"]) if number == 0 else None,
+                    reply_to=int(payload["message"]) if first else None,
                     nonce=f"a{number}{payload['message']}"[-25:],
                 )
                 try:
-                    await self._rest.send(outgoing, int(payload["channel"]))
+                    await self._rest.send(outgoing, places[0])
+                    left.pop(0)
                 except SurfaceFailed as failure:
                     if not failure.lasting:
                         raise
                     log.info("an answer cannot be posted: %s", failure)
-                    left.clear()  # no permission, or the thread is gone: what was done stays done
-                    return
-                left.pop(0)
+                    places.pop(0)  # no permission, or the thread is gone: what was done stays done
 
         await self.answers.post(post)

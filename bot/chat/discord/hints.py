@@ -38,7 +38,11 @@ class Hints:
 
     async def tell(self, hint: Hint | None) -> None:
         """Tell somebody, once, why a reaction had no effect."""
-        if hint is None or not self._notes.first(hint.sender.account, hint.message_id):
+        if hint is None:
+            return
+        # Of cards that nobody knows any more there may be many: that is told once.
+        about = hint.message_id if hint.code != "unknown_proposal" else ""
+        if not self._notes.first(hint.sender.account, about, hint.code or ""):
             return
         who = hint.sender.id or f"<@{hint.sender.account}>"
         # What stands elsewhere cannot be replied to in our channel.

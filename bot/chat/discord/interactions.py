@@ -8,14 +8,13 @@ from typing import Any, Final
 
 import discord
 
-from bot.chat.commands import Commands
 from bot.chat.discord import views
-from bot.chat.discord.asked import Asked, place_of
-from bot.chat.discord.calls import spoken_to
-from bot.chat.discord.render import Said, answer_messages
+from bot.chat.discord.asked import Asked
+from bot.chat.discord.calls import answered
+from bot.chat.discord.files import file_payload
+from bot.chat.discord.render import Said
 from bot.chat.discord.settings import NOBODY
 from bot.chat.event_ids import card_lane
-from bot.chat.replies import Attached
 from bot.chat.signals import Signal
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import lane_of
@@ -29,18 +28,17 @@ _PUBLIC: Final = frozenset({"freeze", "thaw", "propose"})
 class Interactions:
     """What people begin by clicking or by `/`. Bots cannot."""
 
-    def __init__(self, commands: Commands, asked: Asked) -> None:
-        self._commands = commands
+    def __init__(self, asked: Asked) -> None:
         self._asked = asked
 
-    async def run(self, interaction: discord.Interaction, text: str, files: list[Attached]) -> None:
+    async def run(
+        self, interaction: discord.Interaction, text: str, files: list[discord.Attachment]
+    ) -> None:
         """Run a slash command's text and answer it."""
         public = text.split(" ")[0] in _PUBLIC
-        if files and self._asked.in_place(place_of(interaction)):
-            await self._with_files(interaction, text, files, public=public)
-            return
         lane = lane_of(text, str(interaction.user.id), str(interaction.id))
-        await self._through(interaction, lane, {"what": "command", "text": text}, public=public)
+        asked = {"what": "command", "text": text, "files": [file_payload(each) for each in files]}
+        await self._through(interaction, lane, asked, public=public)
 
     async def raw(self, interaction: discord.Interaction) -> None:
         """Take a button or a form; what is not ours is left alone."""
@@ -96,15 +94,6 @@ class Interactions:
         finally:
             answering.cancel()
 
-    async def _with_files(
-        self, interaction: discord.Interaction, text: str, files: list[Attached], *, public: bool
-    ) -> None:
-        """What is fetched from Discord cannot be stored before; a proposal is sent again."""
-        await self._acknowledge(interaction, public=public)
-        sender = self._asked.sender(place_of(interaction))
-        said = answer_messages(await self._commands.run(text, sender, files))
-        await self._answer(interaction, said, public=public)
-
     async def _acknowledge(self, interaction: discord.Interaction, *, public: bool) -> None:
         await _told(interaction.response.defer(ephemeral=not public, thinking=True))
 
@@ -124,8 +113,7 @@ class Interactions:
 async def _told(call: Awaitable[Any]) -> None:
     """Say something to whoever began an interaction; where that fails, what was done stays done."""
     try:
-        async with spoken_to("answering"):
-            await call
+        await answered("answering", call)
     except discord.InteractionResponded:
         return
     except SurfaceFailed as failed:

@@ -19,6 +19,7 @@ from bot.chat.discord.commands import TextCommands, command_text, is_command_wor
 from bot.chat.discord.hints import Hints
 from bot.chat.discord.interactions import Interactions
 from bot.chat.discord.offering import Offering
+from bot.chat.discord.places import Places
 from bot.chat.discord.reactions import Reactions, reaction_payload
 from bot.chat.discord.reasons import reason_given
 from bot.chat.discord.render import literal
@@ -29,8 +30,10 @@ from bot.chat.inbox import Inbox
 from bot.chat.incoming import UNREAD, Incoming
 from bot.chat.notes import Notes
 from bot.chat.reading import Reading
+from bot.chat.senders import turn_of
 from bot.chat.signals import Signal, of_character
 from bot.chat.surface import SurfaceFailed
+from bot.chat.turns import taking_turns_as
 from bot.chat.typed import lane_of
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.workflow import Workflow
@@ -57,17 +60,21 @@ class Listening:
         self._incoming = Incoming(workflow, SURFACE)
         self.inbox = Inbox(SURFACE, workflow.world, self._worked)
         self.reactions = Reactions(
-            *(workflow, self._incoming, surface.rest, surface.seeds), lambda: surface.hearing.gap
+            *(workflow, self._incoming, surface.rest, surface.seeds),
+            gap=lambda: surface.hearing.gap,
+            tell=self._hints.tell,
         )
         self._commands = TextCommands(commands, workflow, surface.rest, notes)
-        self._asked = Asked(commands, self._incoming, self.reactions, surface.settings, self.inbox)
-        self._interactions = Interactions(commands, self._asked)
+        self._asked = Asked(commands, self._incoming, self.reactions, surface.rest, self.inbox)
+        self._interactions = Interactions(self._asked)
         self.offering = Offering(workflow, self._interactions, surface.rest)
         self.board = BoardKeeper(workflow.world, SURFACE, DiscordBoard(surface.rest).place)
-        self._threads: dict[str, bool] = {}
+        self._places = Places(surface.rest)
         self._tasks: set[asyncio.Task[Any]] = set()
         self.reading = Reading(
-            workflow, SURFACE, surface.hearing, self.reactions.read, lambda: self.quiet
+            *(workflow, SURFACE, surface.hearing, self.reactions.read),
+            lambda: self.inbox.heard_out and not self._tasks,
+            ask=surface.sign_of_life,
         )
         self._pace = asyncio.Lock()
         self._deaf = False
@@ -204,8 +211,10 @@ class Listening:
     async def _worked(self, event_id: str, payload: Mapping[str, Any]) -> None:
         async with self._pace:
             await asyncio.sleep(0)  # of a burst one begins a turn of the loop; all else goes on
+        who = str(payload.get("user", ""))
         try:
-            await self._work(event_id, payload)
+            with taking_turns_as(turn_of(self._workflow.policy, SURFACE, who)):
+                await self._work(event_id, payload)
         except (SurfaceFailed, StoreUnavailable):
             raise
         except Exception:
@@ -218,7 +227,7 @@ class Listening:
                 await self._hints.tell(await self.reactions.reacted(event_id, payload))
             case "message":
                 await self._heard(event_id, payload)
-            case "edited" if await self._in_place(payload):
+            case "edited" if await self._places.ours(payload):
                 await self._commands.edited(event_id, {"bot": False, **payload})
             case "cleared":
                 signal = Signal[payload["signal"]] if payload["signal"] else None
@@ -231,7 +240,7 @@ class Listening:
                 return
 
     async def _heard(self, event_id: str, payload: Mapping[str, Any]) -> None:
-        if not await self._in_place(payload):
+        if not await self._places.ours(payload):
             if payload["text"] is not None and is_command_word(str(payload["text"])):
                 await self._commands.misplaced(event_id, payload)
             return
@@ -247,26 +256,6 @@ class Listening:
         if reply is not None:
             words = literal(reply.words)
             await self._reply(int(payload["channel"]), int(payload["message"]), words)
-
-    async def _in_place(self, payload: Mapping[str, Any]) -> bool:
-        """Say whether a message stands in the configured channel or in a thread of it."""
-        channel, ours = payload["channel"], str(self._settings.channel)
-        if channel == ours:
-            return True
-        if payload.get("parent"):
-            return bool(payload["parent"] == ours)
-        if payload.get("guild", ours) is None or payload.get("guild") not in (
-            None,
-            str(self._settings.guild),
-        ):
-            return False
-        if channel not in self._threads:
-            try:
-                parent = await self._surface.rest.parent(int(channel))
-            except SurfaceFailed:
-                return False
-            self._threads[channel] = parent == self._settings.channel
-        return self._threads[channel]
 
     async def _reply(self, channel: int, message_id: int | None, words: str) -> None:
         try:

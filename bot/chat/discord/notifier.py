@@ -10,20 +10,14 @@ from typing import Any, Final
 from bot.chat.commands import Commands
 from bot.chat.content import CardContent
 from bot.chat.delivery import Delivery
-from bot.chat.discord.calling import Calling, nonce_of
+from bot.chat.discord.calling import Calling
 from bot.chat.discord.calls import DoneUnknown
-from bot.chat.discord.checks import problems_of
+from bot.chat.discord.checks import blindness_of, problems_of
 from bot.chat.discord.client import SignoffClient, Supervisor
 from bot.chat.discord.listening import Listening
-from bot.chat.discord.render import (
-    Rendered,
-    document_message,
-    literal,
-    render,
-    short_card,
-    words_message,
-)
+from bot.chat.discord.render import Rendered, render, short_card
 from bot.chat.discord.rest import Outgoing, Rest
+from bot.chat.discord.saying import Saying
 from bot.chat.discord.seeds import Seeds
 from bot.chat.discord.settings import SURFACE, DiscordSettings, point_library_at
 from bot.chat.discord.views import buttons
@@ -56,6 +50,7 @@ class DiscordSurface:
         self.listening: Listening | None = None
         self.problems: list[str] = []
         self._calling = Calling(self)
+        self._saying = Saying(self.rest)
         self._doubtful: set[str] = set()
         self.workflow: Workflow | None = None
 
@@ -91,13 +86,19 @@ class DiscordSurface:
             self.listening.connected()
 
     def ready(self) -> None:
-        """Look what is missing."""
+        """Look what is missing, and whether anything of the channel can be heard at all."""
         client = self.supervisor.client
         if client is None:
             return
-        self.problems = problems_of(client, self.settings)
+        before, self.problems = self.problems, problems_of(client, self.settings)
         for problem in self.problems:
-            log.warning("Discord: %s", problem)
+            if problem not in before:
+                log.warning("Discord: %s", problem)
+        blind = blindness_of(client, self.settings)
+        if blind is not None:
+            self.hearing.blinded(blind)
+        elif self.hearing.sees():
+            self.connected()
 
     async def prepared(self, client: SignoffClient) -> None:
         """Offer the slash commands of this server."""
@@ -201,36 +202,26 @@ class DiscordSurface:
             return Posted(str(message_id), full=False)
         return Posted(str(message_id))
 
-    # -- messages -------------------------------------------------------------------------
-
-    async def say(self, message: Message) -> None:
+    async def say(self, message: Message) -> str | None:
         """Say one kept message, in the channel; what an agent asked is answered under it."""
-        nonce, to = nonce_of(message.key), await self._asked_in(message)
-        body, words = message.body, message.body.get("text")
-        before = f"{literal(message.recipient)}:" if message.recipient else ""
-        if message.kind == "permit":
-            text = f"{before} {literal(str(body.get('proposal_id')))} is approved; its permit waits"
-            await self.rest.send(Outgoing(text=f"{text} at the HTTP door.", nonce=nonce))
-        elif isinstance(words, str):
-            said = words_message(words, before)
-            await self.rest.send(Outgoing(said.text, file=said.file(), nonce=nonce))
-        else:
-            said = document_message(body, before)
-            channel, reply_to = to
-            outgoing = Outgoing(said.text, file=said.file(), reply_to=reply_to, nonce=nonce)
-            await self.rest.send(outgoing, channel)
+        return await self._saying.say(message, await self._asked_in(message))
 
-    async def _asked_in(self, message: Message) -> tuple[int | None, int | None]:
+    async def _asked_in(self, message: Message) -> str:
         if self.workflow is None or message.proposal_id is None:
-            return None, None
+            return ""
         proposal = await self.workflow.world.store.read(
             lambda tx: tx.proposals.get(message.proposal_id or "")
         )
-        place = proposal.place if proposal is not None and proposal.surface == SURFACE else None
-        channel, _, asked = (place or "").partition(":")
-        return _number(channel), _number(asked)
+        ours = proposal is not None and proposal.surface == SURFACE
+        return (proposal.place or "") if proposal is not None and ours else ""
 
     # -- reading --------------------------------------------------------------------------
+
+    async def sign_of_life(self) -> None:
+        """Ask the gateway for one; return once it came, or does not come in time."""
+        client = self.supervisor.client
+        if client is not None:
+            await client.pulse.ask()
 
     async def read_card(self, card: Card) -> bool:
         """Apply what stands on a card; True where it was read or nothing can have been missed."""
@@ -291,7 +282,3 @@ async def _rendered(content: CardContent) -> Rendered:
     if size < _LARGE:
         return render(content)
     return await asyncio.to_thread(render, content)
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdigit() else None

@@ -29,7 +29,7 @@ class Offering:
 
     def offer(self, client: SignoffClient) -> None:
         """Begin to offer; returns at once."""
-        add_commands(client.tree, self._workflow, self._interactions.run, self._rest.download)
+        add_commands(client.tree, self._workflow, self._interactions.run)
         guild = discord.Object(self._rest.settings.guild)
         client.tree.copy_global_to(guild=guild)
         task = asyncio.create_task(self._offered(client, guild))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any, Final
 
 import discord
@@ -66,11 +66,14 @@ class Reactions:
         incoming: Incoming,
         rest: Rest,
         seeds: Seeds,
+        *,
         gap: Callable[[], bool],
+        tell: Callable[[Hint], Coroutine[Any, Any, None]],
     ) -> None:
         """`gap` says whether something may have been missed that was not read since."""
         self._workflow = workflow
         self._gap = gap
+        self._tell = tell
         self._incoming = incoming
         self._rest = rest
         self._seeds = seeds
@@ -125,7 +128,17 @@ class Reactions:
                 self.known.drop(*key)
         if counts and reply is not None and reply.code in _MAY_NOT:
             await self._taken_off(message_id, signal, account)
+        if card is None and not await self._forgotten(message_id):
+            return None
         return _hint(reply, sender, message_id)
+
+    async def _forgotten(self, message_id: str) -> bool:
+        """Say whether a message looks like a card of a proposal that the store does not know."""
+        try:
+            proposal_id = await self._rest.card_in(int(message_id))
+        except SurfaceFailed:
+            return False
+        return proposal_id is not None and not await self._incoming.knows(proposal_id)
 
     async def heard_before(self, text: str) -> bool:
         """Hear a ❌ before a typed command approves; False where the card cannot be read now."""
@@ -149,7 +162,7 @@ class Reactions:
         return True
 
     async def _stop_first(self, card: Card) -> None:
-        if not self._gap():
+        if not self._gap() or not await self._incoming.open(card):
             return
         asked_ms = self._workflow.world.clock.now_ms()
         try:
@@ -208,6 +221,9 @@ class Reactions:
         message_id = card.message_ids[-1]
         found = self._found(card, standing, asked_ms)
         count = await self._catching_up.apply(card, found)
+        for sender, reply in await self._catching_up.unheeded(card, found):
+            # Beside the reading: no window waits until there is room for a note.
+            self._workflow.world.spawn(self._tell(Hint(sender, message_id, reply)))
         for signal, lists in standing.lists.items():
             for variant, accounts in lists.items():
                 left = self._left(message_id, accounts, asked_ms)

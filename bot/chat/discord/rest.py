@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
 import discord
 
-from bot.chat.discord.calls import NO_MEMBER, spoken_to
+from bot.chat.discord.calls import NO_MEMBER, answered, spoken_to
 from bot.chat.discord.client import SignoffClient
 from bot.chat.discord.settings import NOBODY, DiscordSettings
 from bot.chat.signals import Signal, of_character
-from bot.chat.surface import SurfaceFailed
+from bot.chat.surface import CardGone, SurfaceFailed
+from bot.chat.turns import Turns
 
 _PAGE: Final = 100
 _MEMBER_S: Final = 5.0
+#: What follows the id in the last line of a card.
+_CARD_MARK: Final = " · sha256:"
+#: So many posts to the channel are on their way at once; who waits behind them is chosen fairly.
+_POSTS_AT_ONCE: Final = 2
 _TYPES: Final = (discord.ReactionType.normal, discord.ReactionType.burst)
 
 
@@ -57,6 +63,7 @@ class Rest:
         self.settings = settings
         self._current = current
         self._asking: set[asyncio.Task[bool | None]] = set()
+        self._turns = Turns(_POSTS_AT_ONCE)
 
     @property
     def client(self) -> SignoffClient:
@@ -88,9 +95,10 @@ class Rest:
             given["reference"] = discord.MessageReference(
                 message_id=message.reply_to, channel_id=where.id, fail_if_not_exists=False
             )
-        async with spoken_to("posting"):
-            sent = await where.send(
-                message.text, allowed_mentions=_may_ping(message.calls), **given
+        pings = _may_ping(message.calls)
+        async with self._turns.taken() if where.id == self.settings.channel else nullcontext():
+            sent = await answered(
+                "posting", where.send(message.text, allowed_mentions=pings, **given)
             )
         return sent.id
 
@@ -99,53 +107,47 @@ class Rest:
         given: dict[str, Any] = {} if keep_text else {"content": message.text}
         attachments = [] if message.file is None else [message.file]
         part = self._channel(None).get_partial_message(message_id)
-        async with spoken_to("editing"):
-            await part.edit(
-                embed=message.embed,
-                attachments=attachments,
-                view=message.view,
-                allowed_mentions=NOBODY,
-                **given,
-            )
+        shown: dict[str, Any] = {"embed": message.embed, "view": message.view}
+        edit = part.edit(attachments=attachments, allowed_mentions=NOBODY, **shown, **given)
+        await answered("editing", edit)
 
     async def react(self, message_id: int, signal: Signal) -> None:
         """Put our own signal under a message."""
-        async with spoken_to("adding a reaction"):
-            await self._part(message_id).add_reaction(signal.character)
+        await answered("adding a reaction", self._part(message_id).add_reaction(signal.character))
 
     async def unreact(self, message_id: int, signal: Signal, user: int | None = None) -> None:
         """Take a signal off: our own, or that of `user`."""
         who = discord.Object(user or self.client.application_id or 0)
         if user is None and self.me is not None:
             who = discord.Object(self.me)
-        async with spoken_to("taking a reaction off"):
-            await self._part(message_id).remove_reaction(signal.character, who)
+        taking = self._part(message_id).remove_reaction(signal.character, who)
+        await answered("taking a reaction off", taking)
 
     async def standing(self, message_id: int) -> Standing:
         """Read who stands under the signals of a message, in both lists of each emoji."""
-        async with spoken_to("reading a card"):
-            message = await self._part(message_id).fetch()
-            lists: dict[Signal, dict[str, frozenset[str]]] = {signal: {} for signal in Signal}
-            own: set[Signal] = set()
-            for reaction in message.reactions:
-                signal = of_character(str(reaction.emoji), _custom(reaction.emoji))
-                if signal is None:
-                    continue
-                own |= {signal} if reaction.me else set()
-                for kind in _TYPES:
-                    # The same signal may come as two emoji, with a variation mark and without.
-                    known = lists[signal].get(kind.name, frozenset())
-                    found = await self._under(message_id, str(reaction.emoji), kind)
-                    lists[signal][kind.name] = known | found
+        message = await answered("reading a card", self._part(message_id).fetch())
+        lists: dict[Signal, dict[str, frozenset[str]]] = {signal: {} for signal in Signal}
+        own: set[Signal] = set()
+        for reaction in message.reactions:
+            signal = of_character(str(reaction.emoji), _custom(reaction.emoji))
+            if signal is None:
+                continue
+            own |= {signal} if reaction.me else set()
+            for kind in _TYPES:
+                # The same signal may come as two emoji, with a variation mark and without.
+                known = lists[signal].get(kind.name, frozenset())
+                found = await self._under(message_id, str(reaction.emoji), kind)
+                lists[signal][kind.name] = known | found
         return Standing(lists, frozenset(own))
 
     async def _under(self, message_id: int, emoji: str, kind: discord.ReactionType) -> set[str]:
         found: set[str] = set()
         after: int | None = None
         while True:
-            page = await self.client.http.get_reaction_users(
+            asking = self.client.http.get_reaction_users(
                 self.settings.channel, message_id, emoji, _PAGE, after, kind.value
             )
+            page = await answered("reading a card", asking)
             found |= {str(user["id"]) for user in page}
             if len(page) < _PAGE:
                 return found - {str(self.me)}
@@ -157,13 +159,26 @@ class Rest:
         `but` are messages that are known already.
         """
         known = {int(each) for each in but if each.isdigit()}
-        async with spoken_to("looking for a card"):
-            async for message in self._channel(None).history(limit=_PAGE):
-                footer = message.embeds[0].footer.text if message.embeds else None
-                ours = message.author.id == self.me and message.id not in known
-                if ours and footer and footer.split(" ")[0] == proposal_id:
-                    return message.id
+        for message in await answered("looking for a card", self._newest()):
+            if message.id not in known and self._card_in(message) == proposal_id:
+                return message.id
         return None
+
+    async def card_in(self, message_id: int) -> str | None:
+        """Return which proposal's card a message of ours is by its looks, None where it is none."""
+        try:
+            message = await answered("looking at a message", self._part(message_id).fetch())
+        except CardGone:
+            return None
+        return self._card_in(message)
+
+    async def _newest(self) -> list[discord.Message]:
+        return [message async for message in self._channel(None).history(limit=_PAGE)]
+
+    def _card_in(self, message: discord.Message) -> str | None:
+        footer = message.embeds[0].footer.text if message.embeds else None
+        proposal_id, mark, _ = (footer or "").partition(_CARD_MARK)
+        return proposal_id if mark and message.author.id == self.me else None
 
     async def member(self, account: str) -> bool | None:
         """Say whether an account is a member of the server now; None where nobody can tell.
@@ -191,24 +206,20 @@ class Rest:
 
     async def parent(self, channel: int) -> int | None:
         """Return the channel that a thread belongs to, None where it is no thread."""
-        async with spoken_to("looking at a channel"):
-            found = await self.client.fetch_channel(channel)
+        found = await answered("looking at a channel", self.client.fetch_channel(channel))
         return found.parent_id if isinstance(found, discord.Thread) else None
 
     async def pin(self, message_id: int) -> None:
         """Pin a message."""
-        async with spoken_to("pinning"):
-            await self._part(message_id).pin()
+        await answered("pinning", self._part(message_id).pin())
 
     async def delete(self, message_id: int) -> None:
         """Delete a message of ours."""
-        async with spoken_to("deleting"):
-            await self._part(message_id).delete()
+        await answered("deleting", self._part(message_id).delete())
 
     async def download(self, url: str) -> bytes:
         """Fetch a file that was attached to a message."""
-        async with spoken_to("fetching a file"):
-            return await self.client.http.get_from_cdn(url)
+        return await answered("fetching a file", self.client.http.get_from_cdn(url))
 
     def _part(self, message_id: int) -> discord.PartialMessage:
         return self._channel(None).get_partial_message(message_id)

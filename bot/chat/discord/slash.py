@@ -10,33 +10,29 @@ from discord import app_commands
 
 from bot.chat.discord.views import proposal_form
 from bot.chat.help import COMMANDS
-from bot.chat.replies import Attached
 from lifecycle.ports import StoreUnavailable
 from lifecycle.workflow import Workflow
 
-#: Runs a command's text for whoever began the interaction, and answers it.
-Run = Callable[[discord.Interaction, str, list[Attached]], Awaitable[None]]
-Fetch = Callable[[str], Awaitable[bytes]]
+#: Runs a command's text, with files, for whoever began the interaction, and answers it.
+Run = Callable[[discord.Interaction, str, list[discord.Attachment]], Awaitable[None]]
 
 _MOST_CHOICES: Final = 25
 _LOOKED_AT: Final = 200
 
 
-def add_commands(
-    tree: app_commands.CommandTree, workflow: Workflow, run: Run, fetch: Fetch
-) -> None:
+def add_commands(tree: app_commands.CommandTree, workflow: Workflow, run: Run) -> None:
     """Put every command of the help on the tree of one client."""
     for name in COMMANDS:
-        tree.add_command(_command(name, workflow, run, fetch))
+        tree.add_command(_command(name, workflow, run))
 
 
 def _command(
-    name: str, workflow: Workflow, run: Run, fetch: Fetch
+    name: str, workflow: Workflow, run: Run
 ) -> app_commands.Command[discord.app_commands.Group, ..., None]:
     does = COMMANDS[name][1][:100]
     match name:
         case "propose":
-            return _propose(does, run, fetch)
+            return _propose(does, run)
         case "show" | "explain" | "audit" | "withdraw" | "retry":
             return _with_id(name, does, workflow, run)
         case "approve" | "reject" | "roll-back":
@@ -105,7 +101,7 @@ def _settle(does: str, workflow: Workflow, run: Run) -> _Command:
     return _completing(command, workflow)
 
 
-def _propose(does: str, run: Run, fetch: Fetch) -> _Command:
+def _propose(does: str, run: Run) -> _Command:
     @app_commands.describe(json="one JSON object; leave out for a form", file="or one .json file")
     async def callback(
         interaction: discord.Interaction,
@@ -115,14 +111,9 @@ def _propose(does: str, run: Run, fetch: Fetch) -> _Command:
         if not json and file is None:
             await interaction.response.send_modal(proposal_form())
             return
-        given = [] if file is None else [_attached(file, fetch)]
-        await run(interaction, f"propose {json}", given)
+        await run(interaction, f"propose {json}", [] if file is None else [file])
 
     return app_commands.Command(name="propose", description=does, callback=callback)
-
-
-def _attached(file: discord.Attachment, fetch: Fetch) -> Attached:
-    return Attached(file.filename, file.size, lambda: fetch(file.url))
 
 
 def _completing(command: _Command, workflow: Workflow) -> _Command:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from bot.chat.senders import accounts_of, sender_of, stranger
 from bot.chat.slack.calls import SlackRefused, SlackWeb
 from bot.chat.surface import SurfaceFailed
+from bot.chat.turns import Rank, Turn
 from lifecycle.answers import Sender
 from lifecycle.policy import Policy
 from lifecycle.proposal import ActorKind
@@ -119,6 +120,13 @@ class Accounts:
         if profile.outsider or (profile.teams and team not in profile.teams):
             return False
         return not (profile.bot and found.kind is ActorKind.PERSON)
+
+
+def turn_of(policy: Policy, user: str) -> Turn:
+    """Return the line in which an account is answered, before Slack is asked who it is."""
+    people = (each.accounts.get(SURFACE, "") for each in policy.people.values())
+    known = any(account.partition("/")[2] == user for account in people if account)
+    return Turn(Rank.FIRST if known else Rank.AGENTS, user)
 
 
 def _all_accounts(policy: Policy) -> Iterable[str]:

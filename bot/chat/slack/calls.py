@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.chat.surface import SurfaceFailed
+from bot.chat.turns import Turns
 from lifecycle.ports import Clock
 
 log = logging.getLogger("signoff.slack")
@@ -62,8 +62,8 @@ class SlackWeb:
     """The Web API with the bot's token.
 
     The SDK's own retries are off: one of them repeats a call whose answer was lost, which posts a
-    message twice. Calls of one method wait for each other, so that they keep their order and a
-    rate limit is met once.
+    message twice. Calls of one method wait for each other, so that a rate limit is met once; whose
+    turn is next is chosen fairly.
     """
 
     def __init__(self, api_base: str, token: str, clock: Clock) -> None:
@@ -74,11 +74,11 @@ class SlackWeb:
         self.trouble = ""
         self._token = token
         self._clock = clock
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._turns: defaultdict[str, Turns] = defaultdict(Turns)
 
     async def call(self, method: str, **arguments: Any) -> dict[str, Any]:
         """Call one method; raises SlackRefused, AnswerLost, or SurfaceFailed for a rate limit."""
-        async with self._turns[method]:
+        async with self._turns[method].taken():
             wait_s = 0
             for _ in range(_MOST_WAITS):
                 answer = await self._once(method, arguments)

@@ -80,9 +80,17 @@ class SlackCommands:
         """Run a mention and answer in its thread."""
         files = heard.files
         if not files and _wants_file(heard.text):
-            files = await self._rest.files_of(heard.ts, heard.thread_ts)
+            files = await self._looked_for(heard)
         reply = await self._commands.run(heard.text, sender, [self._attached(f) for f in files])
         await self._answered(heard, answer(reply, f"answer-{heard.ts}"))
+
+    async def _looked_for(self, heard: Said) -> Sequence[Mapping[str, Any]]:
+        """Return the files of a mention that came without; none where Slack refuses to say."""
+        try:
+            return await self._rest.files_of(heard.ts, heard.thread_ts)
+        except SlackRefused as refused:
+            log.info("no file is looked for: %s", refused)
+            return ()
 
     async def _answered(self, heard: Said, said: Answer) -> None:
         """Post an answer; outside of a thread that takes none."""

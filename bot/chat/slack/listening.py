@@ -9,10 +9,10 @@ from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.event_ids import card_lane
 from bot.chat.inbox import Inbox, Payload
-from bot.chat.incoming import UNREAD, Incoming
+from bot.chat.incoming import UNKNOWN, UNREAD, Incoming
 from bot.chat.senders import stranger
 from bot.chat.signals import Signal
-from bot.chat.slack.accounts import SURFACE
+from bot.chat.slack.accounts import SURFACE, turn_of
 from bot.chat.slack.checks import Me
 from bot.chat.slack.commands import Said, SlackCommands, said
 from bot.chat.slack.desk import Desk
@@ -21,7 +21,9 @@ from bot.chat.slack.reactions import Reacted, Reactions, reacted
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
 from bot.chat.surface import CardGone, SurfaceFailed
+from bot.chat.turns import taking_turns_as
 from bot.chat.typed import STOPS, lane_of, typed
+from lifecycle.answers import Reply
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind
 
@@ -37,9 +39,11 @@ class Listening:
         self._delivery = delivery
         self._me = me
         self._desk, self._rest = desk, desk.rest
-        self.reactions = Reactions(workflow, self._incoming, desk.rest, desk.accounts, me)
-        self._commands = SlackCommands(commands, desk.rest, desk.web)
         self._speaking = Speaking(desk, me)
+        self.reactions = Reactions(
+            *(workflow, self._incoming, desk.rest, desk.accounts, me), tell=self._speaking.void
+        )
+        self._commands = SlackCommands(commands, desk.rest, desk.web)
         self._interactions = Interactions(
             desk, self.inbox, self._incoming, self._commands, self._speaking, self.reactions
         )
@@ -127,6 +131,10 @@ class Listening:
 
     async def work(self, event_id: str, payload: Payload) -> None:
         """Work one stored event. Raises SurfaceFailed, StoreUnavailable: it waits then."""
+        with taking_turns_as(turn_of(self._workflow.policy, _user(payload))):
+            await self._work(event_id, payload)
+
+    async def _work(self, event_id: str, payload: Payload) -> None:
         kind, body = str(payload.get("kind")), payload.get("body")
         if body is not None:
             interactions = self._interactions
@@ -164,14 +172,23 @@ class Listening:
         reply = await self._incoming.reacted(
             sender, heard.message_ts, heard.signal, added=heard.added, in_place=in_place
         )
-        if in_place and heard.added:
+        if in_place and heard.added and await self._is_of_a_card(heard, reply):
             await self._speaking.hint(heard.user, heard.message_ts, reply)
+
+    async def _is_of_a_card(self, heard: Reacted, reply: Reply | None) -> bool:
+        """Say whether somebody is to be told: not of an emoji on what is no forgotten card."""
+        if reply is not UNKNOWN:
+            return True
+        if heard.author != self._me.user:
+            return False
+        proposal_id = await self._rest.card_in(heard.message_ts)
+        return proposal_id is not None and not await self._incoming.knows(proposal_id)
 
     async def _stands(self, heard: Reacted) -> bool:
         """Say whether a ✅ is still there, after any ❌; a ❌ counts however short it stood."""
         store = self._workflow.world.store
         card = await store.read(lambda tx: tx.cards.find(SURFACE, heard.message_ts))
-        if heard.signal is Signal.STOP or card is None:
+        if heard.signal is Signal.STOP or card is None or not await self._incoming.open(card):
             return True
         try:
             return await self.reactions.stands(heard, card)
@@ -244,6 +261,13 @@ def _number(body: Mapping[str, Any]) -> str:
     event = body.get("event") or {}
     parts = ("type", "user", "reaction", "event_ts", "ts", "deleted_ts")
     return str(body.get("event_id") or ":".join(str(event.get(part, "")) for part in parts))
+
+
+def _user(payload: Payload) -> str:
+    """Return which account did it, as far as the event names it."""
+    body, event = payload.get("body") or {}, payload.get("event") or {}
+    named = body.get("user_id") or (body.get("user") or {}).get("id") or event.get("user")
+    return str(named or "")
 
 
 def _team(payload: Payload) -> str:

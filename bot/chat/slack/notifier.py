@@ -13,18 +13,16 @@ from bot.chat.delivery import Delivery
 from bot.chat.hearing import Trouble
 from bot.chat.reading import Reading
 from bot.chat.slack.accounts import SURFACE
-from bot.chat.slack.answers import document_said
 from bot.chat.slack.calls import SlackRefused
 from bot.chat.slack.checks import Me, checked
 from bot.chat.slack.client import Doors, SlackClient
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.listening import Listening
-from bot.chat.slack.render import Rendered, called, rendered, short_card, words_blocks
+from bot.chat.slack.render import Rendered, called, rendered, short_card
 from bot.chat.slack.rest import EditRefused
+from bot.chat.slack.saying import said
 from bot.chat.slack.settings import SlackSettings
-from bot.chat.slack.text import escape
 from bot.chat.surface import CardGone, Posted, SurfaceFailed
-from lifecycle.ports import Transaction
 from lifecycle.records import Card, Message
 
 log = logging.getLogger("signoff.slack")
@@ -138,29 +136,9 @@ class SlackSurface:
             lambda each: desk.rest.edit(ts, each.text, each.blocks), shown, content
         )
 
-    # -- messages -------------------------------------------------------------------------
-
-    async def say(self, message: Message) -> None:
+    async def say(self, message: Message) -> str | None:
         """Say one kept message: words to the channel, an answer in the thread it belongs to."""
-        desk = await self._at_work()
-        words, key = message.body.get("text"), f"said:{message.key}"
-        if message.kind == "permit":
-            # The permit itself is for the agent alone, and everybody reads the channel.
-            waits = f"{message.recipient}: {message.body.get('proposal_id')} is approved; its "
-            thread_ts = await self._thread(desk, message.proposal_id)
-            text = escape(f"{waits}permit waits at the HTTP door.")
-            await desk.rest.post(key, text, thread_ts=thread_ts)
-        elif isinstance(words, str):
-            before = f"{message.recipient}: " if message.recipient else ""
-            told = before + words
-            await desk.rest.post(key, escape(told), words_blocks(told))
-        else:
-            thread_ts = await self._thread(desk, message.proposal_id)
-            name = f"{message.kind}-{message.proposal_id or message.created_at_ms}"
-            said = document_said(message.body, name)
-            ts = await desk.rest.post(key, said.text, thread_ts=thread_ts)
-            if said.attachment is not None:
-                await desk.rest.attach(thread_ts or ts, said.attachment)
+        return await said(await self._at_work(), message)
 
     # -- reading --------------------------------------------------------------------------
 
@@ -259,19 +237,6 @@ class SlackSurface:
             raise CardGone(str(why))
         key = f"end:{content.proposal_id}:{content.version}"
         await desk.rest.post(key, shown.text, thread_ts=ts)
-
-    async def _thread(self, desk: Desk, proposal_id: str | None) -> str | None:
-        """Return where an answer about a proposal belongs: where it was asked, else its card."""
-
-        def place(tx: Transaction) -> str | None:
-            proposal = tx.proposals.get(proposal_id or "")
-            card = tx.cards.get(proposal_id or "", SURFACE)
-            channel, _, ts = ((proposal.place if proposal else None) or "").partition(":")
-            if channel == desk.rest.id and ts:
-                return ts
-            return card.message_ids[-1] if card and card.message_ids else None
-
-        return await desk.workflow.world.store.read(place)
 
 
 async def _rendered(content: CardContent, call: str | None = None) -> Rendered:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -14,7 +14,7 @@ from bot.chat.slack.checks import Me
 from bot.chat.slack.rest import Rest
 from bot.chat.surface import CardGone, SurfaceFailed
 from bot.chat.typed import approved_id
-from lifecycle.answers import Sender
+from lifecycle.answers import Reply, Sender
 from lifecycle.policy import Policy
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
@@ -56,7 +56,14 @@ class Reactions:
     """Reads whole cards: never the shortened lists, never a list that does not fit its count."""
 
     def __init__(
-        self, workflow: Workflow, incoming: Incoming, rest: Rest, accounts: Accounts, me: Me
+        self,
+        workflow: Workflow,
+        incoming: Incoming,
+        rest: Rest,
+        accounts: Accounts,
+        me: Me,
+        *,
+        tell: Callable[[Sender, str, Reply], Coroutine[Any, Any, None]],
     ) -> None:
         self._workflow = workflow
         self._incoming = incoming
@@ -64,6 +71,7 @@ class Reactions:
         self._rest = rest
         self._accounts = accounts
         self._me = me
+        self._tell = tell
 
     async def found(self, message_ts: str, policy: Policy) -> Found:
         """Return who stands under the card. Raises CardGone, SurfaceFailed."""
@@ -134,6 +142,9 @@ class Reactions:
             await self._incoming.deleted(ts)
             return 0
         count = await self._catching_up.apply(card, found)
+        for sender, reply in await self._catching_up.unheeded(card, found):
+            # Beside the reading: no window waits until there is room for a note.
+            workflow.world.spawn(self._tell(sender, ts, reply))
         if not found.seeded and count == 0:
             await self._seed_again(card)
         return count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -30,6 +31,7 @@ _CIRCLES: Final = {
     Colour.REJECTED: "🔴",
     Colour.ATTENTION: "🟠",
 }
+_FOOTER: Final = re.compile(r"([A-Za-z0-9._-]{1,64}) · sha256:")
 PREFIX: Final = "/signoff "
 APPROVE: Final = "signoff_approve"
 REJECT: Final = "signoff_reject"
@@ -75,6 +77,13 @@ def short_card(content: CardContent) -> Rendered:
         context(plain(f"{_CIRCLES[content.colour]} {content.footer}")),
     ]
     return Rendered(_summary(content), blocks, whole.attachment)
+
+
+def card_in(blocks: Sequence[Block]) -> str | None:
+    """Return which proposal's card blocks of ours are, by their last line; None for others."""
+    lines = [element.get("text", "") for block in blocks for element in block.get("elements", ())]
+    found = _FOOTER.search(lines[-1]) if lines and isinstance(lines[-1], str) else None
+    return found[1] if found else None
 
 
 def called(usergroup: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from bot.chat.fitting import Attachment
 from bot.chat.signals import SEEDS
 from bot.chat.slack.calls import SlackRefused, SlackWeb
-from bot.chat.slack.render import Block
+from bot.chat.slack.render import Block, card_in
 from bot.chat.slack.text import escape
 from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.ports import Clock
@@ -166,6 +166,17 @@ class Rest:
         except SurfaceFailed:
             return None
         return str(found.get("permalink") or "") or None
+
+    async def card_in(self, ts: str) -> str | None:
+        """Return which proposal's card a message of ours is by its looks, None where it is none."""
+        arguments: dict[str, Any] = {"latest": ts, "inclusive": True, "limit": 1}
+        try:
+            answer = await self._web.call("conversations.history", channel=self.id, **arguments)
+        except SurfaceFailed:
+            return None
+        ours = [m for m in answer.get("messages", ()) if m.get("user") == self.me]
+        found = [card_in(m.get("blocks") or ()) for m in ours if m.get("ts") == ts]
+        return found[0] if found else None
 
     async def read(self, ts: str) -> dict[str, Any]:
         """Return a message with all its reactions; raises CardGone, SurfaceFailed."""

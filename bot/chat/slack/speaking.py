@@ -31,7 +31,9 @@ class Speaking:
         words = hint_of(reply)
         if reply is None or words is None:
             return
-        if self._notes.first(user, message_ts, reply.code or ""):
+        # Of cards that nobody knows any more there may be many: that is told once.
+        about = message_ts if reply.code != "unknown_proposal" else ""
+        if self._notes.first(user, about, reply.code or ""):
             await self._desk.rest.hint(user, words + await self._where_it_stands(reply))
 
     async def _where_it_stands(self, reply: Reply) -> str:
@@ -45,6 +47,10 @@ class Speaking:
             return ""
         link = await self._desk.rest.link(card.message_ids[-1])
         return f" It stands here: {link}" if link else ""
+
+    async def void(self, sender: Sender, message_ts: str, reply: Reply) -> None:
+        """Say that a ✅ counts for nothing, to whoever's it is."""
+        await self.hint(sender.account.partition("/")[2], message_ts, reply)
 
     async def elsewhere(self, user: str, channel: str, sender: Sender) -> None:
         """Note a command in another channel, and say once where commands are read."""

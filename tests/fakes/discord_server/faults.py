@@ -80,6 +80,40 @@ class Fault:
         return answer({"message": self.message, "code": self.code}, self.status or 500)
 
 
+@dataclass
+class Bucket:
+    """A rate limit of posts to one channel: `most` in `per_s`, told in headers, else a 429."""
+
+    most: int
+    per_s: float
+    left: int = 0
+    until_s: float = 0.0
+
+    def concerns(self, call: Call) -> bool:
+        """Say whether a call is a post to a channel."""
+        return (
+            call.method == "POST" and re.fullmatch(r"/channels/\d+/messages", call.path) is not None
+        )
+
+    def takes(self, call: Call) -> bool:
+        """Count a call that is limited; False where it is one too many."""
+        if not self.concerns(call):
+            return True
+        if call.at_s >= self.until_s:
+            self.left, self.until_s = self.most, call.at_s + self.per_s
+        self.left -= 1
+        return self.left >= 0
+
+    def headers(self, now_s: float) -> dict[str, str]:
+        """Return what Discord tells of it."""
+        return {
+            "X-RateLimit-Bucket": "posts",
+            "X-RateLimit-Limit": str(self.most),
+            "X-RateLimit-Remaining": str(max(0, self.left)),
+            "X-RateLimit-Reset-After": f"{max(0.0, self.until_s - now_s):.3f}",
+        }
+
+
 class Refused(Exception):
     """Discord's own way to say no."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.fakes.discord_server.body import read_body
-from tests.fakes.discord_server.faults import Call, Fault, Refused, answer
+from tests.fakes.discord_server.faults import Bucket, Call, Fault, Refused, answer
 from tests.fakes.discord_server.gateway import Gateway
 from tests.fakes.discord_server.interactions import Interaction, Interactions
 from tests.fakes.discord_server.rest import Rest, thread_json
@@ -43,6 +43,7 @@ class DiscordServer:
         self.interactions = Interactions(self.state, self.gateway.dispatch)
         self.calls: list[Call] = []
         self.faults: list[Fault] = []
+        self.bucket: Bucket | None = None
         self._runner: web.AppRunner | None = None
 
     async def start(self, port: int = 0) -> None:
@@ -238,6 +239,10 @@ class DiscordServer:
         if request.path.startswith("/gw"):
             return await handler(request)
         call = await self._recorded(request)
+        if self.bucket is not None and not self.bucket.takes(call):
+            limited = Fault("POST", "", status=429, retry_after=self.bucket.per_s)
+            call.status = 429
+            return limited.answer()
         fault = next((f for f in self.faults if f.hits(call)), None)
         if fault is not None and fault.gate is not None:
             await fault.gate.wait()
@@ -255,6 +260,8 @@ class DiscordServer:
             return web.Response(status=500)
         assert response is not None
         call.status = response.status
+        if self.bucket is not None and self.bucket.concerns(call):
+            response.headers.update(self.bucket.headers(asyncio.get_running_loop().time()))
         return response
 
     async def _answered(

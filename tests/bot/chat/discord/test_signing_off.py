@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from lifecycle.answers import Sender
+from lifecycle.proposal import ActorKind
 from tests.builders import MAIL, PROD
-from tests.fakes.discord_server.state import FOREIGN_CHANNEL, FOREIGN_GUILD, OTHER_CHANNEL
+from tests.fakes.discord_server.state import CHANNEL, FOREIGN_CHANNEL, FOREIGN_GUILD, OTHER_CHANNEL
 from tests.fakes.discord_stage import (
     ANA,
     BEN,
@@ -18,6 +22,7 @@ from tests.fakes.discord_stage import (
     DiscordStage,
     until,
 )
+from tests.stories.test_plans import HINTS, an_envelope
 
 DUAL = {"approval_class": "dual"}
 
@@ -199,6 +204,27 @@ async def test_a_thread_under_the_card_takes_the_reason_as_well(stage: DiscordSt
     stage.server.says(ANA, "Wrong customer", channel=thread)
     await until(lambda: stage.audit("reason_given"), "the reason")
     assert (await stage.proposal(proposal_id)).explanation == "Wrong customer"
+
+
+async def test_the_first_reply_of_a_reviewer_under_a_question_is_its_answer(
+    stage: DiscordStage,
+) -> None:
+    plan = {"proposalKind": "refinementPlan", "candidateRefs": HINTS}
+    envelope = an_envelope(stage, [], plan, intent="May I refund order 17?")
+    leila = Sender("terminal", ActorKind.AGENT, "leila", account="leila")
+    answer = await stage.workflow.submit(json.dumps(envelope).encode(), leila)
+    asked, standing = str(answer.result["question_id"]), stage.server.state.messages[CHANNEL]
+    asks_it = await until(
+        lambda: next((m for m in standing.values() if asked in m.data["content"]), None),
+        "the question",
+    )
+
+    stage.server.says(CAL, "I wonder", reply_to=asks_it.id)
+    stage.server.says(BEN, "Yes, but only once.", reply_to=asks_it.id)
+    (entry,) = await until(lambda: stage.audit("question_answered"), "the answer")
+
+    assert entry["actor"] == {"kind": "person", "id": "ben"}
+    assert entry["details"]["answer"] == "Yes, but only once."
 
 
 async def test_buttons_work_and_reject_asks_why(stage: DiscordStage) -> None:

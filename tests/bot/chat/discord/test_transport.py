@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from bot.chat.discord import client
 from bot.expected import StartFailed
 from tests.builders import PROD
 from tests.fakes.discord_server.gateway import CONTENT
@@ -250,3 +251,30 @@ async def test_a_deaf_client_that_nobody_bids_goodbye_is_replaced_and_closed(
     await unstarted.hears()
     assert not unstarted.serving.done()
     assert first.http.connector.closed
+
+
+async def test_clients_that_connect_and_end_again_are_begun_less_and_less_often(
+    unstarted: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever identifies a thousand times a day loses the token."""
+    for name, seconds in (("LOOK", 0.01), ("SPARING_PAUSE", 0.3)):
+        monkeypatch.setattr(f"bot.chat.discord.client._{name}_S", seconds)
+    await unstarted.begins()
+    supervisor, gateway = unstarted.surface.supervisor, unstarted.server.gateway
+    supervisor.pause_s, pauses = 0.02, list[float]()
+    for life in range(1, 7):
+        await until(lambda: gateway.identified == life, "identified")  # noqa: B023
+        await until(lambda: supervisor._stood_s, "seen connected")
+        pauses.append(supervisor.pause_s)
+        gateway.dispatch("MESSAGE_REACTION_ADD", {"guild_id": "700", "user_id": "1001"})
+    assert pauses == [0.02, 0.04, 0.08, 0.16, 0.3, 0.3]
+    monkeypatch.setattr("bot.chat.discord.client._WELL_S", 0.0)
+    await until(lambda: gateway.identified == 7, "identified")
+    await until(lambda: supervisor._stood_s, "it was well")
+    gateway.dispatch("MESSAGE_REACTION_ADD", {"guild_id": "700", "user_id": "1001"})
+    await until(lambda: supervisor.pause_s == 1.0, "the next begins at once")
+
+
+def test_the_longest_pause_keeps_a_bot_below_what_discord_allows_a_day() -> None:
+    mean_s = 0.75 * client._SPARING_PAUSE_S
+    assert 86_400 / mean_s < 700

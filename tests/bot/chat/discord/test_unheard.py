@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -19,9 +20,10 @@ from lifecycle.sentinel_run import Sentinel
 from lifecycle.tier import Tier
 from sentinel_rules import load_rules
 from tests.bot.chat.discord.cards import in_window, read_again, seeded
-from tests.builders import MAIL, PROD, a_policy
-from tests.fakes.discord_server.state import CHANNEL, NORMAL, Message
-from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
+from tests.builders import MAIL, PROD, a_document, a_policy
+from tests.fakes.discord_server.rest import thread_json
+from tests.fakes.discord_server.state import CHANNEL, GUILD, NORMAL, Message
+from tests.fakes.discord_stage import ANA, BEN, CROSS, LEILA, TICK, DiscordStage, until
 
 DUAL = {"approval_class": "dual"}
 WINDOW_S = 900
@@ -102,6 +104,44 @@ async def test_a_check_mark_put_back_after_a_policy_made_it_void_counts_again(
     assert not (await newest(stage, proposal_id)).found_late
 
 
+def told_void(stage: DiscordStage) -> list[str]:
+    return [said for said in stage.server.said() if "does not count any more" in said]
+
+
+async def test_whose_check_mark_stands_for_a_void_approval_is_told_so_once(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await void_by_policy(stage)
+    for _ in range(3):
+        await read_again(stage)
+        await stage.workflow.idle()
+    (words,) = told_void(stage)
+    assert words.startswith("ana: Your ✅ stands here")
+    assert "the policy changed" in words
+    assert f"/{CHANNEL}/{card.id}" in words
+    assert [row["actor"]["id"] for row in await stage.audit("ignored", "stale_card")] == ["ana"]
+    stage.policy = stage.workflow.policy
+    await stage.restarts()
+    await read_again(stage)
+    await stage.workflow.idle()
+    assert len(told_void(stage)) == 1
+    assert await state_of(stage, proposal_id) == "sentinel_approved"
+
+
+async def test_whose_check_mark_is_found_on_the_card_posted_anew_is_told_that_it_does_not_count(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await void_by_policy(stage)
+    stage.server.deletes(card)
+    await until(lambda: stage.server.cards() and stage.server.cards()[-1].id != card.id, "anew")
+    anew = await stage.card(proposal_id)
+    await stage.quiet()
+    unheard(anew, ANA, TICK)
+    await read_again(stage)
+    await until(lambda: told_void(stage), "told")
+    assert await counting(stage, proposal_id) == []
+
+
 async def test_an_approval_taken_back_on_another_surface_stays_so_while_its_check_mark_stands(
     stage: DiscordStage,
 ) -> None:
@@ -111,6 +151,7 @@ async def test_an_approval_taken_back_on_another_surface_stays_so_while_its_chec
     await read_again(stage)
     assert BEN in card.who(TICK)
     assert await counting(stage, proposal_id) == []
+    assert told_void(stage) == [], "it was ben's own doing"
     stage.server.reacts(ANA, card, TICK)
     await stage.quiet()
     assert await counting(stage, proposal_id) == ["ana"]
@@ -180,9 +221,11 @@ async def test_an_approval_waits_for_the_reading_after_a_start_and_a_cross_in_it
 
 
 async def test_a_line_silent_for_ten_seconds_proves_nothing_and_the_card_is_read_at_the_end(
-    stage: DiscordStage,
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("bot.chat.discord.pulse._ANSWERED_S", 0.05)
     proposal_id, card = await in_window(stage)
+    stage.server.gateway.answers_heartbeats = False
     stage.clock.advance(WINDOW_S - 30)
     stage.surface.hearing.alive()
     await stage.keeps_house()
@@ -381,6 +424,111 @@ async def test_a_form_is_kept_before_it_is_acknowledged_and_outlives_the_process
     assert (ended.state.value, ended.reason) == ("rolled_back", "rolled_back_by_person")
     assert (await newest(stage, proposal_id)).reason == "wrong person"
     assert stage.tool(SEND).verbs() == ["execute", "roll_back"]
+
+
+def a_file(proposal_id: str) -> dict[str, bytes]:
+    return {"mail.json": json.dumps(a_document(proposal_id=proposal_id, actor="ana")).encode()}
+
+
+async def proposed(stage: DiscordStage, proposal_id: str) -> bool:
+    stage.clock.advance(1)
+    return await stage.store.read(lambda tx: tx.proposals.get(proposal_id)) is not None
+
+
+async def test_a_proposal_in_a_file_is_kept_before_it_is_acknowledged_and_outlives_the_process(
+    stage: DiscordStage,
+) -> None:
+    gate = asyncio.Event()
+    stage.server.fails("GET", "/files/", gate=gate, times=None)
+    asked = stage.server.runs(ANA, "propose", files=a_file("s1"))
+    await until(lambda: asked.acknowledged_after_s is not None, "acknowledged")
+    await is_killed(stage)
+    gate.set()
+    await stage.begins()
+    await until(lambda: proposed(stage, "s1"), "proposed")
+    await stage.card("s1")
+
+
+@pytest.mark.parametrize("how", ["slash", "message"])
+async def test_a_file_that_discord_does_not_give_out_any_more_is_refused_in_words(
+    stage: DiscordStage, how: str
+) -> None:
+    stage.server.fails("GET", "/files/", status=404, times=None)
+    if how == "slash":
+        asked = stage.server.runs(ANA, "propose", files=a_file("s1"))
+        await until(lambda: "Attach it again" in asked.text, "told")
+    else:
+        stage.server.says(ANA, "!propose", files=a_file("s1"))
+        await until(lambda: any("Attach it again" in said for said in stage.server.said()), "told")
+    await stage.quiet()  # and it does not come back
+
+
+async def test_a_file_that_cannot_be_fetched_just_now_is_fetched_later(
+    stage: DiscordStage,
+) -> None:
+    outage = stage.server.fails("GET", "/files/", status=503, times=1)
+    stage.server.runs(ANA, "propose", files=a_file("s1"))
+    await until(lambda: outage.times == 0, "refused")
+
+    await until(lambda: proposed(stage, "s1"), "proposed")
+
+
+async def test_a_stop_typed_in_a_thread_that_cannot_be_looked_at_just_now_is_heard(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    thread = card.id
+    stage.server.state.add_channel(thread, GUILD, "why", **thread_json(thread, CHANNEL))
+    outage = stage.server.fails("GET", f"/channels/{thread}$", status=503, times=1)
+    stage.server.says(BEN, f"!reject {proposal_id} wrong version", channel=thread)
+    await until(lambda: outage.times == 0, "looked at")
+
+    async def stopped() -> bool:
+        stage.clock.advance(1)
+        return await state_of(stage, proposal_id) == "rejected"
+
+    await until(stopped, "stopped")
+    assert await stage.audit("ignored", "wrong_place") == []
+
+
+async def test_an_end_is_told_in_the_channel_where_the_thread_it_belongs_to_is_gone(
+    stage: DiscordStage,
+) -> None:
+    talk = stage.server.says(LEILA, "a thread of mine")
+    thread = stage.server.opens_thread(talk)
+    document = a_document(PROD, proposal_id="p1", ts_ms=stage.clock.now_ms())
+    stage.server.says(LEILA, f"!propose {json.dumps(document)}", channel=thread)
+    await stage.card("p1")
+    await stage.quiet()
+    gone = stage.server.state.channels.pop(thread)
+    stage.server.gateway.dispatch("THREAD_DELETE", gone)
+    stage.server.says(ANA, "!reject p1 no")
+    ended = await until(lambda: [a for a in stage.answers() if a["state"] == "rejected"], "told")
+    assert ended[0]["proposal_id"] == "p1"
+
+
+async def test_an_answer_is_posted_in_the_channel_where_the_thread_that_asked_is_gone(
+    stage: DiscordStage,
+) -> None:
+    _, card = await seeded(stage, PROD)
+    thread = stage.server.opens_thread(card)
+    stage.server.fails("POST", f"/channels/{thread}/messages$", status=404, code=10003, times=None)
+    stage.server.says(ANA, "!nonsense", channel=thread)
+    await until(lambda: any("is no command" in said for said in stage.server.said()), "answered")
+
+
+async def test_a_check_mark_on_what_has_ended_does_not_wait_for_a_card_that_cannot_be_read(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    stage.server.says(ANA, f"!reject {proposal_id} no")
+    await stage.reaches(proposal_id, "rejected")
+    await stage.quiet()
+    stage.server.fails("GET", f"/messages/{card.id}$", status=403, times=None)
+    stage.surface.hearing.gap = True
+    stage.server.reacts(BEN, card, TICK)
+    await stage.ignored("already_decided")
+    await stage.quiet()
 
 
 async def test_a_long_question_shows_its_last_line_and_carries_the_whole_text(

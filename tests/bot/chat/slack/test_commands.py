@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.builders import PROD
 from tests.slack_stage import eventually, on_slack, shown
+from tests.stories.test_questions import asks
 
 
 async def test_json_in_a_fence_is_read_as_typed() -> None:
@@ -36,6 +39,17 @@ async def test_a_file_that_the_mention_event_leaves_out_is_looked_for() -> None:
         slack.server.bare_mentions = True
         await slack.server.says("ULEILA", "<@USIGNOFF> propose", files=[file], both=False)
         assert (await slack.answered(proposal_id="p1"))["state"] == "sentinel_approved"
+
+
+@pytest.mark.parametrize("error", ["missing_scope", "thread_not_found"])
+async def test_a_mention_whose_files_slack_does_not_name_is_answered_all_the_same(
+    error: str,
+) -> None:
+    async with on_slack() as slack:
+        slack.server.fails("conversations.replies", "error", error=error, times=None)
+        await slack.server.says("ULEILA", "<@USIGNOFF> propose")
+        await slack.answered(reason="malformed_json")
+        await slack.settles()
 
 
 async def test_a_file_that_is_announced_as_too_large_is_never_fetched() -> None:
@@ -184,3 +198,19 @@ async def test_an_edited_command_changes_nothing_and_leaves_a_row() -> None:
         await slack.settles()
         assert await slack.world.store.read(lambda tx: tx.proposals.get("p9")) is None
         assert await slack.codes() == ["duplicate_event"]
+
+
+async def test_the_first_reply_of_a_reviewer_under_a_question_is_its_answer() -> None:
+    async with on_slack() as slack:
+        asked = (await asks(slack.world, "May I refund order 17?")).result["question_id"]
+        asks_it = await eventually(
+            lambda: next((m for m in slack.server.workspace.messages if asked in m.text), None)
+        )
+        await slack.server.says("ULEILA", "please be quick", thread_ts=asks_it.ts)
+        await slack.server.says("UBEN", "Yes, but only once.", thread_ts=asks_it.ts)
+        await eventually(lambda: any("gets your answer" in hint for hint in slack.hints()))
+        await slack.server.says("UANA", "I would have said no.", thread_ts=asks_it.ts)
+        await slack.settles()
+        (entry,) = await slack.world.audit("question_answered")
+        assert entry["actor"] == {"kind": "person", "id": "ben"}
+        assert entry["details"]["answer"] == "Yes, but only once."

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from bot.storage.memory import MemoryStore
 from lifecycle.review import Review
+from lifecycle.sentinel_run import Sentinel
+from sentinel_rules import load_rules
 from tests.builders import MAIL, PROD
 from tests.fakes.slack_server.sockets import Envelope
 from tests.fakes.slack_server.workspace import Message
@@ -277,3 +281,75 @@ async def test_a_message_of_somebody_else_never_counts_as_posted_by_the_bot() ->
 
         assert await desk.rest.posted_before("said:1") is None
         assert await desk.rest.posted_before("said:2") == own_ts
+
+
+# -- what is told, and where ------------------------------------------------------------------
+
+
+async def void_by_policy(slack: OnSlack) -> Message:
+    """Let ana approve, and a policy with other reviewers come before it could begin."""
+    card = await slack.proposes(PROD)
+    workflow, ana = slack.world.workflow, slack.world.sender("ana")
+    await workflow.freeze("wait", ana)
+    await slack.server.reacts("UANA", card.ts)
+    await slack.settles()
+    tools = dict(workflow.policy.tools)
+    tools[DEPLOY] = replace(tools[DEPLOY], reviewers="operators")
+    policy = replace(workflow.policy, tools=tools, digest="pol1_" + "1" * 64)
+    await workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await workflow.thaw(ana)
+    assert await counting(slack) == []
+    return card
+
+
+async def test_whose_check_mark_stands_for_a_void_approval_is_told_so_once() -> None:
+    async with on_slack() as slack:
+        await void_by_policy(slack)
+        for _ in range(3):
+            slack.world.clock.advance(181)
+            slack.hearing.alive()
+            await slack.broadcast.catch_up()
+            await all_done(slack)
+        (told,) = [hint for hint in slack.hints() if "does not count any more" in hint]
+        assert "the policy changed" in told
+        assert await slack.codes("p1") == ["stale_card"]
+        assert await state(slack) == "sentinel_approved"
+
+
+async def test_N06_cards_whose_rows_are_gone_are_one_note_and_an_answer_is_no_card(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.settles()
+        answer = next(m for m in slack.server.workspace.messages if "```" in m.text)
+        await slack.closes()
+        slack.world.workflow.world.store = MemoryStore()
+        await slack.restarts()
+        for message in (answer, card):
+            await slack.server.reacts("UANA", message.ts)
+        await slack.server.reacts("UANA", card.ts, "x")
+        await slack.settles()
+        (told,) = [hint for hint in slack.hints() if "not known here" in hint]
+        assert "pending" in told
+        assert f"message {card.ts}, which is no card" in caplog.text
+
+
+@pytest.mark.parametrize("how", ["mention", "slash"])
+async def test_an_end_is_told_in_the_channel_where_the_thread_it_belongs_to_is_gone(
+    how: str,
+) -> None:
+    async with on_slack() as slack:
+        text = slack.text(PROD, proposal_id="p1", actor="leila" if how == "mention" else "ana")
+        if how == "mention":
+            gone, _ = await slack.server.says("ULEILA", mention(slack, f"propose {text}"))
+            await slack.card("p1")
+        else:
+            await slack.server.slash("UANA", f"propose {text}")
+            gone = await slack.card("p1")  # under which it would be told
+        await slack.settles()
+        slack.server.workspace.messages.remove(gone)
+        await slack.server.slash("UBEN", "reject p1 no")
+        await slack.answered(proposal_id="p1", state="rejected")
+        ended = next(m for m in slack.server.workspace.messages if '"rejected"' in m.text)
+        assert ended.thread_ts is None

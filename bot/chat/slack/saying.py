@@ -1,0 +1,65 @@
+"""Kept messages in words: in the thread they belong to, else in the channel."""
+
+from __future__ import annotations
+
+import logging
+
+from bot.chat.slack.accounts import SURFACE
+from bot.chat.slack.answers import document_said
+from bot.chat.slack.calls import SlackRefused
+from bot.chat.slack.desk import Desk
+from bot.chat.slack.render import words_blocks
+from bot.chat.slack.text import escape
+from lifecycle.ports import Transaction
+from lifecycle.records import Message
+
+log = logging.getLogger("signoff.slack")
+
+
+async def said(desk: Desk, message: Message) -> str | None:
+    """Say one message, once, and return the ts of words to the channel; raises SurfaceFailed."""
+    words, key = message.body.get("text"), f"said:{message.key}"
+    if message.kind == "permit":
+        # The permit itself is for the agent alone, and everybody reads the channel.
+        waits = f"{message.recipient}: {message.body.get('proposal_id')} is approved; its "
+        await _in_thread(desk, message, key, escape(f"{waits}permit waits at the HTTP door."))
+    elif isinstance(words, str):
+        told = f"{message.recipient}: {words}" if message.recipient else words
+        return await desk.rest.post(key, escape(told), words_blocks(told))
+    else:
+        name = f"{message.kind}-{message.proposal_id or message.created_at_ms}"
+        answer = document_said(message.body, name)
+        place = await _in_thread(desk, message, key, answer.text)
+        if answer.attachment is not None:
+            await desk.rest.attach(place, answer.attachment)
+    return None
+
+
+async def _in_thread(desk: Desk, message: Message, key: str, text: str) -> str:
+    """Post where it belongs; where that takes nothing any more, in the channel.
+
+    Return the thread that it stands in, or may begin.
+    """
+    thread_ts = await _thread(desk, message.proposal_id)
+    if thread_ts is not None:
+        try:
+            await desk.rest.post(key, text, thread_ts=thread_ts)
+        except SlackRefused as refused:
+            log.info("said in the channel, not in its thread: %s", refused)
+        else:
+            return thread_ts
+    return await desk.rest.post(key, text)
+
+
+async def _thread(desk: Desk, proposal_id: str | None) -> str | None:
+    """Return where an answer about a proposal belongs: where it was asked, else its card."""
+
+    def place(tx: Transaction) -> str | None:
+        proposal = tx.proposals.get(proposal_id or "")
+        card = tx.cards.get(proposal_id or "", SURFACE)
+        channel, _, ts = ((proposal.place if proposal else None) or "").partition(":")
+        if channel == desk.rest.id and ts:
+            return ts
+        return card.message_ids[-1] if card and card.message_ids else None
+
+    return await desk.workflow.world.store.read(place)
