@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,7 @@ async def test_B07_asking_again_is_already_consumed_whatever_the_state(
 
 def changed(folder: Path, **columns: Any) -> None:
     """Change a row of the database as somebody with access to the file would."""
-    with sqlite3.connect(folder / "signoff.db") as db:
+    with closing(sqlite3.connect(folder / "signoff.db")) as db, db:
         for column, value in columns.items():
             db.execute(f"UPDATE proposals SET {column} = ? WHERE proposal_id = 'p1'", (value,))
 
@@ -273,7 +274,7 @@ async def test_B08_a_row_that_asks_for_less_than_the_policy_ends(
     filed: World, tmp_path: Path, change: str
 ) -> None:
     proposal_id = (await filed.submits(PROD, approval_class="dual")).proposal_id or ""
-    with sqlite3.connect(tmp_path / "signoff.db") as database:
+    with closing(sqlite3.connect(tmp_path / "signoff.db")) as database, database:
         database.execute(f"UPDATE proposals SET {change}")
 
     await filed.approves("ana", proposal_id)

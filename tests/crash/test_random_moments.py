@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def _drain(pipe: Any, heard: threading.Event) -> None:
 
 
 def rows(bot: Process, query: str) -> list[sqlite3.Row]:
-    with sqlite3.connect(bot.folder / "data" / "signoff.db", timeout=30) as db:
+    with closing(sqlite3.connect(bot.folder / "data" / "signoff.db", timeout=30)) as db, db:
         db.row_factory = sqlite3.Row
         return db.execute(query).fetchall()
 

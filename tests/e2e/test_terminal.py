@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -145,7 +146,7 @@ def test_one_changed_byte_is_found_and_the_entry_is_named(bot: Process) -> None:
     assert bot.end_of_input() == 0
     whole = bot.beside("audit", "verify")
     assert whole.returncode == 0, whole.stderr
-    with sqlite3.connect(bot.folder / "data" / "signoff.db") as db:
+    with closing(sqlite3.connect(bot.folder / "data" / "signoff.db")) as db, db:
         row = "SELECT seq FROM audit WHERE kind = 'reviewed'"
         (seq,) = db.execute(row).fetchone()
         change = "UPDATE audit SET details = replace(details, 'fine', 'fina') WHERE seq = ?"
@@ -188,7 +189,7 @@ def test_hostile_documents_are_refused_and_leave_nothing_but_a_row_of_the_trail(
         assert (after["state"], after["proposal_id"]) == ("sentinel_approved", f"n{number}")
 
     assert bot.end_of_input() == 0
-    with sqlite3.connect(bot.folder / "data" / "signoff.db") as db:
+    with closing(sqlite3.connect(bot.folder / "data" / "signoff.db")) as db, db:
         stored = db.execute("SELECT proposal_id FROM proposals ORDER BY 1").fetchall()
         refused = db.execute("SELECT reason FROM audit WHERE kind = 'refused' ORDER BY seq")
         assert [row[0] for row in stored] == [f"n{number}" for number in range(len(HOSTILE))]

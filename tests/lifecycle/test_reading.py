@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -161,7 +162,7 @@ def test_an_escaped_backslash_before_a_u_is_no_surrogate() -> None:
         (b"NaN", 1, 1),
         (b"{} {}", 1, 4),
         (b'{"a":1}\ntrailing', 2, 1),
-        (b'{"a":1,}', 1, 8),
+        (b'{"a":1,}', 1, 7 if sys.version_info >= (3, 13) else 8),  # 3.13 points at the comma
         (b'{"a":01}', 1, 7),
         (b'{"a":+1}', 1, 6),
         (b'{"a":.5}', 1, 6),

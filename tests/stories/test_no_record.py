@@ -6,6 +6,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[World]:
 
 def break_audit(folder: Path) -> None:
     """Let every insert into the trail fail, as on a full disk."""
-    with sqlite3.connect(folder / FILE) as db:
+    with closing(sqlite3.connect(folder / FILE)) as db, db:
         db.execute(
             "CREATE TRIGGER broken BEFORE INSERT ON audit "
             "BEGIN SELECT RAISE(FAIL, 'disk full'); END"
@@ -42,7 +43,7 @@ def break_audit(folder: Path) -> None:
 
 
 def mend_audit(folder: Path) -> None:
-    with sqlite3.connect(folder / FILE) as db:
+    with closing(sqlite3.connect(folder / FILE)) as db, db:
         db.execute("DROP TRIGGER broken")
 
 
@@ -65,7 +66,7 @@ async def test_an_approval_stands_where_only_its_beginning_cannot_be_written(
     stage: World, tmp_path: Path
 ) -> None:
     proposal_id = (await stage.submits(PROD)).proposal_id or ""
-    with sqlite3.connect(tmp_path / FILE) as db:
+    with closing(sqlite3.connect(tmp_path / FILE)) as db, db:
         db.execute(
             "CREATE TRIGGER broken BEFORE UPDATE ON proposals WHEN new.state = 'executing' "
             "BEGIN SELECT RAISE(ABORT, 'no room'); END"

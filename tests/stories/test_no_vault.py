@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[World]:
 
 def everything(folder: Path) -> str:
     """Return all that the database holds, as text."""
-    with sqlite3.connect(folder / "signoff.db") as db:
+    with closing(sqlite3.connect(folder / "signoff.db")) as db, db:
         tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
         rows = [row for table in tables for row in db.execute(f"SELECT * FROM {table}")]
     return "\n".join(

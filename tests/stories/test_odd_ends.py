@@ -6,6 +6,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[World]:
 
 
 def spoil(folder: Path, proposal_id: str) -> None:
-    with sqlite3.connect(folder / "signoff.db") as db:
+    with closing(sqlite3.connect(folder / "signoff.db")) as db, db:
         db.execute("UPDATE proposals SET document = ? WHERE proposal_id = ?", (b"{", proposal_id))
 
 
