@@ -19,6 +19,7 @@ from lifecycle.gathering import same_evidence
 from lifecycle.gating import Gatekeeper
 from lifecycle.judging import reject_by_sentinel
 from lifecycle.moment import Moment
+from lifecycle.opened import stands_as_opened
 from lifecycle.opening import (
     ask_people,
     digest_mismatch,
@@ -107,8 +108,7 @@ def _redeemed(
     if kept is None:
         raise PermitRefused("permit_signature_invalid", "This permit was never issued here.")
     if proposal.state is State.SENTINEL_APPROVED and not fits_its_digest(proposal):
-        ended = digest_mismatch(tx, moment, proposal)
-        return Reply(ended.explanation, "digest_mismatch", ended.proposal_id, ended.state.value)
+        return _changed(tx, moment, proposal)
     _still_good(kept, proposal)
     approved = approved_parameters(proposal.r3_document, proposal.r3_s256)
     verify_parameters(asked.parameters, approved)
@@ -119,6 +119,11 @@ def _redeemed(
     if asked.along is not None and reply is not None and reply.done:
         asked.along(tx)
     return reply
+
+
+def _changed(tx: Transaction, moment: Moment, proposal: Proposal) -> Reply:
+    ended = digest_mismatch(tx, moment, proposal)
+    return Reply(ended.explanation, "digest_mismatch", ended.proposal_id, ended.state.value)
 
 
 def _still_good(kept: PermitRecord, proposal: Proposal) -> None:
@@ -151,6 +156,8 @@ def _begun(
         raise PermitRefused("permit_mismatch", "The permit does not fit the proposal any more.")
     if not in_force(tx, moment) or not same_evidence(tx, proposal, checked[0]):
         return None
+    if not stands_as_opened(tx, moment, proposal):
+        return _changed(tx, moment, proposal)
     objection = _objection(tx, moment, proposal, checked[1])
     if objection is not None:
         return objection

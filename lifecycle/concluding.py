@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, assert_never
 
+from lifecycle.agreeing import receipt_digest
 from lifecycle.calling import CallResult
 from lifecycle.claiming import claim_kept_stop, claim_roll_back
 from lifecycle.deciding import decided_by
@@ -144,7 +145,11 @@ def _done(
     simple = tool is not None and not stages and not execution.windowed
     if simple and envelope_excess(proposal, result.receipt) is None:
         return Concluded(complete(tx, moment, proposal, tool_cause(proposal), **changes))
-    details = {"verb": execution.verb.value, "attempt": execution.attempt}
+    details = {
+        "verb": execution.verb.value,
+        "attempt": execution.attempt,
+        "receipt": receipt_digest(result.receipt),
+    }
     done = amend(tx, moment, proposal, "tool_done", by, details=details, **changes)
     return after_execute(tx, moment, done, by)
 

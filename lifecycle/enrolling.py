@@ -35,7 +35,12 @@ def enrol(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
         proposal=proposal,
         sender=sender,
         moved=(None, State.PENDING.value),
-        details={"tool": proposal.tool, "tier": proposal.tier.value} | _witnessed(accepted),
+        details={
+            "tool": proposal.tool,
+            "tier": proposal.tier.value,
+            "deadline_ms": proposal.deadline_ms,
+        }
+        | _witnessed(accepted),
     )
     # Wanted from here on, so that cards come in the order of their proposals, not of the verdicts.
     want_cards(tx, moment, proposal)

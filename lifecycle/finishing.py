@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lifecycle.agreeing import stands_as_told
 from lifecycle.answers import Sender
 from lifecycle.claiming import Claim, claim_commit, claim_roll_back
 from lifecycle.deciding import decided_by
 from lifecycle.door import advance, amend
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
-from lifecycle.mishaps import commit_failed, tool_of
+from lifecycle.mishaps import commit_failed, tool_of, unknown
 from lifecycle.moment import Moment
 from lifecycle.opening import tell_of_a_changed_row
 from lifecycle.ports import Transaction
@@ -33,8 +34,9 @@ class Concluded:
 def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Concluded:
     """Make it final: a deferred tool is called to commit, any other has nothing left to do.
 
-    What no longer fits its digest is taken back where that can be: it was never approved. While
-    everything stands still a commit waits, and what is staged can be taken back until it is due.
+    What no longer fits its digest is taken back where that can be: it was never approved. What
+    would be committed otherwise than the trail tells is left to people. While everything stands
+    still a commit waits, and what is staged can be taken back until it is due.
     """
     tool = moment.policy.tools.get(proposal.tool)
     execution = proposal.execution
@@ -42,6 +44,8 @@ def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) ->
     deferred = execution is not None and execution.stages(by_config=defers(tool))
     if (deferred or windowed) and not fits_its_digest(proposal):
         return _changed_behind_our_back(tx, moment, proposal)
+    if deferred and not stands_as_told(tx, proposal):
+        return Concluded(_not_as_told(tx, moment, proposal))
     if deferred and tool is not None and configured_tier(tool) is Tier.BLOCK:
         words = "The tool may not be used any more; what it staged is taken back."
         blocked = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
@@ -82,6 +86,13 @@ def _changed_behind_our_back(tx: Transaction, moment: Moment, proposal: Proposal
     tell_of_a_changed_row(tx, moment, proposal, words)
     cause = Cause(SENTINEL, Puller.SENTINEL, "digest_mismatch", words)
     return claimed(claim_roll_back(tx, moment, proposal, cause))
+
+
+def _not_as_told(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """Call for a person, and no tool: the receipt and all else of it may be somebody's as well."""
+    why = "The stored row is not what the trail tells, so nothing is committed."
+    tell_of_a_changed_row(tx, moment, proposal, why)
+    return unknown(tx, moment, proposal, why)
 
 
 def claimed(claim: Claim) -> Concluded:

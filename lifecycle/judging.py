@@ -48,7 +48,7 @@ def judge(
         Trigger.SENTINEL_APPROVE,
         SENTINEL,
         Puller.SENTINEL,
-        details=verdict_details(verdict) | {"tier": raised.tier.value},
+        details=verdict_details(verdict) | {"tier": raised.tier.value, "quorum": raised.quorum},
         verdict=verdict,
         policy_digest=moment.policy.digest,
         checked_policy_digest=moment.policy.digest,

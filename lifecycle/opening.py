@@ -14,12 +14,13 @@ from lifecycle.freezing import stands_still
 from lifecycle.gathering import same_evidence
 from lifecycle.judging import policy_changed, raised_by, reject_by_sentinel, verdict_details
 from lifecycle.moment import Moment
+from lifecycle.opened import stands_as_opened
 from lifecycle.permitting import grant
 from lifecycle.policy import Level, ToolKind, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Execution, Outcome, Proposal, Verb
 from lifecycle.proposers import configured
-from lifecycle.restanding import revoke_permit, standing_changes, stands_as_judged
+from lifecycle.restanding import revoke_permit, standing_changes
 from lifecycle.sentinel import Facts
 from lifecycle.standing import in_force
 from lifecycle.state import State, Trigger
@@ -66,14 +67,14 @@ def begin(
 
 
 def _judged_otherwise(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal | None:
-    """Return the proposal where tier and quorum are not those of the policy in force.
+    """Return the proposal where it was not judged, or not opened, as the policy in force wants.
 
-    After a new policy they are set anew first, then it is tried again; where the row itself asks
+    After a new policy that is done anew first, then it is tried again; where the row itself asks
     for less than it must, somebody changed it.
     """
     if proposal.checked_policy_digest != moment.policy.digest:
         return proposal
-    if not stands_as_judged(moment.policy, proposal):
+    if not stands_as_opened(tx, moment, proposal):
         return digest_mismatch(tx, moment, proposal)
     return None
 
@@ -142,7 +143,7 @@ def start_execution(
         return Opening(proposal)
     if token is None:
         token = grant(tx, moment, proposal, tool, Verb.EXECUTE, 1)
-    closes_at_ms = moment.now_ms + proposal.window_s * 1000 if proposal.window_s else None
+    execution = _execution(moment, proposal, puller, deferred=tool.deferred, by_agent=by_agent)
     begun = advance(
         tx,
         moment,
@@ -151,24 +152,35 @@ def start_execution(
         opener,
         puller,
         sender=decided_by(tx, proposal.proposal_id, opener, Verb.EXECUTE),
-        details={"window_closes_at_ms": closes_at_ms},
+        details={
+            "window_closes_at_ms": execution.window_closes_at_ms,
+            "by_agent": by_agent,
+            "deferred": tool.deferred,
+        },
         waiting_for=None,
         permit_waits=False,
         attention=None,
         attention_why="",
-        execution=Execution(
-            verb=Verb.EXECUTE,
-            attempt=1,
-            outcome=Outcome.RUNNING,
-            window_opens_at_ms=moment.now_ms if closes_at_ms else None,
-            window_closes_at_ms=closes_at_ms,
-            began_at_ms=moment.now_ms,
-            early=puller is Puller.ORCHESTRATOR,
-            by_agent=by_agent,
-            deferred=tool.deferred,
-        ),
+        execution=execution,
     )
     return Opening(begun, token)
+
+
+def _execution(
+    moment: Moment, proposal: Proposal, puller: Puller, *, deferred: bool, by_agent: bool
+) -> Execution:
+    closes_at_ms = moment.now_ms + proposal.window_s * 1000 if proposal.window_s else None
+    return Execution(
+        verb=Verb.EXECUTE,
+        attempt=1,
+        outcome=Outcome.RUNNING,
+        window_opens_at_ms=moment.now_ms if closes_at_ms else None,
+        window_closes_at_ms=closes_at_ms,
+        began_at_ms=moment.now_ms,
+        early=puller is Puller.ORCHESTRATOR,
+        by_agent=by_agent,
+        deferred=deferred,
+    )
 
 
 def digest_mismatch(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:

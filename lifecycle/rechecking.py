@@ -144,6 +144,7 @@ def _restand(
     ):
         return policy_changed(tx, moment, proposal, "Its quorum can no longer be reached.")
     changed = _changed(proposal, fresh, verdict) or _people_or_call_changed(tool, before, after)
+    told: dict[str, Any] = {"tier": fresh.tier.value, "quorum": fresh.quorum}
     changes: dict[str, Any] = {
         **standing_changes(fresh),
         "verdict": verdict,
@@ -154,11 +155,11 @@ def _restand(
         voided = tx.reviews.void(proposal.proposal_id, None, "the policy changed")
         changes |= {"opener": None, "opener_puller": None, "waiting_for": None}
         changes |= opening_changes(tx, moment.policy, fresh, lost)
-        return _noted(tx, moment, proposal, {"approvals_void": voided}, **changes)
+        return _noted(tx, moment, proposal, told | {"approvals_void": voided}, **changes)
     if not _opener_stands(tx, moment, fresh, lost):
         changes |= {"opener": None, "opener_puller": None, "waiting_for": None}
         changes |= opening_changes(tx, moment.policy, fresh, lost)
-    return _noted(tx, moment, proposal, **changes)
+    return _noted(tx, moment, proposal, told, **changes)
 
 
 def _opener_stands(tx: Transaction, moment: Moment, fresh: Proposal, lost: Collection[str]) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from lifecycle import reporting
+from lifecycle.agreeing import stands_as_told
 from lifecycle.claiming import Claim, reclaim
 from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
@@ -111,7 +112,8 @@ def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded |
     execution, tool = proposal.execution, moment.policy.tools.get(proposal.tool)
     if execution is None or execution.outcome is not Outcome.RUNNING:
         return Concluded(proposal)
-    if execution.verb is not Verb.ROLL_BACK and not fits_its_digest(proposal):
+    unchanged = fits_its_digest(proposal) and stands_as_told(tx, proposal)
+    if execution.verb is not Verb.ROLL_BACK and not unchanged:
         why = "The stored row no longer fits what was approved, so it is not called again."
         tell_of_a_changed_row(tx, moment, proposal, why)
         return Concluded(unknown(tx, moment, proposal, why))

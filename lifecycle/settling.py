@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NoReturn, assert_never
 
 from lifecycle.acts import Act, Reviewed, found
+from lifecycle.agreeing import stands_as_told
 from lifecycle.answers import Reply
 from lifecycle.claiming import reclaim
 from lifecycle.concluding import after_execute, commit_not_done, roll_back_done
@@ -141,7 +142,7 @@ def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
     still = stands_still(tx, moment, proposal)
     if still is not None:
         raise ReviewRefused("frozen", f"It stands still and waits for: {still}. Retry after that.")
-    if not fits_its_digest(proposal):
+    if not (fits_its_digest(proposal) and stands_as_told(tx, proposal)):
         raise ReviewRefused(
             "digest_mismatch",
             "The stored row no longer fits what was approved; it is not called again. Somebody "

@@ -1,0 +1,91 @@
+"""Whether what stands beside the proposals is what the trail tells: questions and the freeze."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lifecycle.books import Transaction
+from lifecycle.freezing import frozen
+from lifecycle.moment import rfc3339
+from lifecycle.questions import question_of, shown_of
+
+_Entry = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class FlagsTold:
+    """The last that exported entries tell, taken oldest first."""
+
+    asked: dict[str, _Entry] = field(default_factory=dict)
+    answered: dict[str, _Entry] = field(default_factory=dict)
+    froze: _Entry | None = None
+
+    def take(self, entry: _Entry) -> None:
+        """Note what one entry tells; of other kinds nothing."""
+        match entry.get("kind"):
+            case "frozen":
+                self.froze = entry
+            case "thawed":
+                self.froze = None
+            case "question_asked":
+                self.asked[_id_of(entry)] = entry
+                self.answered.pop(_id_of(entry), None)
+            case "question_answered":
+                self.answered[_id_of(entry)] = entry
+            case _:
+                return
+
+    def disagreements(self, tx: Transaction) -> list[str]:
+        """Return a sentence for everything that is stored otherwise; empty where nothing is."""
+        found = [*self._about_the_freeze(tx)]
+        for asked_id, entry in self.asked.items():
+            kept = question_of(tx, asked_id)
+            try:
+                about = [*_about_a_question(kept, entry, self.answered.get(asked_id))]
+            except (TypeError, ValueError, KeyError, AttributeError) as error:
+                about = [f"what is kept of it cannot be read ({type(error).__name__})"]
+            found += [f"question {asked_id}: {words}" for words in about]
+        return found
+
+    def _about_the_freeze(self, tx: Transaction) -> Iterator[str]:
+        kept, told = frozen(tx), self.froze
+        if told is None and kept is not None:
+            yield "freeze: it is in force, and no entry tells of it"
+        if told is not None and kept is None:
+            yield f"freeze: it is lifted, entry {told.get('seq')} put it in force"
+
+
+def _about_a_question(
+    kept: Mapping[str, Any] | None, asked: _Entry, answered: _Entry | None
+) -> Iterator[str]:
+    seq, told = asked.get("seq"), asked["details"]
+    if kept is None:
+        yield f"it is gone, entry {seq} tells of it"
+        return
+    if "asked" in told and told["asked"] != shown_of(kept):
+        yield f"what is asked, or by whom, is not what entry {seq} tells"
+    if (kept["witness"], rfc3339(kept["asked_at_ms"])) != (told["witness"], asked["at"]):
+        yield f"its witness or its time is not the one of entry {seq}"
+    if answered is None:
+        if kept["answer"] is not None or kept["answered_by"] is not None:
+            yield f"it has an answer of {kept['answered_by']}, and no entry tells of it"
+        return
+    yield from _about_its_answer(kept, answered)
+
+
+def _about_its_answer(kept: Mapping[str, Any], answered: _Entry) -> Iterator[str]:
+    seq, person = answered.get("seq"), answered["actor"]["id"]
+    if kept["answer"] != answered["details"]["answer"]:
+        yield f"its answer is not the one of entry {seq}"
+    if kept["answered_by"] != person:
+        yield f"it was answered by {kept['answered_by']}, entry {seq} says {person}"
+    at_ms = kept["answered_at_ms"]
+    if at_ms is None or rfc3339(at_ms) != answered["at"]:
+        yield f"it was not answered when entry {seq} says"
+
+
+def _id_of(entry: _Entry) -> str:
+    details = entry.get("details")
+    return str(details.get("question_id")) if isinstance(details, Mapping) else ""

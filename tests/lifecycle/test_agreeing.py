@@ -1,0 +1,239 @@
+"""A row and its reviews are held against every entry that tells of them (ADR 0013)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lifecycle.agreeing import disagreements
+from lifecycle.audit import AuditEntry
+from lifecycle.policy import Person
+from lifecycle.proposal import SENTINEL, Attention, Execution, KeptStop, Outcome, Proposal, Verb
+from lifecycle.review import Decision, Review
+from lifecycle.state import State
+from lifecycle.tier import Puller, Tier
+from tests.builders import ANA, BEN, MAIL, NOUR, PROD, REFUND
+from tests.fakes.tools import raising
+from tests.stage import in_memory
+from tests.stories.test_agents_own import the_permit
+from tests.world import World
+
+Row = tuple[Proposal, Sequence[AuditEntry], Sequence[Review]]
+SEND = "send-email"
+SECRET = {"to": "pat@partner.example", "subject": "Invoice", "body": "AKIAIOSFODNN7EXAMPLE"}
+
+
+async def lived(world: World) -> None:
+    """Let a proposal of every kind come, and be answered in every way."""
+    for name in ("open", "dual", "again", "void", "stopped", "expired"):
+        target = dict(PROD["target"], resource_id=f"of-{name}")
+        quorum = "dual" if name in ("dual", "again", "void") else "none"
+        await world.submits(PROD, proposal_id=name, target=target, approval_class=quorum)
+        world.clock.advance(60)
+    await world.approves("ana", "void")
+    zoe = Person("zoe", {}, frozenset({"approvers"}))
+    await world.adopts(people=dict(world.workflow.policy.people, zoe=zoe))
+    await world.approves("ana", "dual", "it is right")
+    await world.approves("ana", "again")
+    await world.workflow.take_back("again", world.sender("ana"))
+    await world.approves("ana", "again")
+    await world.reacts("ben", "stopped", "❌")
+    await world.workflow.give_reason("stopped", world.sender("ben"), "the shop is full")
+    await world.submits(MAIL, proposal_id="secret", parameters=SECRET)
+    await mails(world)
+    await world.submits(REFUND, proposal_id="refund")
+    await world.approves("ben", "refund")
+    await world.workflow.redeem(
+        await the_permit(world), REFUND["parameters"], world.sender("leila")
+    )
+
+
+async def mails(world: World) -> None:
+    """Let mails be in their window, sent, taken back, and in doubt with a ❌ kept."""
+    for name in ("sent", "mail", "back", "kept", "happened"):
+        parameters = dict(MAIL["parameters"], subject=f"Invoice of {name}")
+        doubtful = name in ("kept", "happened")
+        world.tool(SEND).on["execute"] = raising(RuntimeError("cut")) if doubtful else None
+        if not doubtful:
+            del world.tool(SEND).on["execute"]
+        await world.submits(MAIL, proposal_id=name, parameters=parameters)
+        await world.approves("ana", name)
+        if name == "sent":
+            await world.passes(minutes=16)
+    await world.rejects("ben", "back")
+    await world.rejects("ben", "kept", "do not send that")
+    await world.workflow.settle("happened", world.sender("ana"), happened=True)
+
+
+async def rows(folder: Path) -> dict[str, Row]:
+    async with in_memory(folder) as world:
+        await lived(world)
+
+        def read(tx: Any) -> dict[str, Row]:
+            ids = tx.proposals.ids_after("", 100)
+            return {p: (tx.proposals.get(p), tx.audit.of(p), tx.reviews.of(p)) for p in ids}
+
+        return await world.store.read(read)
+
+
+def row(**changes: Any) -> Callable[[Row], Row]:
+    return lambda it: (it[0].but(**changes), it[1], it[2])
+
+
+def execution(**changes: Any) -> Callable[[Row], Row]:
+    def changed(it: Row) -> Row:
+        assert it[0].execution is not None
+        return it[0].but(execution=replace(it[0].execution, **changes)), it[1], it[2]
+
+    return changed
+
+
+def review(number: int, **changes: Any) -> Callable[[Row], Row]:
+    def changed(it: Row) -> Row:
+        reviews = list(it[2])
+        reviews[number] = replace(reviews[number], **changes)
+        return it[0], it[1], reviews
+
+    return changed
+
+
+def lost(number: int) -> Callable[[Row], Row]:
+    return lambda it: (it[0], it[1], [r for n, r in enumerate(it[2]) if n != number])
+
+
+def came(person: str, decision: Decision) -> Callable[[Row], Row]:
+    return lambda it: (
+        it[0],
+        it[1],
+        [*it[2], Review(it[0].proposal_id, person, decision, "", 1, "x")],
+    )
+
+
+BY_BEN = KeptStop("ben", "", 1, "terminal")
+ON_ITS_OWN = Execution(Verb.EXECUTE, 1, Outcome.RUNNING)
+CHANGES: tuple[tuple[str, Callable[[Row], Row], str], ...] = (
+    # where it stands
+    ("mail", row(state=State.COMPLETED), "its state is completed, entry"),
+    ("stopped", row(reason="expired"), "its reason is expired, entry"),
+    ("stopped", row(decided_by=ANA), "it was decided by person ana, entry"),
+    ("stopped", row(decided_at_ms=1), "it was decided at 1970-01-01T00:00:00.001Z, entry"),
+    ("stopped", row(explanation="gladly"), "its explanation is gladly, the trail says the shop"),
+    ("open", row(decided_by=ANA, reason="rejected_by_person"), "it is open, and has an end"),
+    # what it is
+    ("sent", row(actor=NOUR), "its proposer is agent nour, the trail says agent leila"),
+    ("sent", row(tool="search"), "its tool is search, the trail says send-email"),
+    ("open", row(surface="slack"), "its surface is slack, the trail says terminal"),
+    ("open", row(created_at_ms=1), "its time of submission is 1970"),
+    ("open", row(deadline_ms=2**42), "its deadline is 2109"),
+    ("sent", row(digest="sha256:00"), "its digest is not the one of entry"),
+    ("sent", row(document=b"{}"), "what is stored does not fit its digest"),
+    ("sent", row(document=b"{}", masked=True), "it is kept masked, and no entry tells why"),
+    ("stopped", row(document=b"{}", masked=True), "it is kept masked, and no entry tells why"),
+    ("open", row(valid_from_ms=1), "it may begin at 1970"),
+    # who decides
+    ("open", row(tier=Tier.AUTO, quorum=0), "its tier is AUTO, the trail says CONFIRM"),
+    ("void", row(quorum=1), "its quorum is 1, its tier and document ask for 2"),
+    ("dual", row(quorum=1), "its quorum is 1, the trail says 2"),
+    ("open", row(opener=BEN, opener_puller=Puller.PERSON), "its row lets person ben open it with"),
+    ("dual", row(opener=ANA, opener_puller=Puller.PERSON), "its row lets person ana open it with"),
+    ("open", row(opener=SENTINEL, opener_puller=Puller.SENTINEL), "its row lets sentinel"),
+    ("open", row(opener=NOUR, opener_puller=Puller.PERSON), "agent nour opens it as person"),
+    ("refund", row(quorum=2), "entry"),
+    # how its call stands
+    ("open", row(execution=ON_ITS_OWN), "execute is running, and no entry tells that it began"),
+    ("mail", row(execution=None), "its execution is gone, entry"),
+    ("mail", row(opener=BEN), "it was opened by person ben, entry"),
+    ("mail", execution(verb=Verb.COMMIT), "its verb is commit, the trail says execute"),
+    ("mail", execution(attempt=2), "its attempt is 2, the trail says 1"),
+    ("mail", execution(early=True), "who may close its window early is another thing"),
+    ("mail", execution(window_closes_at_ms=1), "its window's end is 1970"),
+    ("mail", execution(window_closes_at_ms=None), "its window's end is None"),
+    ("mail", execution(receipt={"id": "other"}), "what its tool answered is not what the trail"),
+    ("mail", execution(by_agent=True), "its by_agent is True, entry"),
+    ("mail", execution(deferred=False), "its deferred is False, entry"),
+    ("happened", execution(window_closes_at_ms=1), "its window's end is 1970"),
+    ("sent", execution(window_closes_at_ms=1), "its window's end is 1970"),
+    ("kept", execution(outcome=Outcome.DONE), "its outcome is done, the trail says unknown"),
+    ("kept", row(attention=None), "its attention is None, the trail says outcome_unknown"),
+    ("mail", row(attention=Attention.OVERDUE), "its attention is overdue, the trail says None"),
+    ("kept", row(kept_stop=None), "the ❌ of ben waits for its tool, and is not kept"),
+    ("mail", row(kept_stop=BY_BEN), "a ❌ of ben is kept, and no entry tells of it"),
+    # what people said
+    ("dual", lost(0), "0 approvals by ana are kept, the trail tells of 1"),
+    ("dual", came("ben", Decision.APPROVE), "1 approvals by ben are kept, the trail tells of 0"),
+    ("void", review(0, void_why=None), "the approval by ana counts, although it is void since"),
+    ("again", review(0, void_why=None), "the approval by ana counts, although the trail says that"),
+    ("again", review(1, void_why="x"), "the approve by ana does not count, and no entry says why"),
+    ("dual", review(0, reason=""), "the reason of the approve by ana is not the one"),
+    ("dual", review(0, at_ms=1), "the approve by ana is kept with another time"),
+    ("dual", review(0, event_id="e"), "the approve by ana is kept with another time"),
+    ("dual", review(0, found_late=True), "the approve by ana was found in another way"),
+    ("stopped", lost(0), "the trail tells of the reject by ben, which is not kept"),
+    ("stopped", review(0, person="leila"), "no entry tells of the reject by leila"),
+    ("stopped", review(0, reason=""), "the reason of the reject by ben is not the one"),
+    ("back", lost(1), "the trail tells of the roll_back by ben, which is not kept"),
+    ("kept", lost(1), "the trail tells of the roll_back by ben, which is not kept"),
+    ("mail", came("cal", Decision.ROLL_BACK), "no entry tells of the roll_back by cal"),
+)
+
+
+async def test_every_change_of_a_row_or_its_reviews_is_named(tmp_path: Path) -> None:
+    lives = await rows(tmp_path)
+    assert [words for life in lives.values() for words in disagreements(*life)] == []
+
+    unnamed = []
+    for name, change, said in CHANGES:
+        found = disagreements(*change(lives[name]))
+        if not any(words.startswith(f"proposal {name}: {said}") for words in found):
+            unnamed.append((name, said, found))
+    assert unnamed == []
+
+
+async def test_what_the_entries_of_older_versions_did_not_tell_is_not_missed(
+    tmp_path: Path,
+) -> None:
+    newer = {"window_closes_at_ms", "quorum", "deadline_ms", "tier", "explanation", "found_late"}
+    newer |= {"receipt", "by_agent", "deferred"}
+
+    def older(entry: AuditEntry) -> AuditEntry:
+        event = entry.event
+        details = {key: value for key, value in event.details.items() if key not in newer}
+        return entry._replace(event=event._replace(details=details))
+
+    for proposal, trail, reviews in (await rows(tmp_path)).values():
+        assert disagreements(proposal, [older(entry) for entry in trail], reviews) == []
+
+
+#: Entries that somebody's forged row led to, though the row may say anything again by now.
+LED_TO: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("execute", {"source": "rejected"}, "moves it from rejected, where it was sentinel_approved"),
+    ("execute", {"actor": BEN}, "lets person ben open it with no approval by ben"),
+    ("execute", {"actor": SENTINEL}, "lets sentinel sentinel open it, which PROPOSE does not"),
+    ("reviewed", {"details": {"quorum": 0}}, "counts up to 0, where 1 must approve"),
+    ("reviewed", {"kind": "other"}, "lets person ana open it with 0 of 1 approvals"),
+    ("execute", {"kind": "other", "target": None}, "tells of a call, where it was sentinel_appro"),
+    ("commit_claimed", {"at": "2026-03-02T12:00:00.000Z"}, "ends its window, which was open until"),
+    ("complete", {"reason": "approved_early", "actor": BEN}, "for ben, who did not approve"),
+    ("stopped", {"kind": "other"}, "takes it back for ben, who did not stop it"),
+    ("roll_back_claimed", {"details": {"window_closes_at_ms": 1}}, "takes its window for 1970"),
+)
+
+
+async def test_an_entry_that_cannot_follow_on_those_before_it_is_named(tmp_path: Path) -> None:
+    lives = await rows(tmp_path)
+    unnamed = []
+    for kind, changes, said in LED_TO:
+        name = "sent" if kind not in ("stopped", "roll_back_claimed") else "back"
+        proposal, trail, reviews = lives[name]
+        changed = [
+            entry._replace(event=entry.event._replace(**changes))
+            if entry.event.kind == kind
+            else entry
+            for entry in trail
+        ]
+        found = disagreements(proposal, changed, reviews)
+        if not any(said in words for words in found):
+            unnamed.append((kind, said, found))
+    assert unnamed == []
