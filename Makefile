@@ -21,8 +21,8 @@ help: ## show this list
 
 setup: $(DEV) ## build .venv with everything that developing needs
 
-run: $(RUNTIME) ## start the bot with config.yaml (ARGS="--config other.yaml" for another)
-	@exec $(BIN)/signoff $(ARGS) run
+run: $(RUNTIME) ## start the bot with config.yaml (ARGS="--config other.yaml -v" for another)
+	@exec $(BIN)/signoff run $(ARGS)
 
 # Empty counts as unset: without bytecode each process of the tests would compile everything anew.
 test: export PYTHONDONTWRITEBYTECODE :=

@@ -172,7 +172,7 @@ class Acting:
             return replace(reply, words=words)
         if opened is None:
             return reply
-        waiting = f" It waits for: {opened.waiting_for}." if opened.waiting_for else ""
+        waiting = f" It waits for: {opened.waits_for}." if opened.waiting_for else ""
         ended = f" {opened.explanation}" if opened.terminal else ""
         words = f"{reply.words}{waiting}{ended}"
         return Reply(words, reply.code, opened.proposal_id, opened.state.value)

@@ -12,6 +12,7 @@ from lifecycle.claiming import Claim
 from lifecycle.door import record
 from lifecycle.errors import ProposalNotFound, ReviewRefused
 from lifecycle.expiry import expire
+from lifecycle.masking import harmless, mask_text
 from lifecycle.moment import Moment, clock_words, rfc3339
 from lifecycle.proposal import Proposal
 from lifecycle.records import Card
@@ -76,7 +77,8 @@ def looked_up(tx: Transaction, act: Act, *, any_card: bool = False) -> Proposal:
     """Return the proposal an act is about. Raises ReviewRefused stale_card, ProposalNotFound."""
     proposal = tx.proposals.get(act.proposal_id)
     if proposal is None:
-        raise ProposalNotFound(f"No proposal has the id {act.proposal_id[:64]!r}; see: pending")
+        named = mask_text(act.proposal_id[:64])
+        raise ProposalNotFound(f"No proposal has the id {named!r}; see: pending")
     if act.card is not None:
         _card_of(tx, act.card, proposal, any_card=any_card)
     return proposal
@@ -169,4 +171,4 @@ def decided_words(proposal: Proposal) -> str:
     words = (
         f"Already decided: {proposal.state} ({proposal.reason}) by {proposal.decided_by}, {when}."
     )
-    return f"{words} {proposal.explanation}".strip()
+    return f"{words} {harmless(proposal.explanation)}".strip()

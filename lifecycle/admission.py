@@ -18,7 +18,7 @@ from lifecycle.expiry import expire
 from lifecycle.gate import Accepted
 from lifecycle.judging import masked_forms
 from lifecycle.llm.ingest import EnvelopeRefused
-from lifecycle.masking import mask_secrets
+from lifecycle.masking import mask_secrets, mask_text
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity, Proposal
@@ -217,14 +217,13 @@ def _duplicate(
 
 def _previously_rejected(refused: Proposal, since_ms: int) -> Refused:
     decided_ms = refused.decided_at_ms or refused.created_at_ms
+    left_s = max(1, -(-(decided_ms - since_ms) // 1000))
+    why = mask_text(refused.explanation) or refused.reason
     words = (
-        f"{refused.decided_by} refused the same in {refused.proposal_id}: "
-        f"{refused.explanation or refused.reason}. Do not send it again before that has passed."
+        f"{refused.decided_by} refused the same in {refused.proposal_id}: {why}. "
+        f"Do not send it again within the next {-(-left_s // 60)} min."
     )
-    return Refused(
-        [Fault("previously_rejected", suggestion=words)],
-        retry_after_s=max(1, -(-(decided_ms - since_ms) // 1000)),
-    )
+    return Refused([Fault("previously_rejected", suggestion=words)], retry_after_s=left_s)
 
 
 def differing_paths(twin: Proposal, accepted: Accepted) -> tuple[str, ...]:

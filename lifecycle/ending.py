@@ -7,6 +7,7 @@ from typing import Any, Final
 from lifecycle.answers import Answer, AuthorityOutcome
 from lifecycle.callbacks import call_back, tell
 from lifecycle.copied import is_of_a_copy
+from lifecycle.masking import mask_text
 from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Attention, Execution, Proposal
@@ -44,14 +45,14 @@ def end_key(proposal_id: str) -> str:
 def answer_of(
     proposal: Proposal, *, deduplicated: bool = False, differs: tuple[str, ...] = ()
 ) -> Answer:
-    """Return the answer object for a proposal as it stands."""
+    """Return the answer object for a proposal as it stands; no credential leaves with it."""
     return Answer(
         proposal_id=proposal.proposal_id,
         state=proposal.state.value,
         tier=proposal.tier.value,
         outcome=_outcome(proposal),
         reason=proposal.reason,
-        explanation=proposal.explanation or _waiting_words(proposal),
+        explanation=mask_text(proposal.explanation or _waiting_words(proposal)),
         digest=proposal.digest,
         deduplicated=deduplicated,
         differs=differs,
@@ -93,11 +94,19 @@ def _waiting_words(proposal: Proposal) -> str:
         return f"It waits until people can see it. {proposal.attention_why}."
     match proposal.state:
         case State.SENTINEL_APPROVED if proposal.waiting_for:
-            return f"Approved; it waits for: {proposal.waiting_for}."
+            return f"Approved; it waits for: {proposal.waits_for}."
         case State.SENTINEL_APPROVED if proposal.opener is None:
-            return "Sentinel found nothing against it; people decide."
+            return f"{_judged_words(proposal.verdict)}; people decide."
         case _:
             return ""
+
+
+def _judged_words(verdict: Verdict | None) -> str:
+    if verdict is not None and verdict.needs_reason:
+        return "Sentinel has an objection that people may override, with a reason"
+    if verdict is not None and verdict.faults():
+        return "Sentinel has something to note and nothing against it"
+    return "Sentinel found nothing against it"
 
 
 def settle_task(tx: Transaction, moment: Moment, proposal: Proposal) -> None:

@@ -9,6 +9,7 @@ from lifecycle.acts import plain_words
 from lifecycle.answers import Reply, Sender
 from lifecycle.door import announce, record
 from lifecycle.errors import ReviewRefused
+from lifecycle.masking import harmless
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Proposal
@@ -34,14 +35,17 @@ def stands_still(tx: Transaction, moment: Moment, proposal: Proposal) -> str | N
 
 
 def freeze(tx: Transaction, moment: Moment, sender: Sender, reason: str) -> Reply:
-    """Put the freeze in force; intake, reject and roll back go on working."""
+    """Put the freeze in force; intake, reject and roll back go on working.
+
+    The record keeps the reason word for word; what is said of it is harmless to read.
+    """
     _operator(moment, sender)
     if not reason.strip():
         raise ReviewRefused("reason_required", "Say why: freeze <reason>.")
     reason = plain_words(reason)
     tx.flags.put(FLAG, {"reason": reason, "by": sender.id, "at_ms": moment.now_ms})
     record(tx, moment, "frozen", sender.identity, sender=sender, details={"why": reason})
-    words = f"Frozen by {sender.id}: {reason}. Nothing executes or commits until thaw."
+    words = f"Frozen by {sender.id}: {harmless(reason)}. Nothing executes or commits until thaw."
     announce(tx, moment, f"freeze:{moment.now_ms}", words)
     return Reply(words)
 
@@ -51,7 +55,8 @@ def freeze_restored(tx: Transaction, moment: Moment, copy: str) -> None:
     reason = f"restored from {copy}: what was done since the copy is not known to it"
     tx.flags.put(FLAG, {"reason": reason, "by": SENTINEL.id, "at_ms": moment.now_ms})
     record(tx, moment, "frozen", SENTINEL, details={"why": reason})
-    announce(tx, moment, f"freeze:{moment.now_ms}", f"Frozen: {reason}. Look before thaw.")
+    words = f"Frozen: {harmless(reason)}. Look before thaw."
+    announce(tx, moment, f"freeze:{moment.now_ms}", words)
 
 
 def thaw(tx: Transaction, moment: Moment, sender: Sender) -> Reply:

@@ -25,6 +25,15 @@ def mask_text(text: str) -> str:
     return "".join(parts) + text[place:]
 
 
+def harmless(text: str) -> str:
+    """Return what somebody typed as it may stand in a sentence of ours: one line, nothing hidden.
+
+    Credentials are masked; what would not show, or would move the text, is written as an escape.
+    """
+    line = " ".join(mask_text(text).split())
+    return "".join(char if char.isprintable() else f"\\u{{{ord(char):X}}}" for char in line)
+
+
 def mask_secrets(value: Any) -> Any:
     """Return a JSON value with each credential masked: by its shape or by the name of its field."""
     if isinstance(value, str):

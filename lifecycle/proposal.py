@@ -262,6 +262,12 @@ class Proposal:
         return waiting and now_ms >= self.deadline_ms
 
     @property
+    def waits_for(self) -> str:
+        """What `waiting_for` means to people; empty where it waits for nothing by itself."""
+        waiting = self.waiting_for or ""
+        return _WAITS_FOR.get(waiting, waiting)
+
+    @property
     def idempotency_key(self) -> str:
         """`<proposal_id>:<verb>:<attempt>` of the call that stands in `execution`."""
         if self.execution is None:
@@ -271,6 +277,10 @@ class Proposal:
 
 _OPTIONAL: Final = {f.name: f.default for f in fields(Proposal) if f.default is not MISSING}
 _FIELDS: Final = frozenset(each.name for each in fields(Proposal))
+_WAITS_FOR: Final = {
+    "frozen": "thaw, for everything is frozen",
+    "valid_from_ms": "its time to begin (valid_from_ms)",
+}
 #: Where a row keeps what it has read of its own bytes, and whether they are what was digested; no
 #: fields, so they are in no comparison.
 _READ: Final = "_read"

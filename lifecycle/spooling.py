@@ -13,6 +13,7 @@ from lifecycle.answers import Reply, Sender
 from lifecycle.door import announce
 from lifecycle.errors import GovernanceError
 from lifecycle.explaining import note_ignored
+from lifecycle.masking import mask_text
 from lifecycle.moment import Moment
 from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.proposal import ActorKind
@@ -125,7 +126,7 @@ def give_up(moment: Moment, act: Act, error: GovernanceError, tx: Transaction) -
 
 
 def _tell_of_no_effect(tx: Transaction, moment: Moment, act: Act, why: str) -> None:
-    proposal_id, sender = act.proposal_id[:_SHOWN_ID], act.sender
+    proposal_id, sender = mask_text(act.proposal_id[:_SHOWN_ID]), act.sender
     words = (
         f"The stop of {proposal_id!r} by {sender.identity or sender.account!r}, which was kept "
         f"while nothing could be stored, has no effect: {why}"

@@ -16,6 +16,7 @@ from lifecycle.state import State
 from lifecycle.tier import TIER_POLICIES, CardKind
 
 REACT: Final = "React: ✅ approve | ❌ reject"
+REACT_OPENED: Final = "React: ❌ reject"
 REACT_WINDOW: Final = "React: ❌ roll back"
 REACT_EARLY: Final = "React: ✅ keep it, close the window now | ❌ roll back"
 
@@ -78,7 +79,7 @@ def instructions_of(proposal: Proposal) -> tuple[str, tuple[str, ...]]:
         return "", _settling(proposal)
     match proposal.state:
         case State.PENDING | State.SENTINEL_APPROVED:
-            return REACT, _deciding(proposal)
+            return _deciding(proposal)
         case State.EXECUTING:
             return _undoing(proposal)
         case State.COMPLETED | State.ROLLED_BACK | State.REJECTED:
@@ -87,10 +88,13 @@ def instructions_of(proposal: Proposal) -> tuple[str, tuple[str, ...]]:
             assert_never(proposal.state)
 
 
-def _deciding(proposal: Proposal) -> tuple[str, ...]:
+def _deciding(proposal: Proposal) -> tuple[str, tuple[str, ...]]:
+    reject = f"reject {proposal.proposal_id} <reason>"
+    if proposal.opener is not None:  # it waits for thaw, its hours or its agent, not for people
+        return REACT_OPENED, (reject,)
     needs_reason = proposal.verdict is not None and proposal.verdict.needs_reason
     why = "<reason>" if needs_reason else "[reason]"
-    return f"approve {proposal.proposal_id} {why}", f"reject {proposal.proposal_id} <reason>"
+    return REACT, (f"approve {proposal.proposal_id} {why}", reject)
 
 
 def _undoing(proposal: Proposal) -> tuple[str, tuple[str, ...]]:
@@ -109,15 +113,26 @@ def _settling(proposal: Proposal) -> tuple[str, ...]:
     match proposal.attention.value:
         case "outcome_unknown":
             settle = f"settle {proposal.proposal_id}"
-            return f"{settle} happened", f"{settle} did-not-happen"
+            return f"{settle} happened", f"{settle} did-not-happen", *_retrying(proposal)
         case "commit_failed":
-            return f"retry {proposal.proposal_id}", f"roll-back {proposal.proposal_id} <reason>"
+            return *_retrying(proposal), f"roll-back {proposal.proposal_id} <reason>"
         case "rollback_incomplete":
-            return f"retry {proposal.proposal_id}", f"settle {proposal.proposal_id} happened"
+            return *_retrying(proposal), f"settle {proposal.proposal_id} happened"
         case "envelope_exceeded":
             return (f"settle {proposal.proposal_id} happened",)
         case _:
             return ()
+
+
+def _retrying(proposal: Proposal) -> tuple[str, ...]:
+    """Offer to call the tool again: not what an agent carries out, nor what a ❌ has stopped."""
+    execution = proposal.execution
+    if execution is None:
+        return ()
+    acts = execution.verb is not Verb.ROLL_BACK
+    if acts and (execution.by_agent or proposal.kept_stop is not None):
+        return ()
+    return (f"retry {proposal.proposal_id}",)
 
 
 def _warnings(written: Written) -> tuple[str, ...]:

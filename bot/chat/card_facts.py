@@ -22,6 +22,8 @@ from lifecycle.verdict import Verdict
 #: Constraints that are enforced for every tool.
 _ENFORCED: Final = frozenset({"max_rows", "allowed_fields", "forbidden_fields"})
 _MOST_NAMED: Final = 12
+#: Where nobody reacts: what was approved there was typed.
+_TYPED_AT: Final = "terminal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def state_words(proposal: Proposal) -> str:
         case State.PENDING:
             return "pending: Sentinel is checking"
         case State.SENTINEL_APPROVED if proposal.waiting_for:
-            return f"sentinel_approved: approved, waits for {neutral(proposal.waiting_for).text}"
+            return f"sentinel_approved: approved, waits for {neutral(proposal.waits_for).text}"
         case State.SENTINEL_APPROVED if proposal.opener is not None:
             return "sentinel_approved: approved, about to begin"
         case State.SENTINEL_APPROVED:
@@ -108,6 +110,8 @@ def _void_words(review: Review) -> str:
     why = neutral(review.void_why or "").text
     if review.decision is not Decision.APPROVE or review.void_why == "taken back":
         return why
+    if review.surface == _TYPED_AT:
+        return f"{why}; approve again"
     return f"{why}; a ✅ that still stands must be taken off and given anew"
 
 
@@ -138,11 +142,15 @@ def verdict_lines(verdict: Verdict | None) -> tuple[str, ...]:
     if verdict is None:
         return ("not checked yet",)
     found = tuple(
-        f"{fault.level}: {fault.rule} {fault.code} at {neutral(fault.path).text}: "
+        f"{fault.level}: {fault.rule} {fault.code}{_at(fault.path)}: "
         f"{neutral(fault.suggestion or '').text}"
         for fault in verdict.faults()
     )
     return found or (f"all {len(verdict.results)} rules passed",)
+
+
+def _at(path: str) -> str:
+    return f" at {neutral(path).text}" if path else ""
 
 
 def _attention(proposal: Proposal) -> Field | None:

@@ -16,7 +16,7 @@ from bot.chat.typed import as_bytes, document_bytes, inline_json, split_id, type
 from bot.explained import explained
 from lifecycle.answers import Answer, Reply, Sender
 from lifecycle.errors import AmbiguousId, GovernanceError, ProposalNotFound, Refused
-from lifecycle.masking import mask_text
+from lifecycle.masking import harmless, mask_text
 from lifecycle.nearest import meant
 from lifecycle.ports import ProposalStore, StoreUnavailable
 from lifecycle.workflow import Workflow
@@ -191,7 +191,7 @@ class Commands:
             return _usage(command)
         if not reason and command != "approve":
             await self.workflow.note_ignored(given, sender, "reason_required")
-            words = f"Say why: {command} {mask_text(given[:64])} <reason>"
+            words = f"Say why: {command} {harmless(given[:64])} <reason>"
             return CommandReply.words(words, code="reason_required")
         return await self._on_whole_id(given, sender) or CommandReply.of(
             await decide(given, sender, reason)

@@ -16,7 +16,7 @@ COMMANDS: Final = {
     "roll-back": ("<id> <reason>", "roll back what was done, while its window is open"),
     "withdraw": ("<id>", "take back a proposal of your own that has not begun"),
     "settle": ("<id> happened|did-not-happen", "write down what became of an unknown outcome"),
-    "retry": ("<id>", "repeat a commit or roll back that failed"),
+    "retry": ("<id>", "call again what failed, or what nobody knows the outcome of"),
     "answer": ("<question> <words>", "answer an agent's question; the first reply counts"),
     "evidence": ("<JSON>", "record an evidence packet (configured sources only)"),
     "freeze": ("<reason>", "stop every execute, commit and closing (operators)"),

@@ -13,6 +13,8 @@ from lifecycle.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
 _WORD: Final = re.compile(r"\s*([^\s{`@\"]{1,64})\s*")
 _FENCE: Final = re.compile(r"\s*```(?:json|JSON)?[ \t]*\n?(.*?)```\s*", re.DOTALL)
 _INLINE: Final = re.compile(r"\s*`([^`]*)`\s*", re.DOTALL)
+#: How the lanes of proposals begin: nothing in them decides anything.
+PROPOSING: Final = "p:"
 #: Commands that must be heard although nothing can be stored.
 STOPS: Final = frozenset({"reject", "roll-back"})
 
@@ -40,7 +42,7 @@ def lane_of(text: str, who: str, number: str) -> str:
     """
     word = typed(text).word
     if word == "propose":
-        return f"p:{number}"
+        return f"{PROPOSING}{number}"
     return f"x:{who}" if word in STOPS else f"c:{who}"
 
 

@@ -224,6 +224,9 @@ def _database(file: Mapping[str, Any], problems: Problems) -> str:
     if isinstance(url, str) and url.startswith(("postgres:", "postgresql:", "postgresql+")):
         words = "PostgreSQL is not there yet; write sqlite:///data/signoff.db (one bot, one file)"
     else:
-        words = "write sqlite:///data/signoff.db (relative to this file) or memory: for trying out"
+        words = (
+            "write sqlite:///data/signoff.db (relative to this file), "
+            'or "memory:", in quotes, for trying out'
+        )
     problems.add(("database",), words)
     return _MEMORY

@@ -21,6 +21,8 @@ LARGEST_FILE: Final = 256 * 1024
 _MOST_VALUES: Final = 20_000
 _DEEPEST: Final = 24
 _TAG: Final = "tag:yaml.org,2002:"
+#: What YAML says of a second colon in a line, as in `database: memory:`.
+_COLON: Final = "mapping values are not allowed here"
 
 
 @dataclass(slots=True)
@@ -112,7 +114,8 @@ class _Reader:
         try:
             return read(str(node.value))
         except ValueError:
-            self.problems.add(parts, f"this is no {kind} that can be read; write it in quotes")
+            words = "this number is not read here; write it in decimal digits, finite and shorter"
+            self.problems.add(parts, words)
             return None
 
 
@@ -184,7 +187,10 @@ def _composed(path: Path, text: str) -> Node | None:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
-        raise _invalid(path, line, f"this is not YAML: {error.problem or error.context}") from None
+        words = f"this is not YAML: {error.problem or error.context}"
+        if error.problem == _COLON:
+            words += '; a text with a colon stands in quotes, as in database: "memory:"'
+        raise _invalid(path, line, words) from None
     except YAMLError as error:
         words = str(error).splitlines()[0] if str(error) else "unreadable"
         raise _invalid(path, 0, f"this is not YAML: {words}") from None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.config.load import Config
+from bot.config.programs import programs_missing
 from lifecycle.policy import ToolKind
 
 _STDIN: Final = 0
@@ -56,6 +57,7 @@ def choose(config: Config, environment: Mapping[str, str], *, attached: bool) ->
     if http:
         notes += _speakers(config, environment)
     notes += _signers(config, environment)
+    notes += programs_missing(config.policy.tools.values(), config.folder, environment)
     if config.policy.solo_operator:
         notes.append("solo_operator is true: the owner of an agent may approve its proposals.")
     return Choice(discord, slack, terminal, http, tuple(notes))

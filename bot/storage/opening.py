@@ -64,7 +64,7 @@ def path_of(url: str, base: Path) -> Path:
     """
     if url == MEMORY:
         raise CannotOpen(
-            "The store is in the memory of the running bot (`database: memory:`); other commands "
+            'The store is in the memory of the running bot (`database: "memory:"`); other commands '
             "cannot see it."
         )
     if url.startswith(("postgresql:", "postgres:")):
@@ -74,6 +74,7 @@ def path_of(url: str, base: Path) -> Path:
     name = url.removeprefix(_SQLITE)
     if name == url or not name:
         raise CannotOpen(
-            f"The database {url!r} is not known; write `sqlite:///data/signoff.db` or `memory:`."
+            f"The database {url!r} is not known; write `sqlite:///data/signoff.db` or "
+            '`"memory:"`, in quotes.'
         )
     return base / name

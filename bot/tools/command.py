@@ -68,11 +68,13 @@ class CommandTool:
             raise ToolFailed(f"{argv[0]} could not be started ({type(error).__name__})") from error
         said = mask_text(ended.errors.decode(errors="replace")).strip()
         if said:
-            log.info("%s %s of %s wrote: %s", call.tool, verb, call.proposal_id, said)
+            level = logging.INFO if ended.code in (_DONE, _FAILED) else logging.WARNING
+            log.log(level, "%s %s of %s wrote: %s", call.tool, verb, call.proposal_id, said)
         if ended.code == _FAILED:
             raise ToolFailed(said.splitlines()[-1][:200] if said else "it says it did nothing")
         if ended.code != _DONE:
-            raise ToolDoubtful(f"it ended with exit code {ended.code}")
+            wrote = "; what it wrote is in the log" if said else ""
+            raise ToolDoubtful(f"it ended with exit code {ended.code}{wrote}")
         receipt = None if ended.cut else _receipt(ended.output)
         if receipt is not None:
             return receipt

@@ -19,6 +19,7 @@ from sentinel_rules.loading.discovery import RuleNotFound, guest_names, guests, 
 from sentinel_rules.loading.settings import BadSettings, read_options
 
 _SECTION = "sentinel"
+_GONE = " Remove it, or install its package."
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ def _unknown(
     # Everything that is installed is looked through for that, which a start need not wait for.
     known = classes.keys() | guest_names() if unknown else frozenset[str]()
     return [
-        _problem(name, f"there is no rule {name}.{meant(name, known) or ' Remove it.'}")
+        _problem(name, f"there is no rule {name}.{meant(name, known) or _GONE}")
         for name in settings
         if name in unknown
     ]

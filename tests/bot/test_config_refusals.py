@@ -285,6 +285,30 @@ REFUSALS = {
         "database",
         "PostgreSQL is not there yet",
     ),
+    "database in memory without quotes": (
+        "sqlite:///data/signoff.db",
+        "memory:",
+        "",
+        'in quotes, as in database: "memory:"',
+    ),
+    "number without end": (
+        "proposal_ttl_s: 86400",
+        "proposal_ttl_s: .inf",
+        "limits.proposal_ttl_s",
+        "in decimal digits, finite",
+    ),
+    "number that is far too long": (
+        "proposal_ttl_s: 86400",
+        f"proposal_ttl_s: {'9' * 5000}",
+        "limits.proposal_ttl_s",
+        "in decimal digits, finite and shorter",
+    ),
+    "rule whose package is gone": (
+        "  secrets_absent: {level: hard}\n",
+        "  secrets_absent: {level: hard}\n  quarter_end_quiet: {level: hard}\n",
+        "sentinel.quarter_end_quiet",
+        "Remove it, or install its package.",
+    ),
     "no database": (
         "sqlite:///data/signoff.db",
         "sqlite://",

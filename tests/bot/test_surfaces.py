@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,27 @@ def test_a_solo_operator_is_said(write_config) -> None:
     config = load_config(write_config(("solo_operator: false", "solo_operator: true")))
 
     assert any("solo_operator" in note for note in choose(config, {}, attached=True).notes)
+
+
+@pytest.mark.parametrize(
+    ("argv", "missing"),
+    [
+        ('["python3", "examples/tools/serch.py"]', "examples/tools/serch.py"),
+        ('["tools/serch", "now"]', "tools/serch"),
+        ('["a-program-of-nobody"]', "a-program-of-nobody"),
+        ('["sh", "-c", "true"]', None),
+        ('["./there", "nowhere.py"]', None),
+    ],
+)
+def test_a_program_that_is_not_there_is_said_before_its_first_call(
+    write_config, argv: str, missing: str | None
+) -> None:
+    path = write_config(('execute: ["true"], timeout', f"execute: {argv}, timeout"))
+    (path.parent / "there").touch()
+    notes = choose(load_config(path), dict(os.environ), attached=True).notes
+
+    said = [note for note in notes if note.startswith("search cannot execute")]
+    assert said == ([f"search cannot execute: {missing} is not there."] if missing else [])
 
 
 LONG = "a-token-that-nobody-guesses"

@@ -90,3 +90,14 @@ def test_the_drawn_lifecycle_is_the_table() -> None:
     for page in DRAWN:
         text = page.read_text(encoding="utf-8")
         assert filled(text) == text, f"{page.name}: run python scripts/write_lifecycle.py"
+
+
+def test_the_pages_that_show_a_card_whole_show_the_same_one() -> None:
+    first, second = (
+        re.search(r"^```\n(🔔.*?)^```", (ROOT / name).read_text(), re.DOTALL | re.MULTILINE)
+        for name in ("README.md", "docs/cards.md")
+    )
+
+    assert first is not None
+    assert second is not None
+    assert first[1] == second[1]

@@ -46,3 +46,14 @@ async def test_only_operators_freeze_with_a_reason_and_thaw(world: World) -> Non
     ]
 
     assert codes == ["not_an_operator", "reason_required", "not_an_operator"]
+
+
+async def test_a_freeze_is_told_without_what_nobody_should_read(world: World) -> None:
+    typed = "password=hunter2hunter2 \x1b]0;title\x07 then\nback\u202e"
+    reply = await world.workflow.freeze(typed, world.sender("ana"))
+
+    reason = r"password=‹secret, 14 characters› \u{1B}]0;title\u{7} then back\u{202E}"
+    assert reply.words == f"Frozen by ana: {reason}. Nothing executes or commits until thaw."
+    (told,) = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+    assert told.body == {"text": reply.words}
+    assert [row["details"]["why"] for row in await world.audit("frozen")] == [typed]

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from lifecycle.answers import Answer
-from lifecycle.policy import Agent
+from lifecycle.ending import answer_of
+from lifecycle.policy import Agent, Level
 from lifecycle.proposal import Attention
 from lifecycle.state import State
-from tests.builders import MAIL, PROD, REFUND
+from lifecycle.verdict import Finding, RuleResult, Verdict
+from tests.builders import MAIL, NOW_MS, POLICY_DIGEST, PROD, REFUND, a_proposal
 from tests.fakes.tools import answering
 from tests.stories.test_agents_own import begun, permitted, the_permit
 from tests.world import World
@@ -63,6 +65,63 @@ async def test_a_refused_redemption_stands_in_the_trail_of_its_proposal(world: W
     (row,) = await world.audit("permit_refused")
     assert (row["proposal_id"], row["reason"]) == (proposal_id, "proposal_parameter_mismatch")
     assert row["digest"] == (await world.proposal(proposal_id)).digest
+
+
+# -- credentials that people type -----------------------------------------------------------
+
+
+async def test_an_agent_is_told_why_without_the_credential_that_stands_in_the_trail(
+    world: World,
+) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    typed = "password=hunter2hunter2 does not belong here"
+    await world.rejects("ana", proposal_id, typed)
+    again = await world.rejects("ben", proposal_id)
+
+    messages = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+    (end,) = [each for each in messages if each.kind == "ended"]
+    assert end.body["explanation"] == "password=‹secret, 14 characters› does not belong here"
+    assert "hunter2" not in again.words
+    assert (await world.proposal(proposal_id)).explanation == typed
+    assert [row["details"]["explanation"] for row in await world.audit("reject")] == [typed]
+
+
+async def test_a_refusal_that_binds_says_for_how_long_and_repeats_no_credential(
+    world: World,
+) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await world.rejects("ana", proposal_id, "password=hunter2hunter2")
+    await world.passes(minutes=12)
+
+    again = await world.submits(PROD)
+
+    assert (again.reason, again.retry_after_s) == ("previously_rejected", 2880)
+    assert again.explanation.endswith("Do not send it again within the next 48 min.")
+    assert "hunter2" not in json.dumps(again.as_json())
+
+
+@pytest.mark.parametrize(
+    ("level", "words"),
+    [
+        (Level.SOFT, "Sentinel has an objection that people may override, with a reason; people"),
+        (Level.ADVISORY, "Sentinel has something to note and nothing against it; people decide."),
+        (None, "Sentinel found nothing against it; people decide."),
+    ],
+)
+def test_an_agent_is_told_whether_sentinel_found_anything(level: Level | None, words: str) -> None:
+    found = (Finding("domain_not_allowed", "parameters.to", "odd", level),) if level else ()
+    results = (RuleResult("recipients_allowed", Level.HARD, found),)
+    verdict = Verdict(results, NOW_MS, POLICY_DIGEST)
+
+    answer = answer_of(a_proposal(state=State.SENTINEL_APPROVED, verdict=verdict))
+
+    assert answer.explanation.startswith(words)
+
+
+async def test_an_unknown_id_that_is_a_credential_is_not_repeated(world: World) -> None:
+    reply = await world.workflow.settle("password=hunter2hunter2", world.sender("ana"), True)
+
+    assert (reply.code, "hunter2" in reply.words) == ("unknown_proposal", False)
 
 
 # -- receipts -----------------------------------------------------------------------------

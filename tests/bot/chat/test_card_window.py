@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from bot.chat.card import card_of, colour_of
-from bot.chat.card_facts import Beside
+from bot.chat.card_facts import Beside, review_words, verdict_lines
 from bot.chat.content import Colour
 from bot.chat.spans import about, span_words
 from lifecycle.policy import Level
-from lifecycle.proposal import Attention, Execution, Outcome, Proposal, Verb
+from lifecycle.proposal import (
+    ActorKind,
+    Attention,
+    Execution,
+    Identity,
+    KeptStop,
+    Outcome,
+    Proposal,
+    Verb,
+)
+from lifecycle.review import Decision, Review
 from lifecycle.state import State
+from lifecycle.tier import Puller
 from lifecycle.verdict import Finding, RuleResult, Verdict
 from tests.builders import NOW_MS, POLICY_DIGEST, PROD, a_document, a_policy, a_proposal
 
@@ -77,6 +91,67 @@ def test_what_needs_a_person_prints_the_command_that_settles_it(
     assert content.colour is Colour.ATTENTION
     assert content.facts[0].label == "⚠️ Needs a person"
     assert content.commands == commands
+
+
+@pytest.mark.parametrize(
+    ("changes", "offered"),
+    [({}, True), ({"by_agent": True}, False), ({"verb": Verb.COMMIT}, True)],
+    ids=["execute", "by the agent itself", "commit"],
+)
+def test_what_nobody_knows_of_may_be_tried_again_unless_its_agent_acts(
+    changes: dict[str, Any], offered: bool
+) -> None:
+    doubted = replace(Execution(Verb.EXECUTE, 1, Outcome.UNKNOWN), **changes)
+    content = card(
+        a_proposal(
+            PROD,
+            state=State.EXECUTING,
+            execution=doubted,
+            attention=Attention.OUTCOME_UNKNOWN,
+        )
+    )
+
+    assert content.commands[:2] == ("settle p1 happened", "settle p1 did-not-happen")
+    assert ("retry p1" in content.commands) is offered
+
+
+def test_what_a_person_has_stopped_is_not_offered_to_be_tried_again() -> None:
+    doubted = Execution(Verb.EXECUTE, 1, Outcome.UNKNOWN)
+    stop = KeptStop("ben", "wrong version", NOW_MS, "discord")
+    proposal = a_proposal(PROD, state=State.EXECUTING, execution=doubted, kept_stop=stop)
+
+    assert "retry p1" not in card(proposal.but(attention=Attention.OUTCOME_UNKNOWN)).commands
+
+
+def test_what_is_opened_and_waits_for_something_else_asks_nobody_to_approve() -> None:
+    content = card(
+        a_proposal(
+            PROD,
+            state=State.SENTINEL_APPROVED,
+            opener=Identity(ActorKind.PERSON, "ana"),
+            opener_puller=Puller.PERSON,
+            waiting_for="frozen",
+        )
+    )
+
+    assert (content.react, content.commands) == ("React: ❌ reject", ("reject p1 <reason>",))
+    state = next(each.text for each in content.facts if each.label == "State")
+    assert state == "sentinel_approved: approved, waits for thaw, for everything is frozen"
+
+
+def test_an_approval_that_was_typed_is_typed_again_and_a_check_mark_given_anew() -> None:
+    void = Review("p1", "ana", Decision.APPROVE, "", NOW_MS, "terminal", void_why="restored")
+
+    assert review_words(void).endswith("[no longer counts: restored; approve again]")
+    assert "taken off and given anew]" in review_words(replace(void, surface="discord"))
+
+
+def test_a_finding_about_the_whole_document_names_no_place() -> None:
+    late = RuleResult("recipients_allowed", Level.HARD, (Finding("rule_timeout", "", "late"),))
+
+    assert verdict_lines(Verdict((late,), NOW_MS, POLICY_DIGEST)) == (
+        "hard: recipients_allowed rule_timeout: late",
+    )
 
 
 def test_a_soft_finding_asks_the_approver_for_a_reason() -> None:

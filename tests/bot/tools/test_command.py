@@ -215,6 +215,14 @@ async def test_what_it_writes_to_standard_error_is_logged_masked(tmp_path, caplo
     assert "hunter2" not in caplog.text + result.explanation
 
 
+async def test_why_an_outcome_is_unknown_is_logged_without_being_asked_for(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        result = await outcome_of("echo 'no such table' >&2; exit 1", tmp_path)
+
+    assert "no such table" in caplog.text
+    assert "exit code 1; what it wrote is in the log" in result.explanation
+
+
 async def test_only_the_tail_of_standard_error_is_kept(tmp_path, caplog):
     with caplog.at_level(logging.INFO):
         await outcome_of("yes | head -c 500000 >&2; echo the end >&2", tmp_path)

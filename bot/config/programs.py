@@ -1,0 +1,46 @@
+"""Programs that a config names and this machine does not have: said before the first call."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from lifecycle.policy import ToolKind, ToolPolicy
+
+_VERBS: Final = ("execute", "roll_back", "commit")
+#: Programs whose first word, unless it is an option, is the file that they run.
+_INTERPRETERS: Final = re.compile(r"(python|pypy|ruby|perl|node|bash|dash|zsh|sh)[0-9.]*")
+
+
+def programs_missing(
+    tools: Iterable[ToolPolicy], folder: Path, environment: Mapping[str, str]
+) -> Iterator[str]:
+    """Say which tools of kind command name a file that is not there; relative to `folder`.
+
+    No more than a note: the file may come before its tool is called, or be of another machine.
+    """
+    path = environment.get("PATH", os.defpath)
+    for tool in tools:
+        if tool.kind is ToolKind.COMMAND:
+            for verb in _VERBS:
+                missing = _missing(tool.settings.get(verb) or (), folder, path)
+                if missing is not None:
+                    yield f"{tool.name} cannot {verb}: {missing} is not there."
+
+
+def _missing(argv: Sequence[str], folder: Path, path: str) -> str | None:
+    if not argv:
+        return None
+    program, *words = argv
+    if not (_is_there(folder, program) if "/" in program else shutil.which(program, path=path)):
+        return program
+    runs = _INTERPRETERS.fullmatch(Path(program).name) and words and not words[0].startswith("-")
+    return words[0] if runs and not _is_there(folder, words[0]) else None
+
+
+def _is_there(folder: Path, name: str) -> bool:
+    return os.path.exists(folder / name)  # noqa: PTH110 - a Path raises for what may not be seen
