@@ -6,10 +6,14 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
+from lifecycle.reading import MAX_DEPTH
+
+#: A string that nothing closes goes on to the end: it is looked at once, not from every quote.
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)
 _COLON: Final = re.compile(rb"\s*:")
 _NOW: Final = re.compile(rb'"@now(?:([+-])(\d{1,9})s)?"')
 _NEW: Final = b'"@new"'
+_OPEN: Final = b'"@n'
 _ID_PLACES: Final = frozenset({(b'"proposal_id"',), (b'"request_id"',)})
 _TIME_PLACES: Final = frozenset(
     {
@@ -62,16 +66,18 @@ def _identifier(stem: str) -> str:
 
 
 def _texts(raw: bytes) -> Iterator[_Text]:
-    """Yield the strings that are values of the outermost object or of an object directly in it."""
+    """Yield what may be left open: values of the outermost object or of one directly in it."""
     depth, keys = 0, [b"", b"", b""]
     for token in _TOKEN.finditer(raw):
         if token[0] in (b"{", b"["):
             depth += 1
+            if depth > MAX_DEPTH:
+                return  # refused as too deep, whatever is filled in
         elif token[0] in (b"}", b"]"):
             depth -= 1
         elif not 1 <= depth <= 2:
             continue
         elif _COLON.match(raw, token.end()):
             keys[depth] = token[0]
-        else:
+        elif token[0].startswith(_OPEN):
             yield _Text(*token.span(), tuple(keys[1 : depth + 1]))

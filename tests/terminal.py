@@ -26,7 +26,7 @@ class Lines:
     def __init__(self, *lines: bytes) -> None:
         self._lines = list(lines)
 
-    async def next(self) -> bytes | None:
+    async def next(self, *, within: bool = False) -> bytes | None:
         return self._lines.pop(0) if self._lines else None
 
 

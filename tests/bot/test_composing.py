@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
 from bot.composing import composed
+from lifecycle.reading import MAX_DEPTH
 
 NOW_MS = 1_772_452_800_000
 
@@ -61,6 +63,33 @@ def test_bytes_that_are_no_text_are_kept():
     raw = b'\xff\xfe{"a":"\xff", "proposal_id":"@new"}\r\n'
 
     assert composed(raw, "m", 0, lambda: "x") == b'\xff\xfe{"a":"\xff", "proposal_id":"m-x"}\r\n'
+
+
+LIMIT = 256 * 1024
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"proposal_id":' + "[" * (LIMIT // 2 - 20) + "]" * (LIMIT // 2 - 20) + "}",
+        '\\"' * (LIMIT // 2),
+        '"\\' * (LIMIT // 2),
+        '{"a":["' + '\\"' * (LIMIT // 2) + "\\",
+    ],
+    ids=["too deep", "quotes", "quotes and backslashes", "a string that nothing closes"],
+)
+def test_a_hostile_file_is_looked_at_once(raw):
+    begun_s = time.process_time()
+
+    assert filled(raw) == raw
+    # No measure of speed: what looked at each place again and again took minutes.
+    assert time.process_time() - begun_s < 10
+
+
+def test_the_deepest_document_that_is_read_is_filled_in():
+    deep = '{"a":' + "[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1) + ',"ts_ms":"@now"}'
+
+    assert json.loads(filled(deep))["ts_ms"] == NOW_MS
 
 
 def test_the_name_of_a_file_becomes_an_identifier():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.replies import CommandReply
 from bot.chat.terminal.commands import TerminalCommands
-from bot.chat.terminal.fences import Input, whole
+from bot.chat.terminal.fences import Abandoned, Input, whole
 from bot.chat.terminal.lines import Lines
 from bot.chat.terminal.render import Screen
 from lifecycle.ports import StoreUnavailable
@@ -21,7 +22,7 @@ log = logging.getLogger("signoff.terminal")
 
 _WELCOME: Final = (
     "Signoff at the terminal. Whoever types here is trusted: `ben: approve p1` speaks for ben. "
-    "All commands: help"
+    "All commands: help. To leave: Ctrl-D"
 )
 
 
@@ -48,7 +49,11 @@ class TerminalClient:
                 self._screen.line(_WELCOME)
             await self.settled()
             while (line := await lines.next()) is not None:
-                await self.answer(await whole(line, lines))
+                try:
+                    command = await whole(line, lines)
+                except Abandoned:
+                    continue
+                await self.answer(command)
         except OSError as error:
             why = error.strerror or str(error)
             log.warning("the terminal is gone (%s): what is typed from here on is not read", why)
@@ -87,10 +92,10 @@ class TerminalClient:
         return bool(shown or opened)
 
 
-def standard_input(history: Path) -> Input:
+def standard_input(history: Path, say: Callable[[str], None]) -> Input:
     """Return the input at hand: a keyboard with a prompt, else the lines of a pipe or a file."""
     if sys.stdin.isatty():
         from bot.chat.terminal.keyboard import Keyboard
 
-        return Keyboard(history)
+        return Keyboard(history, say)
     return Lines(sys.stdin.fileno())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Final
 
 from bot.chat.commands import Commands
 from bot.chat.replies import CommandReply
+from bot.chat.terminal.elsewhere import placed
 from bot.chat.terminal.speakers import Spoken, spoken
 from bot.chat.typed import typed
 from bot.composing import composed
@@ -46,7 +48,7 @@ class TerminalCommands:
                 "This line is not UTF-8: set the terminal or the file to UTF-8.",
                 code="invalid_unicode",
             )
-        return await self._commands.run(said.text, said.sender)
+        return placed(await self._commands.run(said.text, said.sender), said.text)
 
     async def _objected(self, said: Spoken) -> CommandReply:
         """A stranger's proposal is answered like any other; the law refuses and audits it."""
@@ -63,7 +65,8 @@ class TerminalCommands:
             answer = await self._commands.workflow.intake.refused(error, sender, b"")
             return CommandReply(document=answer.as_json(), code=answer.reason)
         now_ms = self._commands.workflow.world.clock.now_ms()
-        document = composed(raw, Path(name).stem, now_ms, self._new_id)
+        # In a thread: a document at the limit may take a while, and every surface shares the loop.
+        document = await asyncio.to_thread(composed, raw, Path(name).stem, now_ms, self._new_id)
         if word == "propose":
             return await self._commands.propose_bytes(document, sender)
         reply = await self._commands.workflow.record_evidence(document, sender)

@@ -13,23 +13,30 @@ _OPENED: Final = re.compile(
 )
 
 
+class Abandoned(Exception):
+    """Whoever types does not want what they have begun."""
+
+
 class Input(Protocol):
     """Where lines come from."""
 
-    async def next(self) -> bytes | None:
-        """Return the next line without its end, None when there are no more."""
+    async def next(self, *, within: bool = False) -> bytes | None:
+        """Return the next line without its end, None when there are no more.
+
+        `within` says that a fence is open. Raises Abandoned where it is given up.
+        """
 
 
 async def whole(line: bytes, lines: Input) -> bytes:
     """Return the line, and where it opens a fence all lines up to the one that closes it.
 
     Nothing inside a fence is ever read as a command, also where it is never closed. What is longer
-    than any line is left out, and is still too large for any document.
+    than any line is left out, and is still too large for any document. Raises Abandoned.
     """
     if _OPENED.match(line) is None:
         return line
     held = bytearray(line)
-    while (more := await lines.next()) is not None:
+    while (more := await lines.next(within=True)) is not None:
         if len(held) <= LONGEST_LINE:
             held += b"\n" + more
         if _FENCE in more:

@@ -2,31 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.patch_stdout import patch_stdout
 
+from bot.chat.terminal.fences import Abandoned
+from bot.chat.terminal.pasted import first_command
 from lifecycle.masking import mask_text
 
-_PROMPT = "signoff> "
+_PROMPT: Final = "signoff> "
+#: Stands before the lines of a fence that is open.
+_WITHIN: Final = "… "
+_HOW_TO_LEAVE: Final = "To leave, press Ctrl-D, or Ctrl-C once more."
 
 
 class Keyboard:
-    """Gives the lines that somebody types; Ctrl-D and Ctrl-C end the input."""
+    """Gives the lines that somebody types. Ctrl-D ends the input, Ctrl-C twice on an empty line.
 
-    def __init__(self, history: Path) -> None:
+    What is pasted is given command by command: a decision in it is never part of another's reason.
+    """
+
+    def __init__(self, history: Path, say: Callable[[str], None]) -> None:
+        """Take where the history is kept, and how one line is shown."""
         self._session: PromptSession[str] = PromptSession(history=_history(history))
+        self._say = say
+        self._rest = ""
 
-    async def next(self) -> bytes | None:
-        """Return the next line, None at the end."""
+    async def next(self, *, within: bool = False) -> bytes | None:
+        """Return the next command, None at the end; inside a fence, its next line.
+
+        Raises Abandoned where Ctrl-C was typed inside a fence.
+        """
+        if not self._rest:
+            entered = await (self._asked(_WITHIN) if within else self._entered())
+            if entered is None:
+                return None
+            self._rest = entered
+        if within:
+            line, _, self._rest = self._rest.partition("\n")
+        else:
+            line, self._rest = first_command(self._rest)
+        return line.encode("utf-8", "surrogatepass")
+
+    async def _entered(self) -> str | None:
+        """Ask until a line is entered: Ctrl-C clears the line, on an empty one it is a question."""
+        told = False
+        while True:
+            try:
+                return await self._asked(_PROMPT)
+            except Abandoned:
+                if self._session.default_buffer.text:
+                    told = False
+                elif told:
+                    return None
+                else:
+                    self._say(_HOW_TO_LEAVE)
+                    told = True
+
+    async def _asked(self, prompt: str) -> str | None:
         try:
             with patch_stdout(raw=True):
-                line = await self._session.prompt_async(_PROMPT, handle_sigint=False)
-        except (EOFError, KeyboardInterrupt):
+                return await self._session.prompt_async(prompt, handle_sigint=False)
+        except EOFError:
             return None
-        return line.encode("utf-8", "surrogatepass")
+        except KeyboardInterrupt:
+            raise Abandoned from None
 
 
 def _history(path: Path) -> History:

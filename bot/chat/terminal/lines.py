@@ -29,8 +29,8 @@ class Lines:
         self._ended = False
         threading.Thread(target=self._read, name="terminal-input", daemon=True).start()
 
-    async def next(self) -> bytes | None:
-        """Return the next line, None at the end of the input."""
+    async def next(self, *, within: bool = False) -> bytes | None:
+        """Return the next line, None at the end of the input; inside a fence it is no other."""
         searched = 0
         while True:
             end = self._buffer.find(b"\n", searched)

@@ -35,7 +35,7 @@ class TerminalSurface:
     async def serve(self, commands: Commands, delivery: Delivery) -> None:
         """Answer what is typed, until the end of the input."""
         client = TerminalClient(commands, delivery, self._screen, folders=self._folders)
-        await client.run(standard_input(self._data / "history"))
+        await client.run(standard_input(self._data / "history", self._screen.line))
 
     async def post_card(self, content: CardContent, claim: str) -> Posted:
         """Print the whole card."""

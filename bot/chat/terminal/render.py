@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TextIO
 
-from rich import box
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table as Drawn
@@ -16,11 +16,12 @@ from rich.text import Text
 from bot.chat.content import CardContent, Colour, Field
 from bot.chat.replies import CommandReply, Table
 from bot.chat.terminal.outlet import Outlet
+from bot.chat.terminal.tables import drawn
 
 #: What changes while a proposal is open, beside its state.
-#: So many columns of room beside the ids, and a table is drawn.
-_LEAST_BESIDE_IDS: Final = 40
 _NEWS: Final = ("Reviewers", "Window", "Decisions")
+#: The corners of the frame, a dash and a space on each side of the title.
+_BESIDE_A_TITLE: Final = 6
 _STYLES: Mapping[Colour, str] = {
     Colour.CHECKING: "bright_black",
     Colour.WAITING: "yellow",
@@ -89,7 +90,7 @@ class Screen:
     def card(self, content: CardContent) -> None:
         """Write a whole card."""
         if self.drawn:
-            self._draw(_panel(content))
+            self._draw(_panel(content, self._width))
             return
         for line in card_lines(content):
             self.line(line)
@@ -111,25 +112,20 @@ class Screen:
             self.line(line)
 
     def _table(self, table: Table) -> None:
-        if not self.drawn or not self._has_room(table):
+        drawing = drawn(table, self._width) if self.drawn else None
+        if drawing is None:
             self._lines(table.as_text())
-            return
-        drawn = Drawn(title=table.title or None, title_justify="left", box=box.SIMPLE)
-        for place, name in enumerate(table.columns):
-            drawn.add_column(name, overflow="fold", no_wrap=place == 0)
-        for row in table.rows:
-            drawn.add_row(*(Text(cell) for cell in row))
-        self._draw(drawn)
-
-    def _has_room(self, table: Table) -> bool:
-        """Say whether there is room beside the ids, which are never cut: anybody may choose one."""
-        longest = max((len(row[0]) for row in table.rows if row), default=0)
-        return longest + _LEAST_BESIDE_IDS <= Console(file=self._out).width
+        else:
+            self._draw(drawing)
 
     def _draw(self, drawing: RenderableType) -> None:
         out = self._out
         Console(file=out, markup=False, highlight=False, emoji=False).print(drawing)
         out.flush()
+
+    @property
+    def _width(self) -> int:
+        return Console(file=self._out).width
 
     @property
     def _out(self) -> Any:
@@ -156,20 +152,18 @@ def _field_lines(fields: tuple[Field, ...]) -> Iterator[str]:
         yield from (f"    {line}" for line in more)
 
 
-def _panel(content: CardContent) -> RenderableType:
-    style = _STYLES[content.colour]
-    parts: list[RenderableType] = [_grid(content.facts), Text(f"{content.written_by}:", "dim")]
+def _panel(content: CardContent, width: int) -> RenderableType:
+    """Return the card in a frame; what the frame would cut stands inside, where it is folded."""
+    framed = cell_len(content.title) + _BESIDE_A_TITLE <= width
+    parts: list[RenderableType] = [] if framed else [Text(content.title, "bold")]
+    parts += [_grid(content.facts), Text(f"{content.written_by}:", "dim")]
     parts.append(_grid(content.written))
     parts += [Text(warning, "bold yellow") for warning in content.warnings]
     parts += [Text(f"> {command}", "bold") for command in content.commands]
-    return Panel(
-        Group(*parts),
-        title=Text(content.title),
-        title_align="left",
-        subtitle=Text(content.footer, "dim"),
-        subtitle_align="left",
-        border_style=style,
-    )
+    parts.append(Text(content.footer, "dim", overflow="fold"))
+    title = Text(content.title) if framed else None
+    style = _STYLES[content.colour]
+    return Panel(Group(*parts), title=title, title_align="left", border_style=style)
 
 
 def _grid(fields: tuple[Field, ...]) -> Drawn:

@@ -9,13 +9,20 @@ import os
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
+from rich.text import Text
 
 from bot.chat.broadcast import Broadcast
+from bot.chat.card import card_of
+from bot.chat.card_facts import Beside
+from bot.chat.help import COMMANDS
 from bot.chat.terminal.client import TerminalClient
+from bot.chat.terminal.elsewhere import SHELL, SHELL_AUDIT
 from bot.chat.terminal.lines import LONGEST_LINE, Lines
 from bot.chat.terminal.notifier import TerminalSurface
 from bot.chat.terminal.render import Screen
 from bot.chat.terminal.speakers import spoken
+from bot.cli.app import app
 from lifecycle.ports import StoreUnavailable
 from lifecycle.tier import Tier
 from tests.builders import MAIL, NOW_MS, PROD, a_document, a_policy
@@ -172,10 +179,30 @@ async def test_bytes_that_are_no_utf8_are_answered() -> None:
         ("approve nope", "No proposal has the id 'nope'"),
         ("show nope", "No proposal has the id 'nope'"),
         ("rules recipient_allowed", "Did you mean recipients_allowed?"),
+        ("quit", "To leave, press Ctrl-D"),
+        ("ben: exit", "To leave, press Ctrl-D"),
+        ("audit verify", "a command of the shell, not of this prompt: signoff audit verify"),
+        ("check-config", "a command of the shell, not of this prompt: signoff check-config"),
+        ("signoff pending", "a command stands alone: pending, not signoff pending"),
     ],
 )
 async def test_a_mistake_is_answered_with_its_remedy(line: str, code: str) -> None:
     assert code in (await a_terminal().types(line))[0]
+
+
+def test_every_command_of_the_shell_alone_is_named_at_the_prompt() -> None:
+    (audit,) = (group.typer_instance for group in app.registered_groups)
+    assert audit is not None
+
+    assert {each.name for each in app.registered_commands} - set(COMMANDS) == SHELL
+    assert {each.name for each in audit.registered_commands} == SHELL_AUDIT
+
+
+async def test_a_proposal_whose_id_is_a_word_of_the_shell_is_shown_all_the_same() -> None:
+    terminal = a_terminal()
+    await terminal.proposes(PROD, proposal_id="verify")
+
+    assert (await terminal.types("audit verify"))[0] == "Trail of verify"
 
 
 async def test_looking_needs_four_characters_and_deciding_the_whole_id() -> None:
@@ -319,21 +346,55 @@ async def test_cards_are_told_again_after_a_restart_only_where_something_is_new(
     assert [each["state"] for each in documents(lines)] == ["completed"]
 
 
-async def test_a_keyboard_gets_drawn_tables_with_whole_ids() -> None:
-    class Tty(io.StringIO):
-        def isatty(self) -> bool:
-            return True
+class Tty(io.StringIO):
+    """A terminal that somebody looks at; how wide it is, COLUMNS says."""
 
+    def isatty(self) -> bool:
+        return True
+
+    @property
+    def shown(self) -> str:
+        """What is seen, without its colours."""
+        return Text.from_ansi(self.getvalue()).plain
+
+
+WORDS = ("leila", "production-deploy", "www.shop.example", "sentinel_approved", "2026-03-03")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120, 200])
+@pytest.mark.parametrize("proposal_id", ["d1", "deploy-production-00d6f646", "p" * 64])
+async def test_a_keyboard_gets_lists_with_whole_ids_and_whole_words(
+    monkeypatch: pytest.MonkeyPatch, columns: int, proposal_id: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
     terminal = a_terminal()
-    await terminal.proposes(PROD, proposal_id="p" * 64)
+    await terminal.proposes(PROD, proposal_id=proposal_id)
     paper = Tty()
-    screen = Screen(paper)
-    reply = await terminal.commands.run("pending", terminal.world.sender("ana"))
-    screen.reply(reply)
+    Screen(paper).reply(await terminal.commands.run("pending", terminal.world.sender("ana")))
 
-    assert "p" * 64 in paper.getvalue()
-    assert "production-deploy" in paper.getvalue()
-    assert "sentinel_approved" in paper.getvalue()
+    drawn = "─" in paper.shown
+    assert all(word in paper.shown for word in (proposal_id, *WORDS))
+    assert not drawn or max(map(cell_len, paper.shown.splitlines())) <= columns
+    assert drawn == (columns == 200 or (columns == 120 and len(proposal_id) < 64))
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+@pytest.mark.parametrize("proposal_id", ["d1", "p" * 64])
+async def test_a_card_in_a_frame_is_whole_at_every_width(
+    monkeypatch: pytest.MonkeyPatch, columns: int, proposal_id: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    terminal = a_terminal()
+    await terminal.proposes(PROD, proposal_id=proposal_id)
+    proposal = await terminal.world.proposal(proposal_id)
+    content = card_of(proposal, Beside(terminal.world.workflow.policy, NOW_MS))
+    paper = Tty()
+    Screen(paper).card(content)
+
+    words = "".join(paper.shown.translate(dict.fromkeys(map(ord, "│╭╮╰╯─"))).split())
+    assert "".join(content.title.split()) in words
+    assert "".join(content.footer.split()) in words
+    assert max(map(cell_len, paper.shown.splitlines())) <= columns
 
 
 async def test_a_fenced_document_of_several_lines_is_one_command() -> None:

@@ -1,0 +1,40 @@
+"""What was typed at the prompt and belongs to another place: the shell, or a key."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bot.chat.replies import CommandReply
+from bot.chat.typed import typed
+
+_LEAVING: Final = frozenset({"quit", "exit", "logout", "bye", ":q"})
+_HOW_TO_LEAVE: Final = (
+    "To leave, press Ctrl-D: the end of the input ends Signoff, unless a chat or HTTP is on."
+)
+#: Commands of the program that are none of the prompt.
+SHELL: Final = frozenset({"run", "reload", "check-config", "backup", "restore", "bench", "mcp"})
+#: Those that stand behind `audit`, where a proposal's id stands at the prompt.
+SHELL_AUDIT: Final = frozenset({"verify", "export"})
+
+
+def placed(reply: CommandReply, text: str) -> CommandReply:
+    """Return the answer, and where nothing here is called so, the place where something is."""
+    word, rest = typed(text)
+    words = None
+    if reply.code == "unknown_command":
+        words = _elsewhere(word)
+    elif reply.code == "unknown_proposal" and word == "audit" and rest.strip() in SHELL_AUDIT:
+        words = _of_the_shell(f"audit {rest.strip()}")
+    return reply if words is None else CommandReply.words(words, code=reply.code)
+
+
+def _elsewhere(word: str) -> str | None:
+    if word in _LEAVING:
+        return _HOW_TO_LEAVE
+    if word == "signoff":
+        return "At this prompt a command stands alone: pending, not signoff pending. All: help"
+    return _of_the_shell(word) if word in SHELL else None
+
+
+def _of_the_shell(command: str) -> str:
+    return f"{command} is a command of the shell, not of this prompt: signoff {command}"
