@@ -12,7 +12,7 @@ from lifecycle.evidence import judged, unjudged
 from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gating import Gatekeeper
-from lifecycle.membership import of_approvers
+from lifecycle.membership import Membership, of_approvers
 from lifecycle.moment import Moment
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
@@ -87,15 +87,16 @@ class Adopter:
         if fits_its_digest(proposal):  # else no rule reads what somebody wrote there
             checked = await self.gatekeeper.check(proposal, executing=False, subset=subset)
         verdict = checked[1] if checked else None
-        there = await of_approvers(self.world, proposal.proposal_id)
+        there = await self._there(proposal)
         moment = self.world.moment()
 
         def unit(tx: Transaction) -> Concluded:
             fresh = tx.proposals.get(proposal.proposal_id)
             if fresh is None:
                 return Concluded(proposal)
-            replaced = moment.policy.digest != policy.digest
-            if replaced or not there.covers(tx, fresh.proposal_id):
+            counts = fresh.state is State.SENTINEL_APPROVED
+            unasked = counts and not there.covers(tx, fresh.proposal_id)
+            if moment.policy.digest != policy.digest or unasked:
                 return Concluded(fresh)  # not what was looked at: the next round judges anew
             return recheck(tx, moment, fresh, verdict, before, after, there.lost)
 
@@ -103,6 +104,12 @@ class Adopter:
         self._carry(concluded)
         if concluded.proposal.opener is not None:
             await self.gatekeeper.open(proposal.proposal_id)
+
+    async def _there(self, proposal: Proposal) -> Membership:
+        """Ask for those who approved where they are counted anew; in a window nobody is."""
+        if proposal.state is not State.SENTINEL_APPROVED:
+            return Membership()
+        return await of_approvers(self.world, proposal.proposal_id)
 
     async def evidence_changed(self, evidence_id: str) -> int:
         """Judge again the open windows that rest on this evidence, and try what waited for it."""

@@ -87,9 +87,9 @@ def result_of(tool: str, verb: str, receipt: object) -> CallResult:
         return _unknown(f"{tool} answered with something that is no receipt.")
     try:
         data = _written(dict(receipt))
+        kept = _read_back(data)
     except (ValueError, TypeError, RecursionError):
         return _unknown(f"{tool} answered with a receipt that is no JSON.")
-    kept: dict[str, Any] = orjson.loads(data)
     if len(data) > LARGEST_RECEIPT:
         kept = _summary(kept, data)
     if len(canonical_bytes(kept)) > LARGEST_RECEIPT:
@@ -104,6 +104,19 @@ def _written(receipt: dict[str, Any]) -> bytes:
         return canonical_bytes(receipt)
     except ValueError:
         return canonical_bytes(_plain(receipt))
+
+
+def _read_back(data: bytes) -> dict[str, Any]:
+    """Return what is kept of a receipt, which must have a canonical form once more.
+
+    A whole number that was written as a float, 1e17, is read as one that is too long.
+    """
+    kept: dict[str, Any] = orjson.loads(data)
+    try:
+        canonical_bytes(kept)
+    except ValueError:
+        return dict(_plain(kept))
+    return kept
 
 
 def _plain(value: Any) -> Any:

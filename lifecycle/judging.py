@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.canonical import canonical_bytes
-from lifecycle.copied import is_of_a_copy
+from lifecycle.copied import UNKNOWN_SINCE, is_of_a_copy
 from lifecycle.counting import approvals
 from lifecycle.door import advance
 from lifecycle.masking import mask, mask_secrets, mask_text
@@ -96,8 +96,12 @@ def policy_changed(tx: Transaction, moment: Moment, proposal: Proposal, words: s
         SENTINEL,
         Puller.SENTINEL,
         reason="policy_changed",
-        explanation=f"{words} Nothing was run.",
+        explanation=f"{words} {_whether_run(tx, proposal)}",
     )
+
+
+def _whether_run(tx: Transaction, proposal: Proposal) -> str:
+    return UNKNOWN_SINCE if is_of_a_copy(tx, proposal) else "Nothing was run."
 
 
 def masked_forms(proposal: Proposal, secret: Collection[str] = ()) -> dict[str, Any]:
@@ -139,8 +143,11 @@ def _masked_verdict(verdict: Verdict) -> Verdict:
 
 def raised_by(proposal: Proposal, verdict: Verdict) -> Proposal:
     """Return the tier and quorum after soft findings: they ask for people, never for less."""
-    if not verdict.needs_reason:
-        return proposal
+    return by_people(proposal) if verdict.needs_reason else proposal
+
+
+def by_people(proposal: Proposal) -> Proposal:
+    """Return what stood in a copy with the tier and quorum that ask for people, in any case."""
     tier = Tier.CONFIRM if proposal.tier is not Tier.BLOCK else Tier.BLOCK
     return proposal.but(tier=tier, quorum=max(1, proposal.quorum), quorum_needs_people=True)
 
@@ -164,7 +171,7 @@ def _opener(
     match proposal.tier:
         case Tier.AUTO | Tier.AUTO_PLUS:
             return SENTINEL, Puller.SENTINEL
-        case Tier.PROPOSE if auto_approvable(policy, proposal) and not is_of_a_copy(tx, proposal):
+        case Tier.PROPOSE if auto_approvable(policy, proposal):
             return Identity(ActorKind.AGENT, str(policy.orchestrator)), Puller.ORCHESTRATOR
         case Tier.PROPOSE | Tier.CONFIRM:
             counted = approvals(tx.reviews.of(proposal.proposal_id), policy, proposal, lost)

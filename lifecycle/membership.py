@@ -24,11 +24,14 @@ class Membership:
 
 
 async def of_approvers(world: World, proposal_id: str) -> Membership:
-    """Ask for everybody whose approval of this proposal counts as it is written."""
+    """Ask for everybody whose approval of this proposal counts as it is written.
+
+    Each was confirmed when it was given: only who has surely left since is lost.
+    """
     people = await world.store.read(partial(_approvers, proposal_id))
     if not people:
         return Membership()
-    return Membership(people, await world.notifier.lost_members(people))
+    return Membership(people, await world.notifier.lost_members(people, surely=True))
 
 
 def _approvers(proposal_id: str, tx: Transaction) -> frozenset[str]:

@@ -7,11 +7,13 @@ from typing import Any
 
 from lifecycle.authority import explain
 from lifecycle.claiming import claim_roll_back
+from lifecycle.copied import is_of_a_copy
 from lifecycle.counting import approvals
 from lifecycle.door import amend
 from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
 from lifecycle.judging import (
+    by_people,
     may_orchestrate,
     opening_changes,
     policy_changed,
@@ -139,6 +141,8 @@ def _restand(
 ) -> Proposal:
     """Set tier and quorum anew; where what was approved changed, approvals are void."""
     fresh = raised_by(restood(moment.policy, proposal) or proposal, verdict)
+    if is_of_a_copy(tx, proposal):  # no policy lets begin by itself what may be done already
+        fresh = by_people(fresh)
     if not within_reach(
         moment.policy, tool, proposal.actor.id, fresh.quorum, fresh.quorum_needs_people
     ):

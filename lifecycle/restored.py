@@ -107,6 +107,8 @@ def _doubted(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
             unknown(tx, moment, proposal, WHY)
         case Outcome.DONE if execution.verb is Verb.EXECUTE and execution.windowed:
             unknown(tx, moment, proposal.but(execution=_next(moment, proposal, execution)), WHY)
+        case Outcome.FAILED:  # and may have been tried again since
+            unknown(tx, moment, proposal, WHY)
         case _:
             return
 

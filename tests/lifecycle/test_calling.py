@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from lifecycle.calling import LARGEST_RECEIPT, call_tool
+from lifecycle.calling import LARGEST_RECEIPT, call_tool, result_of
 from lifecycle.ports import Call, ToolFailed
 from lifecycle.proposal import Outcome
 
@@ -191,3 +191,14 @@ async def test_a_receipt_nested_beyond_all_measure_is_unknown():
     result = await call_tool(Answers(nested), CALL)
 
     assert result.outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize("number", [1e17, 2.0**53, -1e16, 1e300])
+def test_a_whole_number_written_as_a_float_is_no_reason_to_forget_what_was_done(
+    number: float,
+) -> None:
+    result = result_of("issue-refund", "execute", {"total": number, "id": "r1"})
+
+    assert result.outcome is Outcome.DONE
+    assert result.receipt is not None
+    assert result.receipt["id"] == "r1"

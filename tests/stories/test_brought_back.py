@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from bot.trail import verified_in
 from lifecycle.answers import CardPlace
+from lifecycle.ports import ToolFailed
 from lifecycle.proposal import Attention
 from lifecycle.restored import bring_back
 from lifecycle.state import State
+from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD, REFUND
-from tests.fakes.tools import waiting_for
+from tests.fakes.tools import raising, waiting_for
 from tests.stories.test_agents_own import permitted, the_permit
 from tests.world import World
 
@@ -184,3 +187,45 @@ async def test_where_a_person_refuses_it_the_task_goes_back(world: World) -> Non
     task = await world.store.read(lambda tx: tx.backlog.get("leila", "t1"))
     assert task is not None
     assert (task.state, task.reason) == ("backlog", "rejected_by_person")
+
+
+@pytest.mark.parametrize("tier", [Tier.AUTO, Tier.AUTO_PLUS])
+async def test_no_policy_lets_begin_by_itself_what_stood_in_a_copy(
+    world: World, tier: Tier
+) -> None:
+    deployment = (await world.submits(PROD)).proposal_id or ""
+    await brought_back(world)
+    tools = dict(world.workflow.policy.tools)
+    laxer = replace(tools[PROD["tool"]], tier=tier)
+    await world.adopts(tools=tools | {laxer.name: laxer})
+    await thawed(world)
+
+    waits = await world.proposal(deployment)
+    assert world.tool("production-deploy").verbs() == []
+    assert (waits.state, waits.tier, waits.opener) == (State.SENTINEL_APPROVED, Tier.CONFIRM, None)
+    await world.reacts("ana", deployment, "✅")
+    assert world.tool("production-deploy").verbs() == ["execute"]
+
+
+async def test_no_orchestrator_opens_what_stood_in_a_copy(world: World) -> None:
+    mail = (await world.submits(MAIL)).proposal_id or ""
+    await brought_back(world)
+    await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
+    await thawed(world)
+
+    assert world.tool("send-email").verbs() == []
+    assert (await world.proposal(mail)).opener is None
+
+
+async def test_what_had_failed_in_a_copy_may_have_been_tried_again_since(world: World) -> None:
+    world.tool("send-email").on["commit"] = raising(ToolFailed("the mail server is away"))
+    mail = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", mail)
+    await world.passes(minutes=16)
+    assert (await world.proposal(mail)).attention is Attention.COMMIT_FAILED
+
+    await brought_back(world)
+
+    doubtful = await world.proposal(mail)
+    assert doubtful.attention is Attention.OUTCOME_UNKNOWN
+    assert "Nothing was carried out" not in doubtful.attention_why

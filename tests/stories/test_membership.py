@@ -139,3 +139,38 @@ async def test_who_takes_an_approval_back_is_not_named_where_others_keep_it_open
     await world.keeps_house()
 
     assert [entry["actor"]["id"] for entry in await world.audit("execute")] == ["ana"]
+
+
+async def test_who_cannot_be_read_while_a_new_policy_is_checked_keeps_what_was_approved(
+    world: World,
+) -> None:
+    """The approval was confirmed when it was given; not knowing is not leaving."""
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await world.workflow.freeze("wait", world.sender("ana"))
+    await world.approves("ben", proposal_id)
+    world.notifier.unread = frozenset({"ana", "ben"})
+
+    await world.adopts(solo_operator=True)
+    world.notifier.unread = frozenset()
+    await world.workflow.thaw(world.sender("ana"))
+    await world.keeps_house()
+
+    assert [entry["actor"]["id"] for entry in await world.audit("execute")] == ["ben"]
+
+
+async def test_nobody_is_asked_for_where_a_window_is_checked_under_a_new_policy(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ben", proposal_id)
+    asked: list[frozenset[str]] = []
+
+    async def lost_members(people: Iterable[str], *, surely: bool) -> frozenset[str]:
+        asked.append(frozenset(people))
+        return frozenset()
+
+    monkeypatch.setattr(world.notifier, "lost_members", lost_members)
+    await world.adopts(solo_operator=True)
+
+    assert (await world.proposal(proposal_id)).state is State.EXECUTING
+    assert asked == []

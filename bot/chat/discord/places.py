@@ -31,15 +31,19 @@ class Places:
         if payload.get("guild", "") not in ("", str(self._rest.settings.guild)):
             return False
         if channel not in self._threads:
-            self._threads[channel] = await self._looked_at(int(channel))
+            found = await self._looked_at(int(channel))
+            if found is None:
+                return False
+            self._threads[channel] = found
             while len(self._threads) > _MOST:
                 self._threads.pop(next(iter(self._threads)))
         return self._threads[channel]
 
-    async def _looked_at(self, channel: int) -> bool:
+    async def _looked_at(self, channel: int) -> bool | None:
+        """None where Discord does not show it, which may be otherwise in a moment."""
         try:
             return await self._rest.parent(channel) == self._rest.settings.channel
         except SurfaceFailed as failure:
             if not failure.lasting:
                 raise
-            return False
+            return None
