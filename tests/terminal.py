@@ -19,6 +19,15 @@ from lifecycle.policy import Policy
 from tests.builders import MAIL, a_document
 from tests.world import World, a_world
 
+SEARCH = a_document(
+    MAIL,
+    proposal_id="s1",
+    tool="search",
+    action_type="read",
+    parameters={"q": "invoice"},
+    justification=None,
+)
+
 
 class Lines:
     """Lines that were typed before the test began; a fake of the input."""

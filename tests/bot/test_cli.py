@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
-import shutil
-import subprocess
-import sys
 import tomllib
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from typer.testing import CliRunner
 
-from bot.cli.app import app, main
+from bot.cli.app import app
+from tests.bot.cli_house import House
 from tests.by_hand import by_hand
 
 COMMANDS = [
@@ -26,79 +19,9 @@ COMMANDS = [
 ]
 
 
-Done = subprocess.CompletedProcess[str]
-
-
-class House:
-    """A folder with the shipped config, in which commands are run; the bot as a process."""
-
-    def __init__(self, folder: Path, root: Path) -> None:
-        self.folder = folder
-        self._root = root
-        shutil.copy(root / "config.yaml", folder)
-        shutil.copytree(root / "examples", folder / "examples")
-
-    def run(self, *words: str, said: str = "", **environment: str) -> subprocess.CompletedProcess:
-        known = {key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ}
-        known |= {"PYTHONPATH": str(self._root), **environment}
-        run = self._process if words[0] == "run" else self._here
-        done = run(words, said, known)
-        assert "Traceback" not in done.stdout + done.stderr
-        return done
-
-    def _process(self, words: Sequence[str], said: str, environment: Mapping[str, str]) -> Done:
-        return subprocess.run(
-            [sys.executable, "-m", "bot", *words],
-            cwd=self.folder,
-            env=environment,
-            input=said,
-            text=True,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-
-    def _here(self, words: Sequence[str], said: str, environment: Mapping[str, str]) -> Done:
-        """Run it in this process, which spares a second; it gets all that a process has."""
-        out, err = _Paper(), _Paper()
-        with ExitStack() as changed:
-            changed.enter_context(chdir(self.folder))
-            changed.enter_context(patch.dict(os.environ, environment, clear=True))
-            changed.enter_context(patch.object(sys, "argv", ["signoff", *words]))
-            changed.enter_context(patch.object(sys, "stdin", _Paper(said)))
-            changed.enter_context(redirect_stdout(out))
-            changed.enter_context(redirect_stderr(err))
-            with pytest.raises(SystemExit) as end:
-                main()
-        return Done(list(words), int(end.value.code or 0), out.text, err.text)
-
-
-class _Paper(io.TextIOWrapper):
-    """A stream in memory, with bytes below it as the standard ones have."""
-
-    def __init__(self, text: str = "") -> None:
-        super().__init__(io.BytesIO(text.encode()), "utf-8")
-
-    @property
-    def text(self) -> str:
-        self.flush()
-        return self.buffer.getvalue().decode()
-
-
 @pytest.fixture
 def house(tmp_path: Path, root: Path) -> House:
     return House(tmp_path, root)
-
-
-@pytest.fixture(scope="module")
-def lived_in(tmp_path_factory: pytest.TempPathFactory, root: Path) -> House:
-    """A house in which a search was done and a mail waits; to be looked at only."""
-    made = House(tmp_path_factory.mktemp("house"), root)
-    done = made.run(
-        "run", said="leila: propose @examples/search.json\nleila: propose @examples/mail.json\n"
-    )
-    assert done.returncode == 0, done.stderr
-    return made
 
 
 def test_help_names_every_command_and_the_exit_codes() -> None:
@@ -195,102 +118,6 @@ def test_a_database_that_is_gone_is_neither_sound_nor_frozen(
     assert done.returncode == 1
     assert "There is no database" in done.stderr
     assert not (house.folder / "data").exists()
-
-
-@pytest.fixture
-def moved_in(lived_in: House, tmp_path: Path, root: Path) -> House:
-    """A copy of the house in which something happened, to be changed."""
-    made = House(tmp_path, root)
-    shutil.copytree(lived_in.folder / "data", tmp_path / "data")
-    return made
-
-
-def test_a_misspelt_key_takes_no_brake_away(moved_in: House) -> None:
-    path = moved_in.folder / "config.yaml"
-    path.write_text(path.read_text().replace("solo_operator:", "solo_operater:"))
-
-    frozen = moved_in.run("freeze", "incident", "--as", "ana")
-    status = moved_in.run("status")
-    verified = moved_in.run("audit", "verify")
-
-    assert (frozen.returncode, status.returncode, verified.returncode) == (0, 0, 0)
-    assert "FROZEN by ana" in status.stdout
-    assert "solo_operater: there is no such key" in frozen.stderr
-    assert "goes on under its old config" in frozen.stderr
-
-
-def test_who_the_people_are_must_be_readable_to_freeze(moved_in: House) -> None:
-    path = moved_in.folder / "config.yaml"
-    path.write_text(path.read_text().replace("people:", "people: 7\nx:", 1))
-
-    assert moved_in.run("freeze", "incident", "--as", "ana").returncode == 2
-
-
-def test_pending_lists_what_waits(lived_in: House) -> None:
-    found = json.loads(lived_in.run("--json", "pending").stdout)["proposals"]
-
-    assert [(p["tool"], p["state"], p["actor"]) for p in found] == [
-        ("send-email", "sentinel_approved", "leila")
-    ]
-    assert lived_in.run("pending").stdout.startswith("1 pending\n")
-
-
-def test_show_says_what_the_tool_adds(lived_in: House) -> None:
-    told = lived_in.run("show", "mail").stdout
-
-    assert "The tool adds" in told
-    assert "leaves by" in told
-
-
-def test_show_is_one_object_with_the_promised_keys(lived_in: House) -> None:
-    found = json.loads(lived_in.run("show", "search", "--json").stdout)
-
-    promised = "proposal_id state tier tool_tier tool actor digest reason explanation decided_by"
-    promised += " decided_at version reviews execution attention"
-    assert set(promised.split()) <= found.keys()
-    assert (found["state"], found["reason"]) == ("completed", "tool_succeeded")
-    assert found["decided_by"] == {"kind": "tool", "id": "search"}
-
-
-def test_show_and_explain_speak_to_people(lived_in: House) -> None:
-    assert "Invoice 2847" in lived_in.run("show", "mail").stdout
-    explained = lived_in.run("explain", "mail").stdout
-    assert "prohibited_content" in explained
-    assert "min_justification" in explained
-
-
-def test_an_unknown_id_is_exit_1_with_a_sentence(lived_in: House) -> None:
-    done = lived_in.run("show", "zzzz")
-
-    assert done.returncode == 1
-    assert "No proposal has the id" in done.stderr
-
-
-def test_rules_are_listed_and_told(lived_in: House) -> None:
-    listed = json.loads(lived_in.run("rules", "--json").stdout)["rules"]
-    told = lived_in.run("rules", "recipients_allowed").stdout
-
-    assert len(listed) == 9
-    assert "Its own cases" in told
-    assert lived_in.run("rules", "recipient_allowed").returncode == 1
-
-
-def test_the_trail_verifies_and_is_exported_whole(lived_in: House) -> None:
-    verified = json.loads(lived_in.run("audit", "verify", "--json").stdout)
-    lines = lived_in.run("audit", "export").stdout.splitlines()
-
-    assert verified["valid"]
-    assert verified["entries"] == len(lines) > 5
-    assert json.loads(lines[-1])["entry_hash"] == verified["head"]
-    assert lived_in.run("audit", "verify", "--head", verified["head"]).returncode == 0
-    assert lived_in.run("audit", "verify", "--head", "a" * 64).returncode == 1
-
-
-def test_status_says_that_no_bot_runs(lived_in: House) -> None:
-    found = json.loads(lived_in.run("status", "--json").stdout)
-
-    assert (found["running"], found["pending"], found["frozen"]) == (False, 1, None)
-    assert found["policy_in_force"] == found["policy_digest"]
 
 
 def test_propose_answers_with_one_line_and_its_exit_code_says_whether_it_was_refused(

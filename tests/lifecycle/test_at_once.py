@@ -18,7 +18,7 @@ from lifecycle.verdict import Verdict
 from sentinel_rules import load_rules
 from tests.builders import MAIL, NOW_MS, PROD, a_document, the_rules
 from tests.checking import facts_for, read
-from tests.lifecycle.test_sentinel_run import FOUND, OneLaw
+from tests.lifecycle.laws import FOUND, OneLaw
 
 NINE = load_rules(the_rules())
 

@@ -1,4 +1,4 @@
-"""A keyboard: what is pasted, what is broken off, and how somebody leaves."""
+"""A keyboard: what is pasted, what is broken off, what is remembered, and how somebody leaves."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from bot.chat.terminal import keyboard
 from bot.chat.terminal.keyboard import Keyboard
 from bot.chat.terminal.pasted import first_command
 from tests.builders import MAIL, PROD, a_document
@@ -205,3 +206,12 @@ async def test_a_fence_whose_first_lines_were_pasted_is_closed_by_hand(desk: Des
 
     assert documents(lines)[0]["proposal_id"] == "p1"
     assert "1 pending" in lines
+
+
+def test_the_history_of_the_keyboard_keeps_no_credential(tmp_path: Path) -> None:
+    history = keyboard._history(tmp_path / "data" / "history")
+    history.store_string('leila: propose {"body": "key AKIAIOSFODNN7EXAMPLE"}')
+
+    kept = (tmp_path / "data" / "history").read_text()
+    assert "AKIAIOSFODNN7EXAMPLE" not in kept
+    assert "leila: propose" in kept

@@ -14,7 +14,7 @@ import pytest
 from bot.intake.doors import served_doors
 from bot.storage.opening import open_store
 from lifecycle.policy import Agent, Source
-from tests.builders import a_policy, the_agents
+from tests.builders import MAIL, a_document, a_policy, the_agents
 from tests.world import World, a_world
 
 TOKENS = {"T_LEILA": "leila-token", "T_NOUR": "nour-token", "T_SENSOR": "sensor-token"}
@@ -72,3 +72,7 @@ async def leila(outside: Outside) -> AsyncIterator[httpx.AsyncClient]:
 def code_of(answer: httpx.Response) -> Any:
     body = answer.json()
     return answer.status_code, body.get("reason")
+
+
+async def submitted(client: httpx.AsyncClient, base: Any = MAIL, **changes: Any) -> httpx.Response:
+    return await client.post("/v1/proposals", json=a_document(base, **changes))

@@ -13,7 +13,7 @@ from lifecycle.audit import broken_links
 from lifecycle.ports import Transaction
 from tests.builders import ANA
 from tests.by_hand import by_hand
-from tests.contracts.store_contract import event
+from tests.contracts.store_examples import event
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from lifecycle.records import Money
 from lifecycle.state import State
 from tests.builders import a_document, a_proposal
 from tests.by_hand import by_hand
-from tests.contracts.store_contract import event
+from tests.contracts.store_examples import event
 
 
 @pytest.fixture

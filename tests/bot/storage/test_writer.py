@@ -20,7 +20,7 @@ from lifecycle.audit import broken_links
 from lifecycle.ports import StoreUnavailable, Transaction
 from tests.builders import a_document, a_proposal
 from tests.by_hand import by_hand
-from tests.contracts.store_contract import event
+from tests.contracts.store_examples import event
 
 
 @pytest.fixture

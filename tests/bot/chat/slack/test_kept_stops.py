@@ -1,0 +1,77 @@
+"""No stop given on Slack is lost while nothing can be stored; nothing else is acknowledged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.bot.chat.slack.counted import DEPLOY, reviews
+from tests.builders import MAIL, PROD
+from tests.fakes.slack_server.sockets import Envelope
+from tests.fakes.slack_server.workspace import Message
+from tests.slack_stage import OnSlack, eventually, on_slack
+
+
+async def in_window(slack: OnSlack) -> Message:
+    card = await slack.proposes(MAIL)
+    await slack.server.reacts("UANA", card.ts)
+    await slack.stands("p1", "executing")
+    await slack.settles()
+    return card
+
+
+async def acknowledged(envelope: Any) -> None:
+    assert isinstance(envelope, Envelope)
+    await eventually(envelope.acked.is_set, "acknowledging")
+
+
+async def kept_and_carried_out(slack: OnSlack, end: str, reason: str) -> None:
+    """See ben's stop held while nothing can be stored, and carried out as soon as it can be."""
+    await eventually(lambda: slack.world.spool.kept(), "the stop in the spool")
+    assert slack.world.workflow.world.held == {"p1"}
+    slack.store_fails(False)
+    await slack.world.workflow.recover()
+    await slack.stands("p1", end)
+    stopped = (await reviews(slack))[-1]
+    assert (stopped.person, stopped.reason) == ("ben", reason)
+
+
+@pytest.mark.parametrize("word", ["reject", "roll-back"])
+async def test_a_slash_command_that_stops_is_kept_while_the_store_cannot_be_written(
+    word: str,
+) -> None:
+    async with on_slack() as slack:
+        await in_window(slack)
+        slack.store_fails(True)
+        await acknowledged(await slack.server.slash("UBEN", f"{word} p1 wrong recipient"))
+        await kept_and_carried_out(slack, "rolled_back", "wrong recipient")
+
+
+async def test_a_reject_button_and_its_form_are_kept_while_the_store_cannot_be_written() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        slack.store_fails(True)
+        await acknowledged(await slack.server.presses("UBEN", card, "signoff_reject"))
+        (form,) = await eventually(lambda: slack.server.calls_of("views.open"), "the form")
+        view = form.arguments["view"] | {"id": "V1"}
+        sent = await slack.server.submits("UBEN", view, {"reason_text": "wrong version"})
+        await acknowledged(sent)
+        await kept_and_carried_out(slack, "rejected", "wrong version")
+        assert slack.world.tool(DEPLOY).calls == []
+
+
+@pytest.mark.parametrize("text", ["approve p1", "pending", "freeze breach"])
+async def test_no_other_slash_command_is_acknowledged_while_the_store_cannot_be_written(
+    text: str,
+) -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        slack.store_fails(True)
+        other = await slack.server.slash("UBEN", text)
+        pressed = await slack.server.presses("UBEN", card, "signoff_approve")
+        await acknowledged(await slack.server.slash("UBEN", "reject p1 wrong version"))
+        await kept_and_carried_out(slack, "rejected", "wrong version")
+        assert not other.acked.is_set()
+        assert not pressed.acked.is_set()
+        assert slack.world.tool(DEPLOY).calls == []

@@ -1,0 +1,159 @@
+"""The broadcast asks each surface for cards, people and what was missed, and begins it anew."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bot.chat.broadcast import Broadcast
+from bot.chat.commands import Commands
+from bot.chat.delivery import Delivery
+from bot.expected import StartFailed
+from lifecycle.records import Card
+from tests.bot.chat.delivering import Stage
+from tests.builders import PROD
+from tests.fakes.surface import FakeSurface
+
+
+class Breaking(FakeSurface):
+    """A surface on which people are met, whose first lives end by mistakes of ours."""
+
+    def __init__(self, *ends: BaseException) -> None:
+        super().__init__()
+        self.ends = list(ends)
+        self.lives = 0
+
+    async def serve(self, commands: Commands, delivery: Delivery) -> None:
+        self.lives += 1
+        if self.ends:
+            raise self.ends.pop(0)
+
+
+async def test_a_window_may_close_once_one_surface_was_read() -> None:
+    discord, slack = FakeSurface("discord"), FakeSurface("slack")
+    stage = Stage(discord, slack)
+    await stage.submits(PROD)
+    discord.readable = False
+    assert await stage.broadcast.read_cards("p1")
+    slack.readable = False
+    assert not await stage.broadcast.read_cards("p1")
+
+
+async def test_a_card_that_is_not_read_in_time_is_left_to_itself_and_counts_once_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.chat.broadcast._PATIENCE_S", 0.05)
+    surface, gate = FakeSurface(), asyncio.Event()
+    stage = Stage(surface)
+    await stage.submits(PROD)
+    asked: list[asyncio.Task[bool] | None] = []
+
+    async def slow(card: Card) -> bool:
+        asked.append(asyncio.current_task())
+        await gate.wait()
+        return True
+
+    monkeypatch.setattr(surface, "read_card", slow)
+    assert not await stage.broadcast.read_cards("p1")
+    assert not await stage.broadcast.read_cards("p1")
+    gate.set()
+    assert await stage.broadcast.read_cards("p1")
+    assert len(asked) == 1, "its answer came late and counts all the same"
+    assert await stage.broadcast.read_cards("p1")
+    assert len(asked) == 2
+
+
+async def test_an_answer_that_came_far_too_late_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.chat.broadcast._PATIENCE_S", 0.01)
+    monkeypatch.setattr("bot.chat.broadcast._COUNTS_S", -1.0)
+    monkeypatch.setattr("bot.chat.broadcast._MOST_LATE", 1)
+    surface, gate, asked = FakeSurface(), asyncio.Event(), []
+    stage = Stage(surface)
+    await stage.submits(PROD)
+
+    async def slow(card: Card) -> bool:
+        asked.append(card)
+        await gate.wait()
+        return True
+
+    monkeypatch.setattr(surface, "read_card", slow)
+    assert not await stage.broadcast.read_cards("p1")
+    gate.set()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert await stage.broadcast.read_cards("p1")
+    assert len(asked) == 2
+
+
+async def test_a_person_is_lost_only_where_no_account_of_theirs_is_left() -> None:
+    discord, slack = FakeSurface("discord"), FakeSurface("slack")
+    stage = Stage(discord, slack)
+    discord.members = {"ana": False, "dee": False, "ben": True}
+    slack.members = {"ana": True, "ben": True}
+
+    lost = await stage.broadcast.lost_members(["ana", "ben", "dee", "cal"])
+    assert lost == {"dee"}
+
+
+async def test_who_cannot_be_read_is_lost_but_not_surely() -> None:
+    discord, slack = FakeSurface("discord"), FakeSurface("slack")
+    stage = Stage(discord, slack)
+    discord.members = {"ana": None, "dee": False, "ben": None}
+    slack.members = {"ana": False, "ben": True}
+
+    assert await stage.broadcast.lost_members(["ana", "ben", "dee"]) == {"ana", "dee"}
+    assert await stage.broadcast.lost_members(["ana", "ben", "dee"], surely=True) == {"dee"}
+
+
+async def test_what_was_missed_is_read_on_every_surface() -> None:
+    stage = Stage(FakeSurface("discord"), FakeSurface("slack"))
+
+    assert await stage.broadcast.catch_up() == 4
+    assert stage.broadcast.health() == ("discord: connected", "slack: connected")
+
+
+async def test_without_a_surface_nothing_was_missed() -> None:
+    assert await Stage().broadcast.catch_up() == 0
+
+
+async def test_a_surface_that_ends_by_a_mistake_of_ours_is_begun_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.chat.broadcast._BEGIN_ANEW_S", (0, 0))
+    surface = Breaking(ZeroDivisionError(), asyncio.CancelledError())
+    stage = Stage(surface)
+    stage.broadcast = Broadcast([surface])
+
+    await stage.broadcast.serve(stage.world.workflow)
+
+    assert surface.lives == 3
+
+
+async def test_a_surface_that_cannot_start_ends_the_bot_where_it_is_alone() -> None:
+    surface = Breaking(StartFailed("a wrong token"))
+    stage = Stage(surface)
+    stage.broadcast = Broadcast([surface])
+
+    with pytest.raises(StartFailed):
+        await stage.broadcast.serve(stage.world.workflow)
+
+
+async def test_cards_are_shown_although_nobody_can_be_met_any_more() -> None:
+    surface = Breaking()
+    stage = Stage(surface)
+    broadcast = Broadcast([surface])
+    stage.world.workflow.world.notifier = broadcast
+    serving = asyncio.create_task(broadcast.serve(stage.world.workflow, on=True))
+    while not surface.lives:  # noqa: ASYNC110 - it has no more to tell than that
+        await asyncio.sleep(0)
+    await stage.submits(PROD)
+    broadcast.nudge()
+    async with asyncio.timeout(5):
+        while not surface.posted:  # noqa: ASYNC110 - nor has this
+            await asyncio.sleep(0)
+    assert not serving.done()
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)

@@ -1,0 +1,130 @@
+"""What the terminal prints: each thing once, plain for programs, for people whole at any width."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.cells import cell_len
+from rich.text import Text
+
+from bot.chat.broadcast import Broadcast
+from bot.chat.card import card_of
+from bot.chat.card_facts import Beside
+from bot.chat.terminal.client import TerminalClient
+from bot.chat.terminal.notifier import TerminalSurface
+from bot.chat.terminal.render import Screen
+from tests.builders import MAIL, NOW_MS, PROD
+from tests.terminal import Lines as TypedLines
+from tests.terminal import a_terminal, documents
+
+
+class Tty(io.StringIO):
+    """A terminal that somebody looks at; how wide it is, COLUMNS says."""
+
+    def isatty(self) -> bool:
+        return True
+
+    @property
+    def shown(self) -> str:
+        """What is seen, without its colours."""
+        return Text.from_ansi(self.getvalue()).plain
+
+
+WORDS = ("leila", "production-deploy", "www.shop.example", "sentinel_approved", "2026-03-03")
+
+
+async def test_every_printed_document_is_one_line_of_plain_ascii() -> None:
+    terminal = a_terminal()
+    parameters = MAIL["parameters"] | {"body": "\u001b[31mrot\u202e ✅ " + "x" * 500}
+    await terminal.proposes(MAIL, parameters=parameters)
+
+    line = next(each for each in terminal.printed if each.startswith("{"))
+    assert line.isascii()
+    assert "\x1b" not in "\n".join(terminal.printed)
+
+
+async def test_the_announcement_of_a_freeze_is_words_not_json() -> None:
+    terminal = a_terminal()
+    lines = await terminal.types("freeze because")
+
+    assert documents(lines) == []
+    assert lines[-1].startswith("Frozen by ana: because.")
+
+
+async def test_who_types_freeze_or_thaw_reads_it_once_and_reads_what_others_do() -> None:
+    terminal = a_terminal()
+    ana = terminal.world.sender("ana")
+
+    frozen = await terminal.types("freeze because")
+    thawed = await terminal.types("thaw")
+    await terminal.types("freeze because")
+    for _ in range(2):
+        terminal.world.clock.advance(1)
+        await terminal.world.workflow.freeze("because", ana)
+        await terminal.client.settled()
+
+    assert (len(frozen), len(thawed)) == (1, 1)
+    assert terminal.fresh() == frozen * 2
+
+
+async def test_cards_are_told_again_after_a_restart_only_where_something_is_new() -> None:
+    first = a_terminal()
+    await first.proposes(PROD)
+    await first.world.restarts()
+    again = a_terminal(world=first.world)
+    await again.client.settled()
+    assert again.printed == []
+
+    lines = await again.types("ben: approve p1 go")
+    assert [each["state"] for each in documents(lines)] == ["completed"]
+
+
+async def test_a_reader_that_went_away_ends_the_channel_without_noise() -> None:
+    class Closed(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+    terminal = a_terminal()
+    screen = Screen(Closed())
+    broadcast = Broadcast([TerminalSurface(screen)])
+    broadcast.attach(terminal.world.workflow.world)
+    client = TerminalClient(terminal.commands, broadcast.delivery("terminal"), screen, folders=())
+
+    await client.run(TypedLines(b"pending", b"pending"))
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120, 200])
+@pytest.mark.parametrize("proposal_id", ["d1", "deploy-production-00d6f646", "p" * 64])
+async def test_a_keyboard_gets_lists_with_whole_ids_and_whole_words(
+    monkeypatch: pytest.MonkeyPatch, columns: int, proposal_id: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    terminal = a_terminal()
+    await terminal.proposes(PROD, proposal_id=proposal_id)
+    paper = Tty()
+    Screen(paper).reply(await terminal.commands.run("pending", terminal.world.sender("ana")))
+
+    drawn = "─" in paper.shown
+    assert all(word in paper.shown for word in (proposal_id, *WORDS))
+    assert not drawn or max(map(cell_len, paper.shown.splitlines())) <= columns
+    assert drawn == (columns == 200 or (columns == 120 and len(proposal_id) < 64))
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+@pytest.mark.parametrize("proposal_id", ["d1", "p" * 64])
+async def test_a_card_in_a_frame_is_whole_at_every_width(
+    monkeypatch: pytest.MonkeyPatch, columns: int, proposal_id: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    terminal = a_terminal()
+    await terminal.proposes(PROD, proposal_id=proposal_id)
+    proposal = await terminal.world.proposal(proposal_id)
+    content = card_of(proposal, Beside(terminal.world.workflow.policy, NOW_MS))
+    paper = Tty()
+    Screen(paper).card(content)
+
+    words = "".join(paper.shown.translate(dict.fromkeys(map(ord, "│╭╮╰╯─"))).split())
+    assert "".join(content.title.split()) in words
+    assert "".join(content.footer.split()) in words
+    assert max(map(cell_len, paper.shown.splitlines())) <= columns

@@ -1,0 +1,171 @@
+"""What the HTTP door shows over a real socket: one's own and nobody else's, whole and in time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from base64 import b64decode
+from hashlib import sha256
+
+import pytest
+
+from lifecycle.canonical import s256
+from lifecycle.proposal import Attention
+from tests.bot.intake.conftest import Outside, submitted
+from tests.builders import MAIL, PROD, a_document
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/proposals/p1",
+        "/v1/proposals/p1/document",
+        "/v1/proposals/p1/explain",
+        "/v1/proposals/p1/audit",
+        "/v1/tasks/t1",
+    ],
+)
+async def test_an_agent_sees_only_its_own(outside: Outside, path: str) -> None:
+    async with outside.client() as leila, outside.client("nour-token") as nour:
+        await submitted(leila, PROD, task_id="t1")
+        await leila.delete("/v1/proposals/p1")
+        absent = path.replace("/p1", "/p0").replace("/t1", "/t0")
+        theirs, nobodys = await nour.get(path), await nour.get(absent)
+        assert (await leila.get(path)).status_code == 200
+        assert theirs.status_code == nobodys.status_code == 404
+        assert theirs.json() | {"proposal_id": ""} == nobodys.json() | {"proposal_id": ""}
+        assert (await nour.delete("/v1/proposals/p1")).status_code == 404
+        assert (await nour.get("/v1/proposals")).json() == {"proposals": [], "next_cursor": None}
+
+
+async def test_the_document_is_served_as_stored(leila) -> None:
+    spelled = json.dumps(a_document(PROD), indent=3, ensure_ascii=True)
+    answer = await leila.post("/v1/proposals", content=spelled.encode())
+    served = await leila.get("/v1/proposals/p1/document")
+    assert "sha256:" + sha256(served.content).hexdigest() == answer.json()["digest"]
+
+
+async def test_the_r3_document_is_named_by_the_hash_of_its_bytes(leila, outside) -> None:
+    await submitted(leila, PROD)
+    shown = (await leila.get("/v1/proposals/p1")).json()
+    served = await leila.get(shown["r3_uri"])
+    assert s256(served.content) == shown["r3_s256"]
+    document = served.json()
+    assert set(document) == {"vocabulary", "operations", "display", "parameters"}
+    for section in ("## Action", "## Details", "## Irreversible"):
+        assert section in document["display"]["detail"]
+    async with outside.client("nour-token") as nour:
+        assert (await nour.get(shown["r3_uri"])).status_code == 404
+
+
+async def test_waiting_ends_when_a_person_decides(leila, outside) -> None:
+    await submitted(leila, PROD)
+    await outside.world.shows()
+    waiting = asyncio.create_task(leila.get("/v1/proposals/p1?wait=15"))
+    await asyncio.wait([waiting], timeout=0.3)
+    assert not waiting.done()
+    await outside.world.rejects("ben", "p1", "not on a Monday")
+    answer = await asyncio.wait_for(waiting, 3)
+    assert (answer.json()["state"], answer.json()["explanation"]) == ("rejected", "not on a Monday")
+
+
+async def test_waiting_ends_with_the_time_and_not_before(leila) -> None:
+    await submitted(leila, PROD)
+    answer = await asyncio.wait_for(leila.get("/v1/proposals/p1?wait=1"), 5)
+    assert answer.json()["state"] == "sentinel_approved"
+    known = await asyncio.wait_for(leila.get("/v1/proposals/p1?wait=50&seen=pending"), 5)
+    assert known.json()["state"] == "sentinel_approved"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["wait=x", "wait=-1", "wait=61", "wait=", "seen=gone", "wait=1e3", "wait=٣"],
+)
+async def test_a_query_that_means_nothing_is_400(leila, query: str) -> None:
+    await submitted(leila, PROD)
+    assert (await leila.get(f"/v1/proposals/p1?{query}")).status_code == 400
+
+
+async def test_pages_are_whole_and_end(leila) -> None:
+    for number in range(5):
+        to = {"to": f"{number}@shop.example", "subject": "x", "body": "y"}
+        answer = await submitted(leila, MAIL, proposal_id=f"m{number}", parameters=to)
+        assert answer.status_code == 202
+    found, cursor = [], ""
+    while cursor is not None:
+        page = (await leila.get(f"/v1/proposals?limit=2{cursor}")).json()
+        found += [each["proposal_id"] for each in page["proposals"]]
+        cursor = f"&cursor={page['next_cursor']}" if page["next_cursor"] else None
+    assert found == ["m4", "m3", "m2", "m1", "m0"]
+    assert len((await leila.get("/v1/proposals?state=completed")).json()["proposals"]) == 0
+    assert len((await leila.get("/v1/proposals?tool=send-email")).json()["proposals"]) == 5
+    assert (await leila.get("/v1/proposals?cursor=AAAA")).status_code == 400
+
+
+async def test_a_page_of_tasks_ends_at_a_task_of_ones_own(outside: Outside) -> None:
+    async with outside.client() as leila, outside.client("nour-token") as nour:
+        for client, actor, tasks in ((leila, "leila", ("a1", "c1")), (nour, "nour", ("b1", "b2"))):
+            for task in tasks:
+                document = a_document(PROD, proposal_id=f"p-{task}", actor=actor, task_id=task)
+                document["parameters"] = {"version": task}
+                assert (await client.post("/v1/proposals", json=document)).status_code == 202
+                await client.delete(f"/v1/proposals/p-{task}")
+        first = (await leila.get("/v1/tasks?limit=1")).json()
+        rest = (await leila.get(f"/v1/tasks?cursor={first['next_cursor']}")).json()
+
+    found = [[each["task_id"] for each in page["tasks"]] for page in (first, rest)]
+    assert (found, rest["next_cursor"]) == ([["a1"], ["c1"]], None)
+    assert b64decode(first["next_cursor"] + "==") == b"0:a1"
+
+
+async def test_the_house_is_described(leila) -> None:
+    tools = (await leila.get("/v1/tools")).json()
+    assert tools["advisory"] is True
+    assert {each["name"] for each in tools["tools"]} >= {"search", "issue-refund"}
+    policy = (await leila.get("/v1/policy")).json()
+    assert policy["policyDigest"].startswith("pol1_")
+    assert policy["normalizerId"] == "signoff.jcs.v1"
+    assert (await leila.get("/v1/schema")).json()["title"] == "Proposal"
+    explained = (await submitted(leila, PROD), await leila.get("/v1/proposals/p1/explain"))[1]
+    assert len(explained.json()["verdict"]["results"]) == 9
+    trail = (await leila.get("/v1/proposals/p1/audit")).json()["entries"]
+    assert trail[0]["kind"] == "submitted"
+
+
+async def test_a_store_that_cannot_be_written_is_no_health(outside: Outside) -> None:
+    async with outside.client(None) as stranger:
+        outside.world.workflow.world.unwritten.failed(0, "disk full")
+        answer = await stranger.get("/healthz")
+        assert (answer.status_code, answer.json()["detail"]) == (
+            503,
+            "The store cannot be written.",
+        )
+
+
+async def test_strangers_learn_health_and_numbers_only(outside: Outside) -> None:
+    async with outside.client() as leila, outside.client(None) as stranger:
+        await submitted(leila, PROD)
+        await leila.post("/v1/proposals", content=b"{")
+        assert (await stranger.get("/healthz")).json() == {"status": "ok", "frozen": False}
+        numbers = (await stranger.get("/metrics")).text
+        assert 'signoff_proposals{state="sentinel_approved",tier="CONFIRM"} 1.0' in numbers
+        assert 'signoff_refused_documents_total{code="malformed_json"} 1.0' in numbers
+        for path in ("/v1/tools", "/v1/policy", "/v1/schema", "/v1/tasks", "/v1/proposals"):
+            assert (await stranger.get(path)).status_code == 401
+
+
+async def test_numbers_follow_a_life(leila, outside) -> None:
+    await submitted(leila, PROD)
+    await leila.get("/metrics")
+    await outside.world.shows()
+    await outside.world.approves("ana", "p1")
+    body = MAIL["parameters"] | {"body": "final warning"}
+    await submitted(leila, MAIL, proposal_id="p2", parameters=body)
+    numbers = (await leila.get("/metrics")).text
+    assert 'signoff_proposals{state="sentinel_approved",tier="CONFIRM"} 0.0' in numbers
+    assert 'signoff_proposals{state="completed",tier="CONFIRM"} 1.0' in numbers
+    assert 'signoff_decisions_total{reason="tool_succeeded",state="completed"} 1.0' in numbers
+    assert (
+        'signoff_findings_total{code="prohibited_phrase",rule="prohibited_content"} 1.0' in numbers
+    )
+    assert Attention.OVERDUE.value in numbers

@@ -1,0 +1,146 @@
+"""A store keeps the small books: evidence, money, uses, permits, tasks, flags, events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
+from lifecycle.records import EvidencePacket, Money, PermitRecord, Task
+from lifecycle.state import State
+from tests.builders import DAY_MS, NOW_MS
+from tests.contracts.store_examples import InStore, ended, waiting
+
+
+class BooksContract(InStore):
+    """What rules and workers look up."""
+
+    async def test_the_latest_packet_under_an_id_counts(self, store: ProposalStore) -> None:
+        old = EvidencePacket("e1", "crm-sensor", NOW_MS - 1, NOW_MS, {"n": 1.0, "big": 2**70})
+        new = replace(old, recorded_at_ms=NOW_MS + 1, payload={"n": 1, "list": [None, True]})
+        await store.write(lambda tx: tx.evidence.put(old))
+        found = await store.read(lambda tx: tx.evidence.get("e1"))
+        assert found == old
+        assert [type(value) for value in found.payload.values()] == [float, int]
+
+        await store.write(lambda tx: tx.evidence.put(new))
+
+        assert await store.read(lambda tx: tx.evidence.get("e1")) == new
+        assert await store.read(lambda tx: tx.evidence.get("e2")) is None
+
+    async def test_money_is_summed_exactly_over_what_is_open_and_what_was_completed_lately(
+        self, store: ProposalStore
+    ) -> None:
+        ends = {
+            "no": ended(State.REJECTED, NOW_MS),
+            "back": ended(State.ROLLED_BACK, NOW_MS),
+            "done": ended(State.COMPLETED, NOW_MS),
+            "long": ended(State.COMPLETED, NOW_MS - 1),
+        }
+        held = {"p1": "0.10", "p2": "0.20", "no": "5", "back": "6", "done": "0.01", "long": "9"}
+
+        def holds(tx: Transaction, name: str, amount: str) -> None:
+            tx.proposals.add(waiting(name))
+            tx.spending.add("leila", name, [Money("EUR", Decimal(amount))])
+
+        def begins(tx: Transaction) -> None:
+            for name, amount in held.items():
+                holds(tx, name, amount)
+            tx.spending.add("leila", "p1", [Money("USD", Decimal(3))])
+            tx.spending.add("nour", "p1", [Money("EUR", Decimal(50))])
+            holds(tx, "me", "7")
+
+        def ends_all(tx: Transaction) -> None:
+            for name, changes in ends.items():
+                seen = tx.proposals.get(name)
+                assert seen is not None
+                assert tx.proposals.save(seen.but(version=seen.version + 1, **changes), seen)
+            holds(tx, "at-once", "70")
+            born = tx.proposals.get("at-once")
+            assert born is not None
+            assert tx.proposals.save(born.but(version=2, **ends["no"]), born)
+
+        await store.write(begins)
+        await store.write(ends_all)
+
+        spent = await store.read(lambda tx: tx.spending.spent("leila", NOW_MS, "me"))
+        assert spent == {"EUR": Decimal("0.31"), "USD": Decimal("3")}
+        later = await store.write(lambda tx: tx.spending.spent("leila", NOW_MS + 1, "me"))
+        assert later == {"EUR": Decimal("0.30"), "USD": Decimal("3")}
+        assert await store.read(lambda tx: tx.spending.spent("ana", 0, "")) == {}
+
+    async def test_uses_are_counted_strictly_after_a_moment(self, store: ProposalStore) -> None:
+        def unit(tx: Transaction) -> None:
+            for at_ms in (3, 1, 2, 2):
+                tx.uses.add("leila", "send-email", at_ms)
+            tx.uses.add("leila", "search", 9)
+            tx.uses.add("nour", "send-email", 9)
+
+        await store.write(unit)
+
+        assert await store.read(lambda tx: tx.uses.since("leila", "send-email", 1)) == [2, 2, 3]
+        assert await store.read(lambda tx: tx.uses.since("leila", "send-email", 3)) == []
+
+    async def test_a_permit_is_used_once(self, store: ProposalStore) -> None:
+        permit = PermitRecord("x", "p1", "execute", 1, "token", NOW_MS)
+        later = replace(permit, permit_id="y", token="newer")
+        await self.filled(store, waiting("p1"))
+
+        def unit(tx: Transaction) -> None:
+            tx.permits.add(permit)
+            tx.permits.add(later)
+
+        await store.write(unit)
+
+        assert await store.read(lambda tx: tx.permits.get("x")) == permit
+        assert await store.read(lambda tx: tx.permits.of("p1", "execute", 1)) == later
+        assert await store.read(lambda tx: tx.permits.of("p1", "execute", 2)) is None
+        used = [
+            await store.write(lambda tx, name=name: tx.permits.consume(name, NOW_MS))
+            for name in ("x", "x", "unknown")
+        ]
+        assert used == [True, False, False]
+        assert await store.read(lambda tx: tx.permits.get("x")) == replace(
+            permit, consumed_at_ms=NOW_MS
+        )
+        with pytest.raises(StoreUnavailable):
+            await store.write(lambda tx: tx.permits.add(permit))
+
+    async def test_a_task_is_done_or_back_in_its_proposers_backlog(
+        self, store: ProposalStore
+    ) -> None:
+        back = Task("leila", "t2", "backlog", "p1", "rejected_by_person", "wrong one", NOW_MS)
+        late = Task("leila", "t1", "backlog", "p1", "expired", "", NOW_MS)
+        done = Task("leila", "t1", "done", "p2", "", "", NOW_MS + 1)
+        others = Task("nour", "t2", "done", "p3", "", "", NOW_MS + 2)
+
+        def unit(tx: Transaction) -> None:
+            for task in (back, late, done, others):
+                tx.backlog.put(task)
+
+        await store.write(unit)
+
+        assert await store.read(lambda tx: tx.backlog.tasks("leila", 9)) == [done, back]
+        assert await store.read(lambda tx: tx.backlog.tasks("leila", 9, "t1")) == [back]
+        assert await store.read(lambda tx: tx.backlog.get("leila", "t2")) == back
+        assert await store.read(lambda tx: tx.backlog.get("nour", "t2")) == others
+        assert await store.read(lambda tx: tx.backlog.get("nour", "t1")) is None
+
+    async def test_flags_hold_any_json(self, store: ProposalStore) -> None:
+        for value in ({"a": [1, None]}, "text", 0, None, False):
+            await store.write(lambda tx, value=value: tx.flags.put("f", value))
+            assert await store.read(lambda tx: tx.flags.get("f")) == value
+        assert await store.read(lambda tx: tx.flags.get("g")) is None
+
+    async def test_an_event_is_remembered_for_a_day(self, store: ProposalStore) -> None:
+        def first(name: str, at_ms: int, surface: str = "discord") -> Callable[[Transaction], bool]:
+            return lambda tx: tx.flags.first_time(surface, name, at_ms)
+
+        assert await store.write(first("e1", 1000))
+        assert not await store.write(first("e1", 1000 + DAY_MS - 1))
+        assert await store.write(first("e1", 1000, "slack"))
+        assert await store.write(first("e1", 1000 + DAY_MS))
+        assert not await store.write(first("e1", 1000 + DAY_MS))

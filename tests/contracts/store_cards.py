@@ -1,0 +1,135 @@
+"""A store knows which cards are stale, where each one stands, and what was not yet said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from lifecycle.ports import ProposalStore, Transaction
+from lifecycle.records import Card, Message
+from tests.builders import NOW_MS
+from tests.contracts.store_examples import MINUTE_MS, InStore, executing, ids, rejected, waiting
+
+
+class CardsContract(InStore):
+    """What people are shown and told."""
+
+    async def test_cards_are_stale_until_they_show_what_is_wanted(
+        self, store: ProposalStore
+    ) -> None:
+        await self.filled(store, waiting("p1"), waiting("p2"), waiting("p3"))
+
+        def wish(tx: Transaction) -> None:
+            for name in ("p2", "p1", "p3"):
+                tx.cards.want(name, "terminal", 1)
+            tx.cards.want("p1", "discord", 1)
+            tx.cards.want("p2", "terminal", 3)
+            tx.cards.want("p2", "terminal", 2)
+
+        await store.write(wish)
+        stale = await store.read(lambda tx: tx.cards.stale("terminal", 0, 9))
+        assert [(card.proposal_id, card.wanted_version) for card in stale] == [
+            ("p2", 3),
+            ("p1", 1),
+            ("p3", 1),
+        ]
+        assert stale[1] == Card("p1", "terminal", 1)
+
+        def shown(tx: Transaction) -> None:
+            tx.cards.put(replace(stale[0], shown_version=3, message_ids=("m2",), delivered=True))
+            tx.cards.put(replace(stale[1], attempts=1, retry_at_ms=NOW_MS, why="down"))
+            tx.cards.want("p2", "terminal", 4)
+
+        await store.write(shown)
+        now = await store.read(lambda tx: tx.cards.stale("terminal", NOW_MS - 1, 9))
+        later = await store.read(lambda tx: tx.cards.stale("terminal", NOW_MS, 9))
+        assert ids(now) == ["p3", "p2"]
+        assert ids(later) == ["p1", "p3", "p2"]
+        assert ids(await store.read(lambda tx: tx.cards.stale("terminal", NOW_MS, 1))) == ["p1"]
+        assert [c.surface for c in await store.read(lambda tx: tx.cards.of("p1"))] == [
+            "discord",
+            "terminal",
+        ]
+
+    async def test_a_wish_made_while_a_card_was_posted_is_not_lost(
+        self, store: ProposalStore
+    ) -> None:
+        await self.filled(store, waiting("p1"))
+        await store.write(lambda tx: tx.cards.want("p1", "terminal", 1))
+        posting = await store.read(lambda tx: tx.cards.get("p1", "terminal"))
+        await store.write(lambda tx: tx.cards.want("p1", "terminal", 2))
+        assert posting is not None
+
+        await store.write(lambda tx: tx.cards.put(replace(posting, shown_version=1)))
+
+        card = await store.read(lambda tx: tx.cards.get("p1", "terminal"))
+        assert card is not None
+        assert (card.wanted_version, card.shown_version) == (2, 1)
+        assert ids(await store.read(lambda tx: tx.cards.stale("terminal", 0, 9))) == ["p1"]
+
+    async def test_a_card_is_found_by_every_message_it_stood_in(self, store: ProposalStore) -> None:
+        card = Card(
+            "p1",
+            "discord",
+            wanted_version=2,
+            shown_version=2,
+            message_ids=("m1", "m2"),
+            delivered=True,
+            full=False,
+            attempts=3,
+            retry_at_ms=7,
+            why="too long",
+            posted_at_ms=NOW_MS,
+            claim="nonce",
+            extra={"thread": ["t", 1]},
+        )
+        await self.filled(store, waiting("p1"))
+        await store.write(lambda tx: tx.cards.put(card))
+
+        assert await store.read(lambda tx: tx.cards.get("p1", "discord")) == card
+        assert await store.read(lambda tx: tx.cards.find("discord", "m1")) == card
+        assert await store.read(lambda tx: tx.cards.find("discord", "m2")) == card
+        assert await store.read(lambda tx: tx.cards.find("slack", "m1")) is None
+        assert await store.read(lambda tx: tx.cards.find("discord", "m3")) is None
+
+    async def test_only_cards_of_open_proposals_are_gone_through(
+        self, store: ProposalStore
+    ) -> None:
+        await self.filled(store, waiting("b"), executing("a"), rejected("gone"), waiting("none"))
+
+        def unit(tx: Transaction) -> None:
+            for name in ("b", "a", "gone"):
+                tx.cards.want(name, "discord", 1)
+            tx.cards.want("none", "slack", 1)
+
+        await store.write(unit)
+
+        assert ids(await store.read(lambda tx: tx.cards.open_on("discord", 9))) == ["a", "b"]
+        assert ids(await store.read(lambda tx: tx.cards.open_on("discord", 9, "a"))) == ["b"]
+        assert ids(await store.read(lambda tx: tx.cards.open_on("discord", 1))) == ["a"]
+
+    async def test_messages_are_kept_until_they_have_arrived(self, store: ProposalStore) -> None:
+        first = Message("end:p1", "terminal", "leila", "ended", {"a": [1]}, NOW_MS, "p1")
+        second = Message("note", "terminal", "", "note", {}, NOW_MS - 9, not_before_ms=NOW_MS)
+        other = Message("away", "discord", "", "note", {}, NOW_MS)
+
+        def unit(tx: Transaction) -> None:
+            for message in (first, second, other, replace(first, body={"again": True})):
+                tx.outbox.add(message)
+
+        def due(now_ms: int) -> Callable[[Transaction], Any]:
+            return lambda tx: tx.outbox.waiting("terminal", now_ms, 9)
+
+        await store.write(unit)
+        assert await store.read(due(NOW_MS - 1)) == [first]
+        assert await store.read(due(NOW_MS)) == [first, second]
+
+        await store.write(lambda tx: tx.outbox.failed("end:p1", NOW_MS + MINUTE_MS, "down"))
+        assert await store.read(due(NOW_MS)) == [second]
+        tried = replace(first, attempts=1, not_before_ms=NOW_MS + MINUTE_MS)
+        assert await store.read(due(NOW_MS + MINUTE_MS)) == [tried, second]
+
+        await store.write(lambda tx: tx.outbox.delivered("end:p1", NOW_MS))
+        await store.write(lambda tx: tx.outbox.add(first))
+        assert await store.read(due(NOW_MS + MINUTE_MS)) == [second]

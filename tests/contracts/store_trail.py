@@ -1,0 +1,92 @@
+"""A store keeps reviews and the chain for good, and nothing hangs on a proposal it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from lifecycle.audit import broken_links
+from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
+from lifecycle.records import Card, Money, PermitRecord
+from lifecycle.review import Decision, Review
+from tests.builders import ANA, NOW_MS
+from tests.contracts.store_examples import InStore, event, waiting
+
+
+class TrailContract(InStore):
+    """Who decided, and what happened."""
+
+    # -- reviews ---------------------------------------------------------------------
+
+    async def test_reviews_stay_and_approvals_can_become_void(self, store: ProposalStore) -> None:
+        decisions = [
+            Review("p1", "ana", Decision.APPROVE, "", NOW_MS, "terminal", event_id="e1"),
+            Review("p1", "ben", Decision.APPROVE, "fine", NOW_MS + 1, "discord", found_late=True),
+            Review("p1", "ana", Decision.REJECT, "", NOW_MS + 2, "terminal"),
+            Review("p1", "ana", Decision.ROLL_BACK, "", NOW_MS + 3, "terminal"),
+        ]
+        await self.filled(store, waiting("p1"), waiting("p2"))
+
+        def decide(tx: Transaction) -> list[int]:
+            for review in decisions:
+                tx.reviews.add(review)
+            return [
+                tx.reviews.void("p1", "ana", "taken back"),
+                tx.reviews.void("p1", "ana", "taken back again"),
+                tx.reviews.void("p1", None, "policy changed"),
+                tx.reviews.void("p2", None, "policy changed"),
+            ]
+
+        assert await store.write(decide) == [1, 0, 1, 0]
+        await store.write(lambda tx: tx.reviews.give_reason("p1", "ana", "wrong customer"))
+
+        assert await store.read(lambda tx: tx.reviews.of("p2")) == []
+        assert await store.read(lambda tx: tx.reviews.of("p1")) == [
+            replace(decisions[0], void_why="taken back"),
+            replace(decisions[1], void_why="policy changed"),
+            decisions[2],
+            replace(decisions[3], reason="wrong customer"),
+        ]
+
+    @pytest.mark.parametrize(
+        "orphan",
+        [
+            lambda tx: tx.reviews.add(Review("no", "ana", Decision.APPROVE, "", 0, "terminal")),
+            lambda tx: tx.cards.want("no", "terminal", 1),
+            lambda tx: tx.cards.put(Card("no", "terminal", 1)),
+            lambda tx: tx.permits.add(PermitRecord("x", "no", "execute", 1, "t", 0)),
+            lambda tx: tx.spending.add("leila", "no", [Money("EUR", Decimal(1))]),
+            lambda tx: tx.proposals.bind_evidence("no", ["e1"]),
+        ],
+        ids=["review", "card wanted", "card", "permit", "spending", "binding"],
+    )
+    async def test_nothing_hangs_on_a_proposal_that_does_not_exist(
+        self, store: ProposalStore, orphan: Callable[[Transaction], Any]
+    ) -> None:
+        with pytest.raises(StoreUnavailable):
+            await store.write(orphan)
+
+    # -- the chain -------------------------------------------------------------------
+
+    async def test_the_chain_grows_entry_by_entry(self, store: ProposalStore) -> None:
+        details = {"b": [1, 2.5, None], "a": {"ä": "x"}, "whole": 1.0}
+
+        def unit(tx: Transaction) -> Any:
+            first = tx.audit.append(event("moved", proposal_id="p1", actor=ANA, details=details))
+            return first, tx.audit.append(event("note", reason="why"))
+
+        first, second = await store.write(unit)
+        third = await store.write(lambda tx: tx.audit.append(event("moved", proposal_id="p1")))
+
+        assert [entry.seq for entry in (first, second, third)] == [1, 2, 3]
+        assert (second.prev_hash, third.prev_hash) == (first.entry_hash, second.entry_hash)
+        assert await store.read(lambda tx: tx.audit.head()) == (3, third.entry_hash)
+        assert await store.read(lambda tx: tx.audit.of("p1")) == [first, third]
+        entries = await store.read(lambda tx: tx.audit.exported(0, 9))
+        assert broken_links(entries, third.entry_hash) == []
+        assert entries == [entry.as_json() for entry in (first, second, third)]
+        assert await store.read(lambda tx: tx.audit.exported(1, 1)) == [second.as_json()]

@@ -1,0 +1,121 @@
+"""A unit of a store is whole or undone, a view writes nothing, a closed store takes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from lifecycle.audit import GENESIS, broken_links
+from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
+from lifecycle.state import State
+from tests.contracts.store_examples import InStore, event, waiting
+
+
+class UnitsContract(InStore):
+    """Units, views and the end of a store."""
+
+    async def test_a_unit_returns_its_value(self, store: ProposalStore) -> None:
+        assert await store.write(lambda tx: 42) == 42
+
+    async def test_a_unit_that_raises_is_undone_whole(self, store: ProposalStore) -> None:
+        def unit(tx: Transaction) -> None:
+            tx.proposals.add(waiting("p1"))
+            tx.cards.want("p1", "terminal", 1)
+            tx.audit.append(event())
+            tx.flags.put("freeze", {"reason": "x"})
+            raise KeyError("on purpose")
+
+        with pytest.raises(KeyError, match="on purpose"):
+            await store.write(unit)
+
+        assert await store.read(lambda tx: tx.proposals.get("p1")) is None
+        assert await store.read(lambda tx: tx.cards.of("p1")) == []
+        assert await store.read(lambda tx: tx.audit.head()) == (0, GENESIS)
+        assert await store.read(lambda tx: tx.flags.get("freeze")) is None
+
+    async def test_an_undone_unit_puts_back_what_it_changed(self, store: ProposalStore) -> None:
+        await self.filled(store, waiting("p1"))
+
+        def unit(tx: Transaction) -> None:
+            seen = waiting("p1")
+            assert tx.proposals.save(replace(seen, version=2, state=State.REJECTED), seen)
+            raise KeyError
+
+        with pytest.raises(KeyError):
+            await store.write(unit)
+
+        assert await store.read(lambda tx: tx.proposals.get("p1")) == waiting("p1")
+
+    async def test_the_others_of_a_commit_are_kept_when_one_raises(
+        self, store: ProposalStore
+    ) -> None:
+        def good(name: str) -> Callable[[Transaction], None]:
+            def unit(tx: Transaction) -> None:
+                tx.proposals.add(waiting(name))
+                tx.audit.append(event(proposal_id=name))
+
+            return unit
+
+        def bad(tx: Transaction) -> None:
+            tx.proposals.add(waiting("bad"))
+            tx.audit.append(event(proposal_id="bad"))
+            raise KeyError
+
+        outcomes = await asyncio.gather(
+            *(store.write(unit) for unit in (good("p1"), bad, good("p2"), bad, good("p3"))),
+            return_exceptions=True,
+        )
+
+        assert [type(outcome) for outcome in outcomes[1::2]] == [KeyError, KeyError]
+        assert await self.asked(store, lambda tx: tx.proposals.waiting(0, 9)) == ["p1", "p2", "p3"]
+        entries = await store.read(lambda tx: tx.audit.exported(0, 9))
+        assert [entry["proposal_id"] for entry in entries] == ["p1", "p2", "p3"]
+        assert broken_links(entries) == []
+
+    async def test_a_cancelled_unit_ran_whole_or_not_at_all(self, store: ProposalStore) -> None:
+        def unit(tx: Transaction) -> None:
+            tx.proposals.add(waiting("p1"))
+            tx.audit.append(event(proposal_id="p1"))
+
+        task = asyncio.create_task(store.write(unit))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+        await store.write(lambda tx: tx.proposals.add(waiting("p2")))
+        found = await store.read(lambda tx: tx.proposals.get("p1")) is not None
+        head, _ = await store.read(lambda tx: tx.audit.head())
+        assert (found, head) in ((True, 1), (False, 0))
+
+    async def test_a_unit_that_stops_an_iteration_hangs_nobody(self, store: ProposalStore) -> None:
+        with pytest.raises(RuntimeError):
+            await store.write(lambda tx: next(iter(())))
+
+        assert await store.write(lambda tx: 1) == 1
+
+    async def test_a_view_must_not_write(self, store: ProposalStore) -> None:
+        with pytest.raises(StoreUnavailable):
+            await store.read(lambda tx: tx.flags.put("a", 1))
+
+        assert await store.read(lambda tx: tx.flags.get("a")) is None
+
+    async def test_a_view_raises_what_it_raises(self, store: ProposalStore) -> None:
+        with pytest.raises(ValueError, match="mine"):
+            await store.read(lambda tx: (_ for _ in ()).throw(ValueError("mine")))
+
+    async def test_a_closed_store_takes_nothing_and_finishes_what_it_took(
+        self, store: ProposalStore
+    ) -> None:
+        taken = asyncio.create_task(store.write(lambda tx: tx.flags.put("a", 1)))
+        await asyncio.sleep(0.001)
+        await store.close()
+
+        await asyncio.wait_for(taken, 5)
+        with pytest.raises(StoreUnavailable):
+            await store.write(lambda tx: None)
+        with pytest.raises(StoreUnavailable):
+            await store.read(lambda tx: None)

@@ -1,0 +1,66 @@
+"""Whatever comes to the gate is accepted or refused, each time alike, and never loosened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from lifecycle.errors import Fault, Refused
+from lifecycle.gate import Accepted, accept
+from lifecycle.tier import Tier
+from tests.builders import MAIL, a_document
+from tests.lifecycle.at_the_gate import POLICY, URL
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats() | st.text(max_size=8)
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+FIELDS = (
+    sorted(MAIL)
+    + """
+    time_window risk_envelope preconditions evidence_bindings rollback_semantics binding task_id
+    request_id tool_call params proposal evidence
+""".split()
+)
+
+
+def outcome_of(document: dict[str, Any]) -> Accepted | tuple[Fault, ...]:
+    try:
+        return accept(document, POLICY, URL)
+    except Refused as refused:
+        return refused.faults
+
+
+@example({"proposal": {}, "note": float(2**53)})
+@given(st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=6), JSON, max_size=6))
+@settings(max_examples=150, deadline=None)
+def test_any_object_is_accepted_or_refused_and_nothing_else(changes: dict[str, Any]) -> None:
+    assert outcome_of(changes)
+    assert outcome_of(MAIL | changes)
+
+
+@given(JSON, st.sampled_from(["none", "single", "dual", None]), st.text(max_size=20))
+@settings(max_examples=60, deadline=None)
+def test_the_gate_is_deterministic_and_never_loosens(
+    note: Any, asked: str | None, justification: str
+) -> None:
+    document = a_document(
+        parameters=MAIL["parameters"] | {"note": note},
+        approval_class=asked,
+        justification=justification,
+    )
+    first = outcome_of(document)
+    assert outcome_of(dict(reversed(document.items()))) == first
+    if not isinstance(first, Accepted):
+        return
+    assert first.tier in (Tier.PROPOSE, Tier.CONFIRM)
+    assert first.quorum >= 1
+    assert first.window_s >= 900

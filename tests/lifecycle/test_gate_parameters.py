@@ -1,0 +1,180 @@
+"""Parameters at the gate: mails, the schema of a tool, rollbacks, digests in place of values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.digest_values import digest_faults
+from lifecycle.parameter_shapes import parameter_faults, schema_problems
+from lifecycle.policy import ActionType, ToolKind
+from lifecycle.tier import Tier
+from tests.builders import MAIL, PROD, REFUND, a_document, a_tool, the_tools
+from tests.lifecycle.at_the_gate import accepted, faults_of
+
+S256 = "GF9h5eN-ZZ0a8zNObGC-YoGYB9nOLxvqaL7MaffMX1k"
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["version"],
+    "properties": {
+        "version": {"type": "string", "pattern": "^v[0-9]+$"},
+        "count": {"type": "integer", "maximum": 3},
+        "tags": {"type": "array", "uniqueItems": True},
+    },
+    "patternProperties": {"^x-": {"type": "string"}},
+    "additionalProperties": False,
+}
+
+
+# -------------------------------------------------------------------------------- parameters
+
+
+@pytest.mark.parametrize(
+    ("parameters", "path"),
+    [
+        ({}, "parameters"),
+        ({"to": ""}, "parameters.to"),
+        ({"to": []}, "parameters.to"),
+        ({"to": [1]}, "parameters.to"),
+        ({"to": "a@shop.example", "cc": {"a": 1}}, "parameters.cc"),
+        ({"to": "a@shop.example", "reply_to": 1}, "parameters.reply_to"),
+        ({"to": "a@shop.example", "subject": ["x"]}, "parameters.subject"),
+        ({"to": "a@shop.example", "body": None}, "parameters.body"),
+    ],
+)
+def test_a_mail_has_the_shape_of_a_mail(parameters: dict[str, Any], path: str) -> None:
+    assert faults_of(a_document(parameters=parameters)) == [("invalid_parameter", path)]
+
+
+def test_a_mail_may_carry_other_names() -> None:
+    parameters = {"to": ["a@shop.example"], "cc": [], "priority": 3}
+    assert accepted(parameters=parameters).document.parameters == parameters
+
+
+@pytest.mark.parametrize(
+    ("parameters", "paths"),
+    [
+        ({"version": "v1", "count": 3, "x-a": "b", "tags": [{}, []]}, []),
+        ({}, ["parameters"]),
+        ({"version": "1"}, ["parameters.version"]),
+        ({"version": "v1", "count": True}, ["parameters.count"]),
+        ({"version": "v1", "count": 4}, ["parameters.count"]),
+        ({"version": "v1", "other": 1}, ["parameters.other"]),
+        ({"version": "v1", "x-a": 1}, ["parameters.x-a"]),
+        ({"version": "v1", "tags": [{}, {}]}, ["parameters.tags"]),
+    ],
+)
+def test_the_schema_of_a_tool_must_hold(parameters: dict[str, Any], paths: list[str]) -> None:
+    tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters=SCHEMA)
+    found = parameter_faults(tool, parameters)
+    assert [(f.code, f.path) for f in found] == [("invalid_parameter", path) for path in paths]
+    assert schema_problems(SCHEMA) == []
+
+
+def test_a_value_that_breaks_the_schema_is_never_repeated() -> None:
+    tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters=SCHEMA)
+    secret = "hunter2-hunter2"
+    found = parameter_faults(tool, {"version": secret, "count": secret, "x-a": [secret]})
+    assert found
+    assert secret not in repr(found)
+
+
+@pytest.mark.timeout(10)
+def test_a_pattern_cannot_be_used_to_stop_the_bot() -> None:
+    evil = {"properties": {"a": {"pattern": "^(a+)+$"}}, "patternProperties": {"^(b+)+$": {}}}
+    tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters=evil)
+    assert parameter_faults(tool, {"a": "a" * 40_000 + "!", "b" * 10_000 + "!": 1})
+
+
+@pytest.mark.timeout(10)
+def test_many_equal_items_are_compared_in_one_pass() -> None:
+    shape = {"properties": {"tags": {"uniqueItems": True}}}
+    tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters=shape)
+    assert parameter_faults(tool, {"tags": [{"n": n} for n in range(6_000)] + [{"n": 1}]})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "https://example.com/schema.json"},
+        {"properties": {"a": {"pattern": "(?=x)"}}},
+        {"patternProperties": {"(?=x)": {}}},
+        {"unevaluatedProperties": False},
+        {"type": "objekt"},
+    ],
+)
+def test_a_schema_that_cannot_be_evaluated_safely_is_named_at_start_up(schema: Any) -> None:
+    assert len(schema_problems(schema)) == 1
+
+
+def test_names_and_values_in_a_schema_are_no_keywords() -> None:
+    schema = {
+        "properties": {"pattern": {"type": "string"}, "unevaluatedProperties": {}},
+        "const": {"pattern": "("},
+        "enum": [{"$ref": "https://example.com"}],
+    }
+    assert schema_problems(schema) == []
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "https://example.com/schema.json"},
+        {"$ref": "#"},
+        {"properties": {"a": {"pattern": "(?=x)"}}},
+    ],
+)
+def test_a_schema_that_cannot_be_evaluated_lets_nothing_pass(schema: Any) -> None:
+    tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters=schema)
+    assert [fault.code for fault in parameter_faults(tool, {"a": "x"})] == ["invalid_parameter"]
+
+
+# ----------------------------------------------------------------------- rollback and digests
+
+
+@pytest.mark.parametrize(
+    ("base", "kind"),
+    [(MAIL, "compensated"), (MAIL, "magic"), (PROD, "deferred"), (PROD, "compensated")],
+)
+def test_a_rollback_that_the_tool_cannot_do_is_refused(base: dict[str, Any], kind: str) -> None:
+    document = a_document(base, rollback_semantics={"kind": kind})
+    assert faults_of(document) == [("rollback_not_available", "rollback_semantics.kind")]
+
+
+def test_a_digest_may_stand_for_a_value_that_an_agent_will_carry_out() -> None:
+    value = {"s256": S256, "excerpt": "Dear Pat…", "media_type": "text/plain"}
+    parameters = REFUND["parameters"] | {"letter": value, "other": {"s256": S256}}
+    assert accepted(REFUND, parameters=parameters).document.parameters["letter"] == value
+
+
+@pytest.mark.parametrize(
+    "key", ["to", "reply_to", "replyTo", "amount", "amount_minor", "url", "host"]
+)
+def test_recipients_amounts_and_targets_never_hide_behind_a_digest(key: str) -> None:
+    value = {"s256": S256, "excerpt": "x"}
+    parameters = REFUND["parameters"] | {"list": [{key: [value]}]}
+    assert faults_of(a_document(REFUND, parameters=parameters)) == [
+        ("digest_not_allowed", f"parameters.list[0].{key}[0]")
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"s256": "short"}, {"s256": 7}, {"s256": S256, "excerpt": 7}, {"s256": S256 + "\n"}],
+)
+def test_a_digest_that_is_none_is_refused(value: dict[str, Any]) -> None:
+    tool = the_tools()["issue-refund"]
+    assert [f.code for f in digest_faults(tool, Tier.CONFIRM, {"a": value})] == [
+        "digest_not_allowed"
+    ]
+
+
+def test_other_kinds_and_lower_tiers_carry_no_digest() -> None:
+    value = {"s256": S256}
+    for kind in ToolKind:
+        tool = a_tool("probe", Tier.CONFIRM, ActionType.EXECUTE, kind=kind)
+        allowed = digest_faults(tool, Tier.CONFIRM, {"a": value}) == []
+        assert allowed is (kind is ToolKind.AGENT)
+    agent = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, kind=ToolKind.AGENT)
+    assert digest_faults(agent, Tier.AUTO, {"a": value})
