@@ -27,6 +27,8 @@ from lifecycle.world import World
 _PAGE = 200
 #: So many windows are closed in one unit: the store belongs to nobody else meanwhile.
 _BATCH = 32
+#: So many units are on their way together: they share a commit, and others' come between them.
+_AT_ONCE = 2
 _AGAIN_MS = 5_000
 
 
@@ -47,10 +49,21 @@ class Keeper:
             due = await self.world.store.read(partial(_due_to_close, moment.now_ms))
             ready = [p for p in due if (p.retry_at_ms or 0) <= moment.now_ms]
             before = closed
-            for start in range(0, len(ready), _BATCH):
-                closed += await self._close_batch(ready[start : start + _BATCH])
+            batches = [ready[start : start + _BATCH] for start in range(0, len(ready), _BATCH)]
+            for start in range(0, len(batches), _AT_ONCE):
+                closed += await self._close_together(batches[start : start + _AT_ONCE])
             if len(due) < _PAGE or closed == before or self.world.stopping:
                 return closed
+
+    async def _close_together(self, batches: Sequence[Sequence[Proposal]]) -> int:
+        """Close some batches and return how many windows that were; all of them end before one
+        that failed is told of."""
+        closing = map(self._close_batch, batches)
+        ended = await asyncio.gather(*closing, return_exceptions=True)
+        for each in ended:
+            if isinstance(each, BaseException):
+                raise each
+        return sum(each for each in ended if isinstance(each, int))
 
     async def _close_batch(self, batch: Sequence[Proposal]) -> int:
         for proposal in batch:
