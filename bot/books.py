@@ -79,6 +79,6 @@ def running_pid(config: Config) -> int | None:
 
 
 def said_by_running(config: Config) -> Mapping[str, Any]:
-    """Return what the process that holds the database says of itself (`bot.standing`)."""
+    """Return what the process that holds the database says of itself (`bot.own_state`)."""
     file = config.database_file
     return (note_beside(file) or {}) if file is not None else {}

@@ -16,7 +16,7 @@ from typing import Final
 from bot.clock import SystemClock
 from bot.config import Config, ConfigInvalid, load_config
 from bot.keys import load_ring, passing_ring
-from bot.standing import Standing
+from bot.own_state import OwnState
 from bot.storage import open_store
 from bot.storage.spool import FileSpool
 from bot.tools.leftovers import Leftovers
@@ -42,7 +42,7 @@ class App:
     toolbox: ConfiguredToolbox
     store: ProposalStore
     started_with: Config
-    standing: Standing
+    state: OwnState
     reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def reload(self) -> str:
@@ -55,14 +55,14 @@ class App:
             fresh = await asyncio.to_thread(load_config, self.config.path)
             await self._adopt(fresh)
         except ConfigInvalid as error:
-            return self.standing.refused(
+            return self.state.refused(
                 f"The config is invalid and the old one stays in force:\n{error}"
             )
         except (ValueError, *EXPECTED) as error:
-            return self.standing.refused(
+            return self.state.refused(
                 f"The config could not be taken and the old one stays in force: {error}"
             )
-        return self.standing.taken(fresh, only_at_start(self.started_with, fresh))
+        return self.state.taken(fresh, only_at_start(self.started_with, fresh))
 
     async def _adopt(self, fresh: Config) -> None:
         """Swap tools and law at once: a tool of the new config serves no approval of the old."""
@@ -100,10 +100,10 @@ async def opened(
             law=Law(config.policy, sentinel_of(config)),
             public_url=config.intake.http.public_url,
         )
-        standing = Standing(config, clock.now_ms)
-        closing.callback(standing.close)
-        world.unwritten = standing.unwritten
-        yield App(config, Workflow(world), tools, store, config, standing)
+        state = OwnState(config, clock.now_ms)
+        closing.callback(state.close)
+        world.unwritten = state.unwritten
+        yield App(config, Workflow(world), tools, store, config, state)
 
 
 async def _none_left(config: Config) -> Leftovers:

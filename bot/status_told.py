@@ -21,7 +21,7 @@ _MOST: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The process that holds the database, and what it says of itself (`bot.standing`)."""
+    """The process that holds the database, and what it says of itself (`bot.own_state`)."""
 
     pid: int
     says: Mapping[str, Any]

@@ -10,13 +10,13 @@ import discord
 
 from bot.chat.catching_up import CatchingUp, Found
 from bot.chat.discord.hints import Hint
-from bot.chat.discord.rest import Rest, Standing
+from bot.chat.discord.rest import Emoji, Rest
 from bot.chat.discord.seeds import Seeds
 from bot.chat.discord.settings import SURFACE, DiscordSettings
 from bot.chat.incoming import Incoming, counts_later, hint_of
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal, of_character
-from bot.chat.standing import Standing as Known
+from bot.chat.standing import Standing
 from bot.chat.surface import CardGone, SurfaceFailed
 from bot.chat.typed import approved_id
 from lifecycle.answers import Reply, Sender
@@ -78,7 +78,7 @@ class Reactions:
         self._rest = rest
         self._seeds = seeds
         self._catching_up = CatchingUp(workflow, SURFACE)
-        self.known = Known()
+        self.known = Standing()
         self._removed_ms: dict[tuple[str, str], int] = {}
 
     def heard(self, payload: Mapping[str, Any]) -> None:
@@ -217,29 +217,29 @@ class Reactions:
             return 0
         return await self._applied(card, standing, asked_ms)
 
-    async def _applied(self, card: Card, standing: Standing, asked_ms: int) -> int:
+    async def _applied(self, card: Card, emoji: Emoji, asked_ms: int) -> int:
         message_id = card.message_ids[-1]
-        found = self._found(card, standing, asked_ms)
+        found = self._found(card, emoji, asked_ms)
         count = await self._catching_up.apply(card, found)
         for sender, reply in await self._catching_up.unheeded(card, found):
             # Beside the reading: no window waits until there is room for a note.
             self._workflow.world.spawn(self._tell(Hint(sender, message_id, reply)))
-        for signal, lists in standing.lists.items():
+        for signal, lists in emoji.lists.items():
             for variant, accounts in lists.items():
                 left = self._left(message_id, accounts, asked_ms)
                 for account in accounts - (left if signal is Signal.APPROVE else set()):
                     self.known.add(message_id, account, signal, variant)
-        self._seeds.found(int(message_id), standing.own)
+        self._seeds.found(int(message_id), emoji.own)
         return count
 
     # -- inside ---------------------------------------------------------------------------
 
-    def _found(self, card: Card, standing: Standing, asked_ms: int) -> Found:
-        approving = standing.accounts(Signal.APPROVE)
+    def _found(self, card: Card, emoji: Emoji, asked_ms: int) -> Found:
+        approving = emoji.accounts(Signal.APPROVE)
         return Found(
             self._senders(approving - self._left(card.message_ids[-1], approving, asked_ms)),
-            self._senders(standing.accounts(Signal.STOP)),
-            Signal.APPROVE in standing.own,
+            self._senders(emoji.accounts(Signal.STOP)),
+            Signal.APPROVE in emoji.own,
             asked_ms,
         )
 

@@ -40,7 +40,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Emoji:
     """Who stands under the signals of a message, and in which of Discord's two lists.
 
     The bot is left out. `own` are the signals under which it stands itself.
@@ -123,7 +123,7 @@ class Rest:
         taking = self._part(message_id).remove_reaction(signal.character, who)
         await answered("taking a reaction off", taking)
 
-    async def standing(self, message_id: int) -> Standing:
+    async def standing(self, message_id: int) -> Emoji:
         """Read who stands under the signals of a message, in both lists of each emoji."""
         message = await answered("reading a card", self._part(message_id).fetch())
         lists: dict[Signal, dict[str, frozenset[str]]] = {signal: {} for signal in Signal}
@@ -138,7 +138,7 @@ class Rest:
                 known = lists[signal].get(kind.name, frozenset())
                 found = await self._under(message_id, str(reaction.emoji), kind)
                 lists[signal][kind.name] = known | found
-        return Standing(lists, frozenset(own))
+        return Emoji(lists, frozenset(own))
 
     async def _under(self, message_id: int, emoji: str, kind: discord.ReactionType) -> set[str]:
         found: set[str] = set()

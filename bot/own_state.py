@@ -16,7 +16,7 @@ from lifecycle.unwritten import Unwritten
 _LONGEST: Final = 1_500
 
 
-class Standing:
+class OwnState:
     """Notes which config this process works with, what became of a reload, and failing writes."""
 
     def __init__(self, config: Config, now_ms: Callable[[], int]) -> None:
