@@ -47,6 +47,8 @@ class CatchingUp:
     def __init__(self, workflow: Workflow, surface: str) -> None:
         self._workflow = workflow
         self._surface = surface
+        #: By proposal, whose ✅ was found and refused for good since somebody asked.
+        self._refused: dict[str, list[tuple[Sender, Reply]]] = {}
 
     async def apply(self, card: Card, found: Found) -> int:
         """Bring the law up to date with the card; return how many decisions were new.
@@ -76,10 +78,15 @@ class CatchingUp:
         return await self._stopped(card, replace(found, stopping=able), known.reviews)
 
     async def unheeded(self, card: Card, found: Found) -> Sequence[tuple[Sender, Reply]]:
-        """Return who is to be told that their ✅ counts for nothing: their approval is void.
+        """Return who is to be told that their ✅ counts for nothing: their approval is void, or it
+        was found after a restore.
 
         Each is told once; it is an attempt that was ignored.
         """
+        refused = self._refused.pop(card.proposal_id, [])
+        return [*refused, *await self._void(card, found)]
+
+    async def _void(self, card: Card, found: Found) -> Sequence[tuple[Sender, Reply]]:
         policy, world = self._workflow.policy, self._workflow.world
         known = await world.store.read(lambda tx: known_of(tx, policy, card))
         if known is None or known.proposal.state is State.EXECUTING:
@@ -115,6 +122,8 @@ class CatchingUp:
                 card.proposal_id, late, card=self._place(card), found_late=True
             )
             count += reply.done
+            if reply.code == _VOID:
+                self._refused.setdefault(card.proposal_id, []).append((sender, reply))
         return count
 
     async def _taken_back(self, card: Card, found: Found, known: Known) -> int:

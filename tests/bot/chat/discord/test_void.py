@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lifecycle.answers import Sender
 from lifecycle.proposal import ActorKind
+from lifecycle.restored import bring_back
 from tests.bot.chat.discord.cards import read_again
 from tests.bot.chat.discord.standing import (
     DEPLOY,
@@ -123,3 +124,24 @@ async def test_a_void_check_mark_seen_gone_and_found_again_after_an_absence_coun
     await stage.begins()
     await stage.quiet()
     assert await counting(stage, proposal_id) == ["ana"]
+
+
+async def test_whose_check_mark_is_found_after_a_restore_is_told_that_it_does_not_count(
+    stage: DiscordStage,
+) -> None:
+    """It may be from before: what it opened, the copy does not know."""
+    proposal_id = await stage.proposes()
+    card = await stage.card(proposal_id)
+    await stage.quiet()
+    moment = stage.workflow.world.moment()
+    await stage.workflow.world.store.write(lambda tx: bring_back(tx, moment, "copy.db"))
+    unheard(card, ANA, TICK)
+
+    for _ in range(3):
+        await read_again(stage)
+        await stage.workflow.idle()
+
+    (words,) = [said for said in stage.server.said() if "brought back from a copy, and" in said]
+    assert "take the ✅ off and give it again" in words
+    assert await counting(stage, proposal_id) == []
+    assert await state_of(stage, proposal_id) == "sentinel_approved"
