@@ -12,15 +12,16 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from lifecycle.acts import plain_words
-from lifecycle.copied import UNKNOWN_SINCE, WHY, note_copy
-from lifecycle.door import advance, amend
+from lifecycle.copied import WHY, note_copy
+from lifecycle.door import amend
 from lifecycle.freezing import freeze_restored
+from lifecycle.judging import policy_changed
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import CLOCK, SENTINEL, Cause, Execution, Outcome, Proposal, Verb
 from lifecycle.restanding import revoke_permit
-from lifecycle.state import State, Trigger
+from lifecycle.state import State
 from lifecycle.tier import Puller
 from lifecycle.windows import defers
 
@@ -72,16 +73,7 @@ def _put_in_question(tx: Transaction, moment: Moment, proposal: Proposal) -> Non
 
 def _ended(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
     """End what would go on without anybody's word."""
-    advance(
-        tx,
-        moment,
-        proposal,
-        Trigger.REJECT,
-        SENTINEL,
-        Puller.SENTINEL,
-        reason="policy_changed",
-        explanation=UNKNOWN_SINCE,
-    )
+    policy_changed(tx, moment, proposal, "It would have begun by itself.")
 
 
 def _unapproved(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
