@@ -28,6 +28,7 @@ def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     if proposal.terminal:
         return decided(tx, moment, act, proposal)
     if _is_orchestrator(moment, act.sender):
+        _newly_given(tx, proposal, act)
         return _orchestrated(tx, moment, proposal, act)
     person = _approver(moment, proposal, act)
     _newly_given(tx, proposal, act)

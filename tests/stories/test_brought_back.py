@@ -207,6 +207,22 @@ async def test_no_policy_lets_begin_by_itself_what_stood_in_a_copy(
     assert world.tool("production-deploy").verbs() == ["execute"]
 
 
+async def test_a_standing_check_mark_of_the_orchestrator_opens_nothing_of_a_copy(
+    world: World,
+) -> None:
+    await world.adopts(orchestrator="nour")
+    mail = (await world.submits(MAIL)).proposal_id or ""
+    await brought_back(world)
+    await thawed(world)
+
+    place = CardPlace("terminal", f"m-{mail}")
+    standing = await world.workflow.approve(mail, world.sender("nour"), card=place, found_late=True)
+    await world.workflow.idle()
+
+    assert (standing.done, standing.code) == (False, "stale_card")
+    assert world.tool("send-email").verbs() == []
+
+
 async def test_no_orchestrator_opens_what_stood_in_a_copy(world: World) -> None:
     mail = (await world.submits(MAIL)).proposal_id or ""
     await brought_back(world)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,31 +16,30 @@ from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD
 from tests.fakes.tools import answering, raising, waiting_for
+from tests.stories.test_restart import dies_in, forget_calls
 from tests.world import World
 
 DEPLOY, SEND = "production-deploy", "send-email"
 UNREACHED = ToolFailed("the other side could not be reached")
 
 
-async def dies_while_deploying(world: World) -> str:
-    """Approve a deployment by an idempotent tool and end the process in the middle of it."""
+async def dies_while(world: World, name: str, document: Mapping[str, Any]) -> str:
+    """Approve what an idempotent tool does, and end the process in the middle of it."""
     tools = dict(world.workflow.policy.tools)
-    tools[DEPLOY] = replace(tools[DEPLOY], idempotent=True)
-    await world.adopts(tools=tools)
-    world.tool(DEPLOY).on["execute"] = waiting_for(asyncio.Event())
-    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await world.adopts(tools=tools | {name: replace(tools[name], idempotent=True)})
+    await dies_in(world, "execute", name)
+    proposal_id = (await world.submits(document)).proposal_id or ""
     await world.workflow.approve(proposal_id, world.sender("ana"))
-    await asyncio.sleep(0.01)
-    for task in world.workflow.world.tasks:
-        task.cancel()
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0)
+    assert world.tool(name).verbs() == ["execute"]
+    await forget_calls(world)
     return proposal_id
 
 
 async def test_a_repeat_that_never_arrived_says_nothing_about_the_call_before_it(
     world: World,
 ) -> None:
-    proposal_id = await dies_while_deploying(world)
+    proposal_id = await dies_while(world, DEPLOY, PROD)
     world.tool(DEPLOY).on["execute"] = raising(UNREACHED)
 
     await world.restarts()
@@ -111,7 +111,7 @@ async def test_what_a_person_settled_is_no_doubt_any_more(world: World, mail: st
 
 @pytest.mark.parametrize("at", ["running", "unknown"])
 async def test_a_blocked_tool_is_never_called_to_act_again(world: World, at: str) -> None:
-    proposal_id = await dies_while_deploying(world)
+    proposal_id = await dies_while(world, DEPLOY, PROD)
     if at == "unknown":
         world.tool(DEPLOY).on["execute"] = raising(RuntimeError("cut off"))
         await world.restarts()
@@ -242,7 +242,7 @@ async def test_under_another_policy_an_idempotent_call_is_not_repeated_by_itself
     world: World,
 ) -> None:
     """What the tool calls, what the rules allow and who may ask is not what it began under."""
-    proposal_id = await dies_while_deploying(world)
+    proposal_id = await dies_while(world, DEPLOY, PROD)
     world.tool(DEPLOY).on.clear()
     law = world.workflow.world.law
     world.workflow.world.law = replace(law, policy=replace(law.policy, digest="pol1_" + "e" * 64))
@@ -275,15 +275,7 @@ async def test_what_is_done_by_a_retry_can_be_taken_back_for_a_whole_window(worl
 async def test_what_is_called_again_after_an_outage_has_its_window_from_then_on(
     world: World,
 ) -> None:
-    tools = dict(world.workflow.policy.tools)
-    await world.adopts(tools=tools | {SEND: replace(tools[SEND], idempotent=True)})
-    world.tool(SEND).on["execute"] = waiting_for(asyncio.Event())
-    proposal_id = (await world.submits(MAIL)).proposal_id or ""
-    await world.workflow.approve(proposal_id, world.sender("ana"))
-    await asyncio.sleep(0.01)
-    for task in world.workflow.world.tasks:
-        task.cancel()
-    await asyncio.sleep(0.01)
+    proposal_id = await dies_while(world, SEND, MAIL)
     world.tool(SEND).on.clear()
     world.clock.advance(20 * 60)
 
