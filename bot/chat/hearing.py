@@ -80,14 +80,13 @@ class Hearing:
         """The connection stands, but nothing of the channel comes over it."""
         since_ms = self._blind.since_ms if self._blind else self.now_ms()
         self._blind = Trouble(since_ms, why)
-        self._before_ms = None  # a resumed connection sends nothing of what could not be seen
 
     def sees(self) -> bool:
         """What is done in the channel comes over the connection; say whether it did not before."""
         was_blind, self._blind = self._blind is not None, None
         if was_blind and self._since_ms is not None:
             self.began()
-        elif was_blind:
+        elif was_blind:  # a resumed connection sends nothing of what could not be seen
             self._before_ms = None
         return was_blind
 

@@ -302,3 +302,20 @@ async def test_what_contradicts_a_persons_word_is_kept_and_told_once(world: Worl
     assert entry["details"]["result"]["value"] == {"id": "pay_7"}
     assert len(told) == 1
     assert (await world.proposal(proposal_id)).reason == "did_not_happen"
+
+
+async def test_an_agent_reports_what_it_executed_and_no_roll_back(world: World) -> None:
+    proposal_id = await begun(world)
+
+    def taking_back(tx: Transaction) -> None:
+        seen = tx.proposals.get(proposal_id)
+        assert seen is not None
+        assert seen.execution is not None
+        changed = replace(seen.execution, verb=Verb.ROLL_BACK)
+        tx.proposals.save(seen.but(execution=changed, version=seen.version + 1), seen)
+
+    await world.store.write(taking_back)
+    reply = await world.workflow.report(proposal_id, world.sender("leila"), "done", {})
+
+    assert reply.code == "permit_mismatch"
+    assert (await world.proposal(proposal_id)).state is State.EXECUTING

@@ -17,6 +17,7 @@ from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD, REFUND
 from tests.fakes.tools import raising, waiting_for
 from tests.stories.test_agents_own import permitted, the_permit
+from tests.stories.test_no_record import SEARCH
 from tests.world import World
 
 
@@ -193,18 +194,19 @@ async def test_where_a_person_refuses_it_the_task_goes_back(world: World) -> Non
 async def test_no_policy_lets_begin_by_itself_what_stood_in_a_copy(
     world: World, tier: Tier
 ) -> None:
-    deployment = (await world.submits(PROD)).proposal_id or ""
-    await brought_back(world)
     tools = dict(world.workflow.policy.tools)
-    laxer = replace(tools[PROD["tool"]], tier=tier)
-    await world.adopts(tools=tools | {laxer.name: laxer})
+    search = tools["search"]
+    await world.adopts(tools=tools | {search.name: replace(search, tier=Tier.CONFIRM)})
+    proposal_id = (await world.submits(SEARCH)).proposal_id or ""
+    await brought_back(world)
+    await world.adopts(tools=tools | {search.name: replace(search, tier=tier)})
     await thawed(world)
 
-    waits = await world.proposal(deployment)
-    assert world.tool("production-deploy").verbs() == []
+    waits = await world.proposal(proposal_id)
+    assert world.tool("search").verbs() == []
     assert (waits.state, waits.tier, waits.opener) == (State.SENTINEL_APPROVED, Tier.CONFIRM, None)
-    await world.reacts("ana", deployment, "✅")
-    assert world.tool("production-deploy").verbs() == ["execute"]
+    await world.reacts("ana", proposal_id, "✅")
+    assert world.tool("search").verbs() == ["execute"]
 
 
 async def test_a_standing_check_mark_of_the_orchestrator_opens_nothing_of_a_copy(

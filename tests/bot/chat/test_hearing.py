@@ -61,3 +61,14 @@ def test_what_could_not_be_seen_was_missed_although_the_connection_is_resumed(
 
     assert not hearing.unbroken_since(POSTED_MS)
     assert hearing.gap
+
+
+def test_a_blind_connection_has_heard_nothing_however_alive_it_is(
+    hearing: Hearing, times: Times
+) -> None:
+    hearing.blinded("the channel may not be viewed")
+    times.now_ms = 11_000
+    hearing.alive()
+
+    assert hearing.fresh
+    assert not hearing.unbroken_since(POSTED_MS)

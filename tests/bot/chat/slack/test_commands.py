@@ -211,6 +211,7 @@ async def test_the_first_reply_of_a_reviewer_under_a_question_is_its_answer() ->
         await eventually(lambda: any("gets your answer" in hint for hint in slack.hints()))
         await slack.server.says("UANA", "I would have said no.", thread_ts=asks_it.ts)
         await slack.settles()
+        assert not any("before you" in hint for hint in slack.hints())  # the rest is talk
         (entry,) = await slack.world.audit("question_answered")
         assert entry["actor"] == {"kind": "person", "id": "ben"}
         assert entry["details"]["answer"] == "Yes, but only once."
