@@ -71,8 +71,8 @@ class Leftovers:
     def end_all(self) -> int:
         """End every program that a former process left running; return how many stay.
 
-        Politely at first, then for good. What stays was started in the very moment in which its bot
-        died. Blocks for two seconds at most.
+        Politely at first, then for good. Blocks for two seconds and a look at the processes of this
+        machine.
         """
         marks = [] if self._folder is None else sorted(self._folder.glob(f"*{_SUFFIX}"))
         for number in (signal.SIGTERM, signal.SIGKILL):
@@ -123,12 +123,26 @@ class _Told(NamedTuple):
 
 
 def _told(mark: Path) -> _Told | None:
-    """Read a mark; None where the bot died before it had written whose it is."""
+    """Read a mark, or find whose it is where the bot died before it had written that down."""
     number, _, began_s = mark.read_bytes()[:_LONGEST_NOTE].decode("ascii", "replace").partition(" ")
     try:
         return _Told(int(number), float(began_s))
     except ValueError:
-        return None
+        return _found(mark.resolve())
+
+
+def _found(mark: Path) -> _Told | None:
+    """Look for the program that has the mark open; None where no process of ours has.
+
+    A program is the leader of its group, or was started by one: never one of our own group.
+    """
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            group = os.getpgid(process.pid)
+            if group == os.getpgrp() or str(mark) not in {f.path for f in process.open_files()}:
+                continue
+            return _Told(group, psutil.Process(group).create_time())
+    return None
 
 
 def _members(told: _Told) -> bool:

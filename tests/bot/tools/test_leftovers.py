@@ -78,6 +78,16 @@ def test_a_program_that_outlived_its_bot_is_ended_however_it_resists(tmp_path, l
     assert list((tmp_path / "running").iterdir()) == []
 
 
+def test_a_program_whose_bot_died_before_it_had_written_whose_it_is_is_found_and_ended(tmp_path):
+    """The bot may die between the start of a program and the note of its number."""
+    number = left_behind(tmp_path, "sleep 600")
+    (mark,) = (tmp_path / "running").glob("*.program")
+    mark.write_bytes(b" " * 40)
+
+    assert Leftovers(tmp_path / "running").end_all() == 0
+    assert not lives(number)
+
+
 def test_what_the_program_started_is_ended_although_the_program_is_gone(tmp_path):
     number = left_behind(tmp_path, "sleep 600 & echo $! > child.part; mv child.part child; wait")
     until((tmp_path / "child").exists, "the program had no child")
