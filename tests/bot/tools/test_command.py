@@ -97,6 +97,10 @@ async def outcome_of(line: str, folder: Path, limit_s: float = 20):
     return await call_tool(bench.tool, replace(call(bench, "execute"), limit_s=limit_s))
 
 
+#: Longer than any test, and known as one of this very process: others may run the same tests.
+NAP = f"sleep 600.{os.getpid()}"
+
+
 def alive(mark: str) -> list[int]:
     """Return the processes whose command line holds a mark of ours."""
     found = []
@@ -234,28 +238,28 @@ async def test_only_the_tail_of_standard_error_is_kept(tmp_path, caplog):
 @pytest.mark.parametrize(
     "line",
     [
-        "sleep 611.1",
-        "sleep 611.1 & sleep 611.1",
-        "trap '' TERM; (trap '' TERM; sleep 611.1) & while :; do sleep 0.05; done",
+        "NAP",
+        "NAP & NAP",
+        "trap '' TERM; (trap '' TERM; NAP) & while :; do sleep 0.05; done",
     ],
 )
 async def test_a_time_limit_kills_the_whole_group(tmp_path, line):
-    result = await outcome_of(line, tmp_path, limit_s=0.2)
+    result = await outcome_of(line.replace("NAP", NAP), tmp_path, limit_s=0.2)
 
     assert result.outcome is Outcome.UNKNOWN
-    assert alive("sleep 611.1") == []
+    assert alive(NAP) == []
 
 
 async def test_what_a_program_leaves_running_is_killed_when_it_ends(tmp_path):
-    result = await outcome_of("sleep 612.2 & (trap '' TERM HUP; sleep 612.2) & exit 0", tmp_path)
+    result = await outcome_of(f"{NAP} & (trap '' TERM HUP; {NAP}) & exit 0", tmp_path)
 
     assert result.outcome is Outcome.DONE
-    assert alive("sleep 612.2") == []
+    assert alive(NAP) == []
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8])
 async def test_a_cancellation_at_any_moment_leaves_nothing_running(tmp_path, turns):
-    bench = Shell("sleep 613.3 & sleep 613.3", tmp_path)
+    bench = Shell(f"{NAP} & {NAP}", tmp_path)
     task = asyncio.create_task(call_tool(bench.tool, call(bench, "execute")))
     for _ in range(turns):
         await asyncio.sleep(0)
@@ -264,7 +268,7 @@ async def test_a_cancellation_at_any_moment_leaves_nothing_running(tmp_path, tur
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    assert alive("sleep 613.3") == []
+    assert alive(NAP) == []
 
 
 async def test_a_program_may_end_in_peace_when_it_is_told_to(tmp_path):
