@@ -9,6 +9,7 @@ from typing import Any
 
 from lifecycle import permit as permits
 from lifecycle.acts import decided_words, plain_words
+from lifecycle.agreeing import may_begin_as_told
 from lifecycle.answers import Reply, Sender
 from lifecycle.door import record
 from lifecycle.errors import GovernanceError, PermitRefused
@@ -156,7 +157,7 @@ def _begun(
         raise PermitRefused("permit_mismatch", "The permit does not fit the proposal any more.")
     if not in_force(tx, moment) or not same_evidence(tx, proposal, checked[0]):
         return None
-    if not stands_as_opened(tx, moment, proposal):
+    if not (stands_as_opened(tx, moment, proposal) and may_begin_as_told(tx, proposal)):
         return _changed(tx, moment, proposal)
     objection = _objection(tx, moment, proposal, checked[1])
     if objection is not None:

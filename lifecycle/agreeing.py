@@ -49,13 +49,27 @@ def disagreements(
     return [f"proposal {proposal.proposal_id}: {words}" for words in found]
 
 
+def may_begin_as_told(tx: Transaction, proposal: Proposal) -> bool:
+    """Say whether the trail tells of a row and its reviews as they stand, for what is to begin.
+
+    A document, a state or an approval that somebody put there by hand is told of nowhere.
+    """
+    trail = tx.audit.of(proposal.proposal_id)
+    return not disagreements(proposal, trail, tx.reviews.of(proposal.proposal_id))
+
+
 def stands_as_told(tx: Transaction, proposal: Proposal) -> bool:
     """Say whether the trail tells that this is under way, as it is, and that no ❌ waits.
 
     For what calls a tool for an execution that began before: nothing but the row says that it did.
     """
-    told = retold(tx.audit.of(proposal.proposal_id))
-    differs = (*_about_its_call(proposal, told), *_about_its_stop(proposal, told))
+    trail = tx.audit.of(proposal.proposal_id)
+    told = retold(trail)
+    differs = (
+        *_about_its_bytes(proposal, trail, told),
+        *_about_its_call(proposal, told),
+        *_about_its_stop(proposal, told),
+    )
     return told.state == proposal.state and not differs
 
 

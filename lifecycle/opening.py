@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lifecycle.agreeing import may_begin_as_told
 from lifecycle.callbacks import call_back, tell
 from lifecycle.deciding import decided_by
 from lifecycle.door import advance, amend, announce
@@ -74,7 +75,7 @@ def _judged_otherwise(tx: Transaction, moment: Moment, proposal: Proposal) -> Pr
     """
     if proposal.checked_policy_digest != moment.policy.digest:
         return proposal
-    if not stands_as_opened(tx, moment, proposal):
+    if not (stands_as_opened(tx, moment, proposal) and may_begin_as_told(tx, proposal)):
         return digest_mismatch(tx, moment, proposal)
     return None
 

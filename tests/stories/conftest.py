@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.storage.opening import open_store
+from tests.by_hand import by_hand
+from tests.stage import staged
+from tests.stories.forging import DATABASE
 from tests.world import World, a_world
 
 
@@ -20,3 +24,16 @@ async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     yield stage
     await stage.workflow.stop(1)
     await store.close()
+
+
+@pytest.fixture
+async def on_disk(tmp_path: Path) -> AsyncIterator[World]:
+    """The whole law over a file."""
+    async with staged(DATABASE, tmp_path) as stage:
+        yield stage
+
+
+@pytest.fixture
+def forged(tmp_path: Path) -> Any:
+    """Change the file as somebody with the sqlite3 program would."""
+    return lambda sql: by_hand(tmp_path / "signoff.db", sql)
