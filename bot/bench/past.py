@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,10 @@ from lifecycle.proposal import CLOCK, Proposal
 from lifecycle.state import State
 
 _PAGE = 5_000
-_ROUNDS = 200
+#: What waits for people beside the past, more than a page of it.
+_WAITING = 20
+_ROUNDS = 20
+_ASKED_A_ROUND = 10
 
 Question = Callable[[Transaction, int], Any]
 QUESTIONS: dict[str, Question] = {
@@ -30,38 +34,46 @@ QUESTIONS: dict[str, Question] = {
 async def questions_us(
     folder: Path, histories: Sequence[int], tell: Callable[[str], None]
 ) -> dict[str, list[float]]:
-    """Return for each question its median in µs (on the store's own thread) for each history."""
-    times: dict[str, list[float]] = {name: [] for name in QUESTIONS}
-    async with staged(folder) as stage:
-        filled = 0
+    """Return for each question its median in µs (on the store's own thread) for each history.
+
+    Each history stands in a store of its own and they are asked in turn: a machine that is slower
+    for a while is so for all of them.
+    """
+    async with AsyncExitStack() as opened:
+        stages = []
         for history in histories:
-            await _fill(stage, filled, history, tell)
-            filled = history
-            for name, question in QUESTIONS.items():
-                times[name].append(await _median_us(stage, question))
-    return times
+            stage = await opened.enter_async_context(staged(folder / str(history)))
+            await _fill(stage, history, tell)
+            for _ in range(_WAITING):
+                await stage.submit()
+            stages.append(stage)
+        return {name: await _medians_us(stages, asked) for name, asked in QUESTIONS.items()}
 
 
-async def _median_us(stage: Stage, question: Question) -> float:
+async def _medians_us(stages: Sequence[Stage], question: Question) -> list[float]:
+    spans: list[list[float]] = [[] for _ in stages]
+    for _ in range(_ROUNDS):
+        for stage, found in zip(stages, spans, strict=True):
+            found += await stage.store.read(partial(_timed, question, stage.clock.now_ms()))
+    return [statistics.median(found) for found in spans]
+
+
+def _timed(question: Question, now_ms: int, tx: Transaction) -> list[float]:
+    spans = []
+    for _ in range(_ASKED_A_ROUND):
+        began = time.perf_counter()
+        question(tx, now_ms)
+        spans.append((time.perf_counter() - began) * 1e6)
+    return spans
+
+
+async def _fill(stage: Stage, history: int, tell: Callable[[str], None]) -> None:
     now_ms = stage.clock.now_ms()
-
-    def timed(tx: Transaction) -> float:
-        spans = []
-        for _ in range(_ROUNDS):
-            began = time.perf_counter()
-            question(tx, now_ms)
-            spans.append(time.perf_counter() - began)
-        return statistics.median(spans) * 1e6
-
-    return await stage.store.read(timed)
-
-
-async def _fill(stage: Stage, begin: int, end: int, tell: Callable[[str], None]) -> None:
-    now_ms = stage.clock.now_ms()
-    for first in range(begin, end, _PAGE):
-        rows = [_past(number, now_ms) for number in range(first, min(first + _PAGE, end))]
+    for first in range(0, history, _PAGE):
+        page = range(first, min(first + _PAGE, history))
+        rows = [_past(number, now_ms) for number in page]
         await stage.store.write(partial(add_rows, rows))
-        tell(f"{min(first + _PAGE, end):,} past proposals")
+        tell(f"{page.stop:,} past proposals")
 
 
 def _past(number: int, now_ms: int) -> Proposal:
