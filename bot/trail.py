@@ -14,6 +14,7 @@ from typing import Any, Final
 from bot.books import look, reading
 from bot.config import Config
 from lifecycle.agreeing import begins, disagreements
+from lifecycle.agreeing_evidence import EvidenceTold
 from lifecycle.agreeing_flags import FlagsTold
 from lifecycle.audit import GENESIS, broken_links
 from lifecycle.ports import ProposalStore, RowUnreadable, Transaction
@@ -68,7 +69,7 @@ async def exported(config: Config, write: Callable[[str], None]) -> None:
 def _checked(tx: Transaction, anchor: str | None, done: Callable[[int], None]) -> Verified:
     found = Verified()
     gone: list[str] = []
-    told = FlagsTold()
+    told = (FlagsTold(), EvidenceTold())
 
     def counted() -> Iterator[Mapping[str, Any]]:
         for entry in _entries(tx):
@@ -78,10 +79,12 @@ def _checked(tx: Transaction, anchor: str | None, done: Callable[[int], None]) -
                 done(found.entries)
             if begins(entry.get("kind")) and not _has_row(tx, entry):
                 gone.append(f"proposal {entry.get('proposal_id')}: its row is gone")
-            told.take(entry)
+            for each in told:
+                each.take(entry)
             yield entry
 
-    found.problems = [*broken_links(counted(), anchor), *gone, *told.disagreements(tx)]
+    broken = broken_links(counted(), anchor)
+    found.problems = [*broken, *gone, *(words for each in told for words in each.disagreements(tx))]
     return found
 
 

@@ -187,6 +187,9 @@ class EvidenceBook(Protocol):
     def get(self, evidence_id: str) -> EvidencePacket | None:
         """Return the packet with this id."""
 
+    def ids_after(self, after_id: str, limit: int) -> Sequence[str]:
+        """Return up to `limit` ids of packets behind `after_id`, in order."""
+
     def put(self, packet: EvidencePacket) -> None:
         """Record a packet; the latest under an id is the one that counts."""
 

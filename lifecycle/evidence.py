@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lifecycle.answers import Reply, Sender
+from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.door import record
 from lifecycle.errors import Fault, Refused
 from lifecycle.moment import Moment
@@ -73,9 +74,18 @@ def record_packet(tx: Transaction, moment: Moment, packet: EvidencePacket, sende
         "evidence_recorded",
         sender.identity,
         sender=sender,
-        details={"evidence_id": packet.evidence_id, "observed_at_ms": packet.observed_at_ms},
+        details={
+            "evidence_id": packet.evidence_id,
+            "observed_at_ms": packet.observed_at_ms,
+            "payload": payload_digest(packet),
+        },
     )
     return Reply(f"Evidence {packet.evidence_id} is recorded.")
+
+
+def payload_digest(packet: EvidencePacket) -> str:
+    """Return the digest by which the trail knows what was observed."""
+    return digest_of(canonical_bytes(packet.payload))
 
 
 def unjudged(tx: Transaction) -> list[str]:

@@ -48,6 +48,17 @@ class World:
         await self.shows()
         return answer
 
+    async def observes(self, value: object, evidence_id: str = "e1") -> None:
+        """Record what the one source sees now: `ok` is this value."""
+        packet = {
+            "evidence_id": evidence_id,
+            "source": "crm-sensor",
+            "observed_at_ms": self.clock.now_ms(),
+            "payload": {"ok": value},
+        }
+        source = self.sender("crm-sensor")
+        assert (await self.workflow.record_evidence(json.dumps(packet).encode(), source)).done
+
     async def shows(self) -> None:
         """Deliver cards and let what waited for them begin, until nothing moves."""
         while await self.notifier.deliver(self.store, self.clock.now_ms()):

@@ -166,6 +166,11 @@ class RecordedEvidence(Book):
         row = self._one("evidence", evidence_id=evidence_id)
         return packet_of(row) if row else None
 
+    def ids_after(self, after_id: str, limit: int) -> Sequence[str]:
+        """Return up to `limit` ids of packets behind `after_id`, in order."""
+        rows = self._all("evidence_after", after_id=after_id, limit=limit)
+        return [row["evidence_id"] for row in rows]
+
     def put(self, packet: EvidencePacket) -> None:
         """Record a packet; the latest under an id is the one that counts."""
         self._do("put_evidence", packet_row(packet))

@@ -99,6 +99,9 @@ class EvidenceTable:
     def get(self, evidence_id: str) -> EvidencePacket | None:
         return self._rows.get(evidence_id)
 
+    def ids_after(self, after_id: str, limit: int) -> Sequence[str]:
+        return sorted(p.evidence_id for p in self._rows if p.evidence_id > after_id)[:limit]
+
     def put(self, packet: EvidencePacket) -> None:
         copied = replace(packet, payload=load(dump(packet.payload)))
         self._rows.put(packet.evidence_id, copied)

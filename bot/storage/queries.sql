@@ -354,6 +354,10 @@ WHERE key = :key;
 -- The packet with this id.
 SELECT * FROM evidence WHERE evidence_id = :evidence_id;
 
+-- evidence_after --
+-- Every packet, a page at a time; only verification asks.
+SELECT evidence_id FROM evidence WHERE evidence_id > :after_id ORDER BY evidence_id LIMIT :limit;
+
 -- put_evidence --
 -- A packet; the latest under an id counts.
 INSERT INTO evidence (evidence_id, source, observed_at_ms, recorded_at_ms, payload)

@@ -31,6 +31,15 @@ class BooksContract(InStore):
         assert await store.read(lambda tx: tx.evidence.get("e1")) == new
         assert await store.read(lambda tx: tx.evidence.get("e2")) is None
 
+    async def test_packets_are_listed_by_id_a_page_at_a_time(self, store: ProposalStore) -> None:
+        one = EvidencePacket("e2", "crm-sensor", NOW_MS - 1, NOW_MS, {})
+        for evidence_id in ("e2", "e3", "e1"):
+            packet = replace(one, evidence_id=evidence_id)
+            await store.write(lambda tx, packet=packet: tx.evidence.put(packet))
+
+        assert await store.read(lambda tx: list(tx.evidence.ids_after("", 2))) == ["e1", "e2"]
+        assert await store.read(lambda tx: list(tx.evidence.ids_after("e2", 2))) == ["e3"]
+
     async def test_money_is_summed_exactly_over_what_is_open_and_what_was_completed_lately(
         self, store: ProposalStore
     ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -185,20 +184,10 @@ async def test_a_retry_is_judged_by_the_policy_in_force_when_it_begins(world: Wo
 
 
 async def test_a_retry_is_judged_by_the_evidence_on_record_when_it_begins(world: World) -> None:
-    async def observes(value: object) -> None:
-        packet = {
-            "evidence_id": "e1",
-            "source": "crm-sensor",
-            "observed_at_ms": world.clock.now_ms(),
-            "payload": {"ok": value},
-        }
-        source = world.sender("crm-sensor")
-        assert (await world.workflow.record_evidence(json.dumps(packet).encode(), source)).done
-
-    await observes(True)
+    await world.observes(True)
     precondition = {"evidence_ref": "e1", "field": "ok", "operator": "eq", "value": True}
     proposal_id = await unknown_deployment(world, preconditions=[precondition])
-    meanwhile(world, lambda: observes(False))
+    meanwhile(world, lambda: world.observes(False))
 
     reply = await world.workflow.retry(proposal_id, world.sender("ana"))
     await world.workflow.idle()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -43,17 +42,6 @@ async def stage(tmp_path: Path) -> AsyncIterator[World]:
 def spoil(folder: Path, proposal_id: str) -> None:
     with closing(sqlite3.connect(folder / "signoff.db")) as db, db:
         db.execute("UPDATE proposals SET document = ? WHERE proposal_id = ?", (b"{", proposal_id))
-
-
-async def observes(world: World, *, ok: bool) -> None:
-    packet = {
-        "evidence_id": "e1",
-        "source": "crm-sensor",
-        "observed_at_ms": world.clock.now_ms(),
-        "payload": {"ok": ok},
-    }
-    source = world.sender("crm-sensor")
-    assert (await world.workflow.record_evidence(json.dumps(packet).encode(), source)).done
 
 
 async def test_a_spoiled_row_calls_a_person_and_holds_up_nobody(
@@ -102,7 +90,7 @@ async def test_a_row_spoiled_while_its_tool_runs_does_not_hide_the_answer(
 async def test_evidence_recorded_right_before_a_crash_is_judged_at_the_start(
     stage: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await observes(stage, ok=True)
+    await stage.observes(True)
     proposal_id = (await stage.submits(MAIL, preconditions=[CONDITION])).proposal_id or ""
     await stage.approves("ana", proposal_id)
     stage.clock.advance(1)
@@ -112,14 +100,14 @@ async def test_evidence_recorded_right_before_a_crash_is_judged_at_the_start(
 
     with monkeypatch.context() as patched:
         patched.setattr(type(stage.workflow.adopter), "evidence_changed", lambda _s, e: dies(e))
-        await observes(stage, ok=False)
+        await stage.observes(False)
     await stage.restarts()
 
     assert stage.tool(SEND).verbs() == ["execute", "roll_back"]
 
 
 async def test_a_source_that_hangs_up_does_not_stop_the_judging(stage: World) -> None:
-    await observes(stage, ok=True)
+    await stage.observes(True)
     proposal_id = (await stage.submits(MAIL, preconditions=[CONDITION])).proposal_id or ""
     await stage.approves("ana", proposal_id)
     stage.clock.advance(1)
@@ -131,7 +119,7 @@ async def test_a_source_that_hangs_up_does_not_stop_the_judging(stage: World) ->
         return value
 
     stage.store.write = write  # type: ignore[method-assign]
-    telling = asyncio.create_task(observes(stage, ok=False))
+    telling = asyncio.create_task(stage.observes(False))
     await recorded.wait()
     telling.cancel()
     await asyncio.gather(telling, return_exceptions=True)
@@ -183,7 +171,7 @@ async def test_a_decision_after_the_deadline_finds_it_expired_though_nobody_swep
 
 
 async def approved_while_frozen(stage: World) -> str:
-    await observes(stage, ok=True)
+    await stage.observes(True)
     proposal_id = (await stage.submits(PROD, preconditions=[CONDITION])).proposal_id or ""
     await stage.workflow.freeze("wait", stage.sender("ana"))
     await stage.approves("ana", proposal_id)
@@ -193,7 +181,7 @@ async def approved_while_frozen(stage: World) -> str:
 
 async def test_what_sentinel_finds_right_before_the_execution_ends_it(stage: World) -> None:
     proposal_id = await approved_while_frozen(stage)
-    await observes(stage, ok=False)
+    await stage.observes(False)
     await stage.workflow.thaw(stage.sender("ana"))
     await stage.keeps_house()
 

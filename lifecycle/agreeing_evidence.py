@@ -1,0 +1,67 @@
+"""Whether the evidence on record is what the trail tells that sources observed (ADR 0013)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lifecycle.books import Transaction
+from lifecycle.evidence import payload_digest
+from lifecycle.moment import rfc3339
+from lifecycle.records import EvidencePacket
+
+_Entry = Mapping[str, Any]
+_PAGE: Final = 500
+
+
+@dataclass(slots=True)
+class EvidenceTold:
+    """The last that exported entries tell of each packet, taken oldest first."""
+
+    recorded: dict[str, _Entry] = field(default_factory=dict)
+
+    def take(self, entry: _Entry) -> None:
+        """Note what one entry tells; of other kinds nothing."""
+        details = entry.get("details")
+        if entry.get("kind") == "evidence_recorded" and isinstance(details, Mapping):
+            self.recorded[str(details.get("evidence_id"))] = entry
+
+    def disagreements(self, tx: Transaction) -> list[str]:
+        """Return a sentence for everything that is stored otherwise; empty where nothing is."""
+        found = []
+        for evidence_id, entry in self.recorded.items():
+            found += [
+                f"evidence {evidence_id}: {words}" for words in _about(tx, evidence_id, entry)
+            ]
+        untold = (each for each in _ids(tx) if each not in self.recorded)
+        return found + [f"evidence {each}: no entry tells of it" for each in untold]
+
+
+def _about(tx: Transaction, evidence_id: str, entry: _Entry) -> list[str]:
+    try:
+        return [*_differences(tx.evidence.get(evidence_id), entry)]
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        return [f"what is kept of it cannot be read ({type(error).__name__})"]
+
+
+def _differences(kept: EvidencePacket | None, entry: _Entry) -> Iterator[str]:
+    seq, told = entry.get("seq"), entry["details"]
+    if kept is None:
+        yield f"it is gone, entry {seq} tells of it"
+        return
+    if kept.source != entry["actor"]["id"]:
+        yield f"it was recorded by {kept.source}, entry {seq} says {entry['actor']['id']}"
+    times = (kept.observed_at_ms, rfc3339(kept.recorded_at_ms))
+    if times != (told["observed_at_ms"], entry["at"]):
+        yield f"it was not observed or recorded when entry {seq} says"
+    # Entries of older versions do not tell what was observed.
+    if "payload" in told and told["payload"] != payload_digest(kept):
+        yield f"what was observed is not what entry {seq} tells"
+
+
+def _ids(tx: Transaction) -> Iterator[str]:
+    after = ""
+    while page := tx.evidence.ids_after(after, _PAGE):
+        yield from page
+        after = page[-1]
