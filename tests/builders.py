@@ -103,35 +103,43 @@ def a_tool(name: str, tier: Tier, action_type: ActionType, **changes: Any) -> To
     return ToolPolicy(name, tier, action_type, **(defaults | changes))
 
 
+def _send_email() -> ToolPolicy:
+    return a_tool(
+        "send-email",
+        Tier.PROPOSE,
+        ActionType.COMMUNICATE,
+        match={"resource_type": "mailbox"},
+        kind=ToolKind.EMAIL,
+        window_s=900,
+        reversible=True,
+        deferred=True,
+        effects=("email",),
+    )
+
+
+def _production_deploy() -> ToolPolicy:
+    return a_tool(
+        "production-deploy",
+        Tier.CONFIRM,
+        ActionType.EXECUTE,
+        kind=ToolKind.WEBHOOK,
+        safety=Safety.DESTRUCTIVE,
+        quorum_class=ApprovalClass.SINGLE,
+        quorum_required=1,
+        rate=Rate(2, 60),
+        effects=("deploy",),
+    )
+
+
 def the_tools() -> dict[str, ToolPolicy]:
     """Return the seven tools of the example config."""
     tools = (
         a_tool("search", Tier.AUTO, ActionType.READ, roles=None, safety=Safety.READ, timeout_s=10),
-        a_tool(
-            "send-email",
-            Tier.PROPOSE,
-            ActionType.COMMUNICATE,
-            match={"resource_type": "mailbox"},
-            kind=ToolKind.EMAIL,
-            window_s=900,
-            reversible=True,
-            deferred=True,
-            effects=("email",),
-        ),
+        _send_email(),
         a_tool(
             "staging-deploy", Tier.PROPOSE, ActionType.EXECUTE, reversible=True, effects=("deploy",)
         ),
-        a_tool(
-            "production-deploy",
-            Tier.CONFIRM,
-            ActionType.EXECUTE,
-            kind=ToolKind.WEBHOOK,
-            safety=Safety.DESTRUCTIVE,
-            quorum_class=ApprovalClass.SINGLE,
-            quorum_required=1,
-            rate=Rate(2, 60),
-            effects=("deploy",),
-        ),
+        _production_deploy(),
         a_tool(
             "delete-data",
             Tier.CONFIRM,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
 
+from lifecycle.ports import Transaction
 from tests.builders import PROD
-from tests.fakes.discord_server.state import GUILD
+from tests.fakes.discord_server.state import GUILD, Message
 from tests.fakes.discord_stage import ANA, BEN, CAL, CROSS, TICK, DiscordStage, until
 
 DUAL = {"approval_class": "dual"}
@@ -118,18 +120,14 @@ async def test_H09_a_removal_has_no_member_and_needs_none(
     assert caplog.records == []
 
 
-async def test_H12_an_old_card_and_other_messages_decide_nothing(
-    discord_stage: DiscordStage,
-) -> None:
-    proposal_id = await discord_stage.proposes(PROD)
-    old = await discord_stage.card(proposal_id)
+async def posted_again(discord_stage: DiscordStage, proposal_id: str, old: Message) -> None:
+    """Let the card be gone where it stood, and wait until it stands elsewhere."""
     discord_stage.server.fails("PATCH", f"/messages/{old.id}", status=404, code=10008)
 
-    def vanished(tx: object) -> None:
-        from dataclasses import replace
-
-        card = tx.cards.get(proposal_id, "discord")  # type: ignore[attr-defined]
-        tx.cards.put(replace(card, shown_version=0))  # type: ignore[attr-defined]
+    def vanished(tx: Transaction) -> None:
+        card = tx.cards.get(proposal_id, "discord")
+        assert card is not None
+        tx.cards.put(replace(card, shown_version=0))
 
     await discord_stage.store.write(vanished)
     discord_stage.broadcast.nudge()
@@ -138,28 +136,33 @@ async def test_H12_an_old_card_and_other_messages_decide_nothing(
         return (await discord_stage.card(proposal_id)).id != old.id
 
     await until(moved, "posted again")
+
+
+async def told(discord_stage: DiscordStage, words: str, what: str) -> Message:
+    """Wait until the bot has said these words in the channel."""
+
+    def said() -> list[Message]:
+        messages = discord_stage.server.state.messages["701"].values()
+        ours = [m for m in messages if m.data["author"]["id"] == "900"]
+        return [m for m in ours if words in m.data["content"]]
+
+    return (await until(said, what))[0]
+
+
+async def test_H12_an_old_card_and_other_messages_decide_nothing(
+    discord_stage: DiscordStage,
+) -> None:
+    proposal_id = await discord_stage.proposes(PROD)
+    old = await discord_stage.card(proposal_id)
+    await posted_again(discord_stage, proposal_id, old)
     discord_stage.server.reacts(ANA, old, TICK)
     await discord_stage.ignored("stale_card")
     current = (await discord_stage.card(proposal_id)).id
-    await until(
-        lambda: [
-            m
-            for m in discord_stage.server.state.messages["701"].values()
-            if f"stands here: https://discord.com/channels/{GUILD}/701/{current}"
-            in m.data["content"]
-        ],
-        "the way to the current card",
-    )
+    way = f"stands here: https://discord.com/channels/{GUILD}/701/{current}"
+    await told(discord_stage, way, "the way to the current card")
     discord_stage.server.says(ANA, "!help")
-    told = await until(
-        lambda: [
-            m
-            for m in discord_stage.server.state.messages["701"].values()
-            if m.data["author"]["id"] == "900" and "propose" in m.data["content"]
-        ],
-        "help",
-    )
-    discord_stage.server.reacts(ANA, told[0], TICK)
+    explained = await told(discord_stage, "propose", "help")
+    discord_stage.server.reacts(ANA, explained, TICK)
     await discord_stage.ignored("unknown_proposal")
     assert (await discord_stage.proposal(proposal_id)).state.value == "sentinel_approved"
 

@@ -17,7 +17,7 @@ from lifecycle.tier import Puller, Tier
 from tests.builders import ANA, BEN, MAIL, NOUR, PROD, REFUND
 from tests.fakes.tools import raising
 from tests.stage import in_memory
-from tests.stories.test_agents_own import the_permit
+from tests.stories.permits import the_permit
 from tests.world import World
 
 Row = tuple[Proposal, Sequence[AuditEntry], Sequence[Review]]

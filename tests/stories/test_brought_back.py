@@ -16,8 +16,8 @@ from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD, REFUND
 from tests.fakes.tools import raising, waiting_for
-from tests.stories.test_agents_own import permitted, the_permit
-from tests.stories.test_no_record import SEARCH
+from tests.stories.permits import permitted, the_permit
+from tests.stories.unrecorded import SEARCH
 from tests.world import World
 
 

@@ -7,7 +7,7 @@ import pytest
 from lifecycle.proposal import Verb
 from lifecycle.state import State
 from tests.builders import PROD
-from tests.stories.test_no_record import SEARCH
+from tests.stories.unrecorded import SEARCH
 from tests.world import World
 
 

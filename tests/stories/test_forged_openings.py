@@ -13,7 +13,7 @@ from lifecycle.state import State
 from tests.builders import MAIL, NOW_MS, PROD, REFUND, a_policy
 from tests.stage import staged
 from tests.stories.forging import DATABASE, exchanged, opened_by, problems, refused
-from tests.stories.test_agents_own import the_permit
+from tests.stories.permits import the_permit
 from tests.world import World
 
 DEPLOY = "production-deploy"

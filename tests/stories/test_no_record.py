@@ -1,50 +1,27 @@
-"""No record, no action: when the trail cannot be written nothing executes, and stopping works."""
+"""No record, no action: when the trail cannot be written nothing executes, and people are told."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.storage.opening import open_store
 from lifecycle.ports import Call, StoreUnavailable
 from lifecycle.state import State
 from tests.builders import MAIL, PROD, a_document, a_proposal
-from tests.fakes.spool import MemorySpool
-from tests.world import World, a_world
-
-FILE = "signoff.db"
+from tests.stories.unrecorded import FILE, SEARCH, break_audit, mend_audit
+from tests.world import World
 
 
 @pytest.fixture
-async def stage(tmp_path: Path) -> AsyncIterator[World]:
+def stage(on_disk: World) -> World:
     """The law over a real file, whose audit table a test can break."""
-    store = await open_store(f"sqlite:///{FILE}", tmp_path)
-    world = a_world(store)
-    await world.workflow.start()
-    yield world
-    await world.workflow.stop(1)
-    await store.close()
-
-
-def break_audit(folder: Path) -> None:
-    """Let every insert into the trail fail, as on a full disk."""
-    with closing(sqlite3.connect(folder / FILE)) as db, db:
-        db.execute(
-            "CREATE TRIGGER broken BEFORE INSERT ON audit "
-            "BEGIN SELECT RAISE(FAIL, 'disk full'); END"
-        )
-
-
-def mend_audit(folder: Path) -> None:
-    with closing(sqlite3.connect(folder / FILE)) as db, db:
-        db.execute("DROP TRIGGER broken")
+    return on_disk
 
 
 async def test_L08_an_approval_that_cannot_be_recorded_leaves_it_decidable(
@@ -90,66 +67,6 @@ async def test_L08_a_submission_that_cannot_be_recorded_is_refused(
     answer = await stage.submits(PROD)
 
     assert (answer.reason, answer.state) == ("audit_unavailable", None)
-
-
-async def test_L08_a_rejection_is_spooled_holds_at_once_and_is_replayed(
-    stage: World, tmp_path: Path
-) -> None:
-    proposal_id = (await stage.submits(PROD, approval_class="dual")).proposal_id or ""
-    await stage.approves("ana", proposal_id)
-    break_audit(tmp_path)
-    reply = await stage.rejects("ben", proposal_id, "stop")
-    assert "Kept" in reply.words
-    mend_audit(tmp_path)
-    await stage.workflow.approve(proposal_id, stage.sender("dee"))
-    await stage.workflow.idle()
-    assert stage.tool("production-deploy").calls == []
-
-    await stage.workflow.recover()
-
-    ended = await stage.proposal(proposal_id)
-    assert (ended.state, ended.explanation) == (State.REJECTED, "stop")
-    assert stage.spool.stops == []
-
-
-async def test_L08_a_roll_back_is_spooled_and_no_window_closes_meanwhile(
-    stage: World, tmp_path: Path
-) -> None:
-    proposal_id = (await stage.submits(MAIL)).proposal_id or ""
-    await stage.approves("ana", proposal_id)
-    break_audit(tmp_path)
-    await stage.rejects("ben", proposal_id, "stop")
-    mend_audit(tmp_path)
-    stage.clock.advance(900)
-    assert await stage.workflow.close_due() == 0
-
-    await stage.workflow.recover()
-    await stage.workflow.idle()
-
-    assert stage.tool("send-email").verbs() == ["execute", "roll_back"]
-    assert (await stage.proposal(proposal_id)).state is State.ROLLED_BACK
-
-
-async def test_a_spooled_stop_survives_the_process(stage: World, tmp_path: Path) -> None:
-    proposal_id = (await stage.submits(PROD)).proposal_id or ""
-    break_audit(tmp_path)
-    await stage.rejects("ben", proposal_id, "stop")
-    mend_audit(tmp_path)
-
-    await stage.restarts()
-
-    assert (await stage.proposal(proposal_id)).state is State.REJECTED
-
-
-SEARCH = {
-    "proposal_id": "p1",
-    "tool": "search",
-    "action_type": "read",
-    "target": {"resource_type": "web", "resource_id": "q", "domain": "x", "constraints": {}},
-    "parameters": {"q": "terms"},
-    "justification": "Pat asked for the terms of payment",
-    "approval_class": "none",
-}
 
 
 async def test_what_was_carried_out_is_never_answered_as_not_done(
@@ -263,55 +180,6 @@ async def test_J11_a_closing_that_the_store_refuses_is_told_of_and_done_once_it_
     assert len(stage.notifier.alerts) == 2
     assert closed.state is State.COMPLETED
     assert "Closed late, 7 min after" in closed.explanation
-
-
-class FullSpool(MemorySpool):
-    """A spool on a disk that is full."""
-
-    full = True
-
-    def keep(self, stop: Mapping[str, Any]) -> None:
-        if self.full:
-            raise OSError(28, "No space left on device")
-        super().keep(stop)
-
-
-@pytest.mark.parametrize("spool_mends", [True, False])
-async def test_L08_a_stop_that_neither_store_nor_spool_can_take_is_carried_out_once_one_can(
-    stage: World, tmp_path: Path, spool_mends: bool
-) -> None:
-    proposal_id = (await stage.submits(MAIL)).proposal_id or ""
-    await stage.approves("ana", proposal_id)
-    stage.workflow.world.spool = spool = FullSpool()
-    break_audit(tmp_path)
-    reply = await stage.rejects("ben", proposal_id, "stop")
-    mend_audit(tmp_path)
-    stage.clock.advance(900)
-    assert await stage.workflow.close_due() == 0
-    spool.full = not spool_mends
-
-    await stage.workflow.recover()
-    await stage.workflow.idle()
-
-    assert "carried out as soon as" in reply.words
-    assert stage.tool("send-email").verbs() == ["execute", "roll_back"]
-    assert (await stage.proposal(proposal_id)).reason == "rolled_back_by_person"
-    assert (stage.workflow.world.held, stage.workflow.world.unspooled) == (set(), [])
-
-
-async def test_a_bot_that_ends_spools_what_it_had_in_memory_alone(
-    stage: World, tmp_path: Path
-) -> None:
-    proposal_id = (await stage.submits(MAIL)).proposal_id or ""
-    stage.workflow.world.spool = spool = FullSpool()
-    break_audit(tmp_path)
-    await stage.rejects("ben", proposal_id, "stop")
-    mend_audit(tmp_path)
-    spool.full = False
-
-    await stage.workflow.stop(1)
-
-    assert [stop["proposal_id"] for stop in spool.stops] == [proposal_id]
 
 
 async def test_a_store_that_closes_with_the_bot_is_told_to_nobody(

@@ -18,7 +18,7 @@ from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from sentinel_rules import load_rules
 from tests.builders import MAIL, PROD, a_document
-from tests.stories.test_no_record import SEARCH
+from tests.stories.unrecorded import SEARCH
 from tests.world import World
 
 FORBIDS = {

@@ -16,7 +16,7 @@ from lifecycle.state import State
 from lifecycle.verdict import Finding, RuleResult, Verdict
 from tests.builders import MAIL, NOW_MS, POLICY_DIGEST, PROD, REFUND, a_proposal
 from tests.fakes.tools import answering
-from tests.stories.test_agents_own import begun, permitted, the_permit
+from tests.stories.permits import begun, permitted, the_permit
 from tests.world import World
 
 REFUNDS = "issue-refund"

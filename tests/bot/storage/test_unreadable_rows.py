@@ -17,7 +17,7 @@ from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import SENTINEL, Attention, Cause, Execution, Outcome, Proposal, Verb
 from lifecycle.state import State
 from tests.builders import MAIL, a_document, a_proposal
-from tests.stories.test_no_record import break_audit, mend_audit
+from tests.stories.unrecorded import break_audit, mend_audit
 from tests.world import World, a_world
 
 

@@ -1,4 +1,4 @@
-"""A program is called with JSON, and nothing of it survives the call (design section 7)."""
+"""A program is called with JSON, and how it ends is what it did (design section 7)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import json
 import logging
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-import psutil
 import pytest
 
 from bot.tools.command import CommandTool
 from bot.tools.leftovers import Leftovers
 from lifecycle.calling import call_tool
 from lifecycle.proposal import Outcome
+from tests.bot.tools.shell import Shell, outcome_of
 from tests.contracts.tool_contract import Kind, ToolContract, call, done
 
 COUNTER = """
@@ -80,35 +79,6 @@ class TestOneWay(ToolContract):
     @pytest.fixture
     def bench(self, tmp_path):
         return CommandBench(tmp_path)
-
-
-class Shell:
-    """A tool that is one line of shell, for what a contract cannot tell."""
-
-    parameters = MappingProxyType({"n": 1})
-
-    def __init__(self, line: str, folder: Path, environment=os.environ, **settings) -> None:
-        argv = {"execute": ["sh", "-c", line]} | settings
-        self.tool = CommandTool(argv, folder, environment, Leftovers(None))
-
-
-async def outcome_of(line: str, folder: Path, limit_s: float = 20):
-    bench = Shell(line, folder)
-    return await call_tool(bench.tool, replace(call(bench, "execute"), limit_s=limit_s))
-
-
-#: Longer than any test, and known as one of this very process: others may run the same tests.
-NAP = f"sleep 600.{os.getpid()}"
-
-
-def alive(mark: str) -> list[int]:
-    """Return the processes whose command line holds a mark of ours."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        line = " ".join(process.info["cmdline"] or [])
-        if mark in line and process.info["status"] != psutil.STATUS_ZOMBIE:
-            found.append(process.pid)
-    return [pid for pid in found if pid != os.getpid()]
 
 
 async def test_the_program_is_given_the_call_and_nothing_more(tmp_path):
@@ -233,50 +203,6 @@ async def test_only_the_tail_of_standard_error_is_kept(tmp_path, caplog):
 
     assert "the end" in caplog.text
     assert len(caplog.text) < 6_000
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "NAP",
-        "NAP & NAP",
-        "trap '' TERM; (trap '' TERM; NAP) & while :; do sleep 0.05; done",
-    ],
-)
-async def test_a_time_limit_kills_the_whole_group(tmp_path, line):
-    result = await outcome_of(line.replace("NAP", NAP), tmp_path, limit_s=0.2)
-
-    assert result.outcome is Outcome.UNKNOWN
-    assert alive(NAP) == []
-
-
-async def test_what_a_program_leaves_running_is_killed_when_it_ends(tmp_path):
-    result = await outcome_of(f"{NAP} & (trap '' TERM HUP; {NAP}) & exit 0", tmp_path)
-
-    assert result.outcome is Outcome.DONE
-    assert alive(NAP) == []
-
-
-@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8])
-async def test_a_cancellation_at_any_moment_leaves_nothing_running(tmp_path, turns):
-    bench = Shell(f"{NAP} & {NAP}", tmp_path)
-    task = asyncio.create_task(call_tool(bench.tool, call(bench, "execute")))
-    for _ in range(turns):
-        await asyncio.sleep(0)
-
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-    assert alive(NAP) == []
-
-
-async def test_a_program_may_end_in_peace_when_it_is_told_to(tmp_path):
-    line = "trap 'touch ended; exit 0' TERM; touch began; while :; do sleep 0.02; done"
-
-    await outcome_of(line, tmp_path, limit_s=0.5)
-
-    assert (tmp_path / "ended").exists()
 
 
 def test_a_receipt_is_json_and_nothing_that_python_adds():

