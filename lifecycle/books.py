@@ -149,9 +149,6 @@ class Cards(Protocol):
     def of(self, proposal_id: str) -> Sequence[Card]:
         """Return the cards of a proposal on all surfaces."""
 
-    def delivered(self, proposal_id: str) -> bool:
-        """Say whether any card of a proposal stands where people see it."""
-
     def put(self, card: Card) -> None:
         """Write what became of a card."""
 

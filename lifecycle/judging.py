@@ -41,6 +41,10 @@ def judge(
     if stands is None:
         return policy_changed(tx, moment, proposal, "The tool may not be used any more.")
     raised = raised_by(stands, verdict).but(verdict=verdict)
+    details = verdict_details(verdict) | {"tier": raised.tier.value, "quorum": raised.quorum}
+    if verdict.needs_reason:  # who approved before the verdict did not know what it found
+        void = tx.reviews.void(proposal.proposal_id, None, "Sentinel found something since")
+        details |= {"approvals_void": void} if void else {}
     return advance(
         tx,
         moment,
@@ -48,7 +52,7 @@ def judge(
         Trigger.SENTINEL_APPROVE,
         SENTINEL,
         Puller.SENTINEL,
-        details=verdict_details(verdict) | {"tier": raised.tier.value, "quorum": raised.quorum},
+        details=details,
         verdict=verdict,
         policy_digest=moment.policy.digest,
         checked_policy_digest=moment.policy.digest,

@@ -177,7 +177,7 @@ class Keeper:
             case "valid_from_ms":
                 return moment.now_ms >= (proposal.valid_from_ms or 0)
             case "its card":
-                return card_is_out(tx, proposal)
+                return card_is_out(tx, moment, proposal)
             case None:
                 return True
             case _:

@@ -211,11 +211,12 @@ def tell_of_a_changed_row(tx: Transaction, moment: Moment, proposal: Proposal, w
     )
 
 
-def card_is_out(tx: Transaction, proposal: Proposal) -> bool:
-    """Say whether people can see the proposal: its card stands on at least one surface."""
+def card_is_out(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
+    """Say whether people can see the proposal: its card stands on a surface of the config."""
     if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE:
         return True
-    return tx.cards.delivered(proposal.proposal_id)
+    cards = tx.cards.of(proposal.proposal_id)
+    return any(card.delivered and card.surface in moment.surfaces for card in cards)
 
 
 def _outer_obstacle(tx: Transaction, moment: Moment, proposal: Proposal) -> str | None:
@@ -224,15 +225,19 @@ def _outer_obstacle(tx: Transaction, moment: Moment, proposal: Proposal) -> str 
         return still
     if proposal.valid_from_ms is not None and moment.now_ms < proposal.valid_from_ms:
         return "valid_from_ms"
-    if not card_is_out(tx, proposal):
+    if not card_is_out(tx, moment, proposal):
         return "its card"
     return None
 
 
 def newly_soft(proposal: Proposal, verdict: Verdict) -> bool:
     """Say whether a soft finding stands that people did not know of when they approved."""
-    known = proposal.verdict is not None and proposal.verdict.needs_reason
-    return verdict.needs_reason and not known
+    return not _soft(verdict) <= (_soft(proposal.verdict) if proposal.verdict else frozenset())
+
+
+def _soft(verdict: Verdict) -> frozenset[tuple[str, str, str]]:
+    found = verdict.findings_at(Level.SOFT)
+    return frozenset((rule, finding.code, finding.path) for rule, finding in found)
 
 
 def waits_for_rule(verdict: Verdict) -> str | None:

@@ -103,10 +103,6 @@ class CardBook(Book):
             self.desk.write()
         return [card_of(row) for row in self._all("cards_of", proposal_id=proposal_id)]
 
-    def delivered(self, proposal_id: str) -> bool:
-        """Say whether any card of a proposal stands where people see it."""
-        return self._one("card_delivered", proposal_id=proposal_id) is not None
-
     def put(self, card: Card) -> None:
         """Write what became of a card; a version wanted in the meantime stays wanted."""
         self.desk.write()

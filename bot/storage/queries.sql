@@ -301,10 +301,6 @@ SELECT * FROM cards WHERE proposal_id = :proposal_id AND surface = :surface;
 -- The cards of a proposal on all surfaces.
 SELECT * FROM cards WHERE proposal_id = :proposal_id ORDER BY surface;
 
--- card_delivered --
--- Whether a card of a proposal stands anywhere.
-SELECT 1 FROM cards WHERE proposal_id = :proposal_id AND delivered = 1 LIMIT 1;
-
 -- stale_cards --
 -- Cards of a surface to post or edit now, oldest wish first.
 SELECT * FROM cards
