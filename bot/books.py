@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import psutil
@@ -44,10 +45,7 @@ async def reading(config: Config, *, must_exist: bool = False) -> AsyncIterator[
     file = config.database_file
     if file is not None and not file.exists():
         if must_exist:
-            raise CannotOpen(
-                f"There is no database {file}: nothing was ever written here, or its folder is "
-                "not the right one. A trail that is gone is no sound trail."
-            )
+            raise CannotOpen(no_database(config))
         store = await open_store("memory:", config.folder)
     else:
         store = await open_reader(config.database, config.folder)
@@ -58,16 +56,82 @@ async def reading(config: Config, *, must_exist: bool = False) -> AsyncIterator[
         await store.close()
 
 
+def no_database(config: Config) -> str | None:
+    """Say that there is nothing to look at under this config, None where there is a database."""
+    file = config.database_file
+    if file is None or file.exists():
+        return None
+    return (
+        f"There is no database {file}: nothing was ever written here, or its folder is not the "
+        "right one."
+    )
+
+
 def running_pid(config: Config) -> int | None:
-    """Return the process that holds the database, None where none does.
+    """Return the process that holds the database, None where none does."""
+    file = config.database_file
+    return None if file is None else _holder(path_of_lock(file))
+
+
+def said_by_running(config: Config) -> Mapping[str, Any]:
+    """Return what the process that holds the database says of itself (`bot.own_state`)."""
+    return said_beside(config.database_file)
+
+
+def said_beside(database: Path | None) -> Mapping[str, Any]:
+    """Return what the process that holds this database says of itself."""
+    return (note_beside(database) or {}) if database is not None else {}
+
+
+def bot_of(config: Config) -> tuple[int | None, Path | None]:
+    """Return the bot that works with this config, and the database that it holds."""
+    pid = running_pid(config)
+    if pid is None and (found := running_elsewhere(config)):
+        return found
+    return pid, config.database_file
+
+
+def running_elsewhere(config: Config) -> tuple[int, Path] | None:
+    """Return the bot that works with this very file on another database, and which that is.
+
+    `database` is read at a start alone: after it was edited the bot holds the old one, and who
+    looks at the new one alone would say that no bot runs. It is looked for where databases lie
+    by default and where the config has it now; one further away cannot be known.
+    """
+    file = config.database_file
+    own = None if file is None else path_of_lock(file)
+    folders = {config.data.resolve(), *(() if own is None else (own.parent,))}
+    for lock in sorted(each for folder in folders for each in folder.glob("*.lock")):
+        database = lock.with_name(lock.name.removesuffix(".lock"))
+        if lock != own and (pid := _holder(lock)) and _reads(database, config.path):
+            return pid, database
+    return None
+
+
+def elsewhere_words(config: Config) -> str | None:
+    """Say that a bot works with this config on another database, None where none is known."""
+    found = running_elsewhere(config)
+    if found is None:
+        return None
+    pid, database = found
+    return (
+        f"A bot (process {pid}) works with this config on another database, {database}: what "
+        "`database` says now it reads at its next start."
+    )
+
+
+def _reads(database: Path, config: Path) -> bool:
+    """Say whether the bot that holds `database` was started with this config."""
+    read = (note_beside(database) or {}).get("config")
+    return read is not None and Path(read["path"]).resolve() == config.resolve()
+
+
+def _holder(lock: Path) -> int | None:
+    """Return the process whose number stands in a lock file, None where it is gone.
 
     The lock itself is not touched, so that looking never keeps a bot from starting. A process
     that is younger than what is written in the lock file only got the number of a dead one.
     """
-    file = config.database_file
-    if file is None:
-        return None
-    lock = path_of_lock(file)
     try:
         pid, written_s = number_in(lock.read_bytes()), lock.stat().st_mtime
         if pid is None:
@@ -76,9 +140,3 @@ def running_pid(config: Config) -> int | None:
     except (OSError, ValueError, psutil.Error):
         return None
     return pid if began_s <= written_s + _CLOCK_STEP_S else None
-
-
-def said_by_running(config: Config) -> Mapping[str, Any]:
-    """Return what the process that holds the database says of itself (`bot.own_state`)."""
-    file = config.database_file
-    return (note_beside(file) or {}) if file is not None else {}

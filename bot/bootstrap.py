@@ -81,8 +81,12 @@ async def opened(
     Nothing of the past is taken up and no job runs yet. Raises what EXPECTED names.
     """
     async with AsyncExitStack() as closing:
+        file = config.database_file
+        is_new = file is not None and not file.exists()
         store = await open_store(config.database, config.folder)
         closing.push_async_callback(store.close)
+        if is_new:  # in a wrong folder nobody would miss what is not there
+            log.warning("There was no database %s: a new one was made.", file)
         leftovers = await _none_left(config)
         clock = SystemClock()
         handed_on = with_python(environment)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import os
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from types import TracebackType
 from typing import Any, Final, ParamSpec, TypeVar
 
 import httpx
 
-from bot.client_errors import SignoffRefused, SignoffUnreachable, encoded, part_of_path
+from bot.client_errors import (
+    NothingDone,
+    SignoffRefused,
+    SignoffUnreachable,
+    copied,
+    encoded,
+    part_of_path,
+)
 from bot.telling import Receipts, decided, fitting, told
 
 __all__ = ["NothingDone", "Signoff", "SignoffRefused", "SignoffUnreachable", "governed"]
@@ -24,6 +33,8 @@ R = TypeVar("R")
 _TERMINAL: Final = frozenset({"completed", "rolled_back", "rejected"})
 _HOLD_S: Final = 25
 _TIMEOUT_S: Final = 20.0
+#: So long until what is not held, and has not changed, is asked for again.
+_PAUSE_S: Final = 0.5
 
 
 class Signoff:
@@ -88,13 +99,17 @@ class Signoff:
         Raises TimeoutError after `timeout_s` seconds.
         """
         begun_s = time.monotonic()
+        before: object = None
         while True:
-            left_s = _left(begun_s, timeout_s)
+            left_s, asked_s = _left(begun_s, timeout_s), time.monotonic()
             found = await self.proposal(proposal_id, wait_s=min(_HOLD_S, max(0, int(left_s))))
             if found["state"] in _TERMINAL or found.get("permit"):
                 return found
             if _left(begun_s, timeout_s) < 1:
                 raise TimeoutError(f"{proposal_id} is still {found['state']}")
+            if found["state"] == before and time.monotonic() - asked_s < _PAUSE_S:
+                await asyncio.sleep(_PAUSE_S)
+            before = found["state"]
 
     async def withdraw(self, proposal_id: str) -> dict[str, Any]:
         """Take a proposal of one's own back before it is carried out."""
@@ -165,16 +180,22 @@ def governed(
 
     A call proposes its own arguments, waits for people, redeems the permit, runs, and reports the
     receipt (`receipt(result)`, else the result where it is a dict). Raises SignoffRefused with the
-    reason where it may not run, and TypeError before proposing where the tool is of another kind.
+    reason where it may not run, and TypeError before proposing where the tool is of another kind;
+    at once for a function that is not `async def`, which would be at work before it is awaited.
+
+    It runs with a copy of its arguments as they were when it was called: that is what people see.
     """
 
     def decorated(run: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+        if not inspect.iscoroutinefunction(run):
+            raise TypeError("governed takes a function that is written with `async def`.")
         signature = inspect.signature(run)
 
         @functools.wraps(run)
         async def call(*args: P.args, **kwargs: P.kwargs) -> R:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
+            bound.arguments.update(copied(bound.arguments))
             async with _session(signoff) as session:
                 proposer = _Governed(session, tool, target, justification or _words(run))
                 proposal_id = await proposer.permitted(dict(bound.arguments), timeout_s)
@@ -185,21 +206,9 @@ def governed(
     return decorated
 
 
-class _Borrowed:
-    """A session that somebody else closes."""
-
-    def __init__(self, session: Signoff) -> None:
-        self._session = session
-
-    async def __aenter__(self) -> Signoff:
-        return self._session
-
-    async def __aexit__(self, *_: object) -> None:
-        return None
-
-
-def _session(signoff: Signoff | None) -> Signoff | _Borrowed:
-    return Signoff() if signoff is None else _Borrowed(signoff)
+def _session(signoff: Signoff | None) -> AbstractAsyncContextManager[Signoff]:
+    """Return a session for one call; one that was given is closed by whoever gave it."""
+    return Signoff() if signoff is None else nullcontext(signoff)
 
 
 class _Governed:
@@ -220,7 +229,7 @@ class _Governed:
         proposal_id = str(answer["proposal_id"])
         found = await decided(self._session.wait, proposal_id, timeout_s)
         permit = found.get("permit")
-        if permit is None:
+        if permit is None or found["state"] in _TERMINAL:
             raise SignoffRefused(str(found["reason"]), str(found["explanation"]), found)
         # Where the answer is lost the function is not begun, and nobody reports `failed`: another
         # process with the same call may have redeemed the permit and be at work. A person looks.
@@ -273,10 +282,6 @@ async def _reported(
         raise
     await told(session.report, proposal_id, "done", fitting(receipt, result))
     return result
-
-
-class NothingDone(Exception):
-    """Raised by a governed function: it failed and left nothing behind."""
 
 
 def _words(run: Callable[..., Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Mapping
@@ -33,6 +34,10 @@ class SignoffUnreachable(Exception):
     """The bot could not be reached, or answered what nobody understands."""
 
 
+class NothingDone(Exception):
+    """Raised by a governed function: it failed and left nothing behind."""
+
+
 def encoded(body: Mapping[str, Any]) -> bytes:
     """Return a body as JSON; raises SignoffRefused for what Signoff would refuse to read."""
     try:
@@ -43,6 +48,17 @@ def encoded(body: Mapping[str, Any]) -> bytes:
         raise _unsent("invalid_unicode") from None
     except (TypeError, ValueError) as error:
         raise _unsent(_flaw(body, error)) from None
+
+
+def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments that nobody else can change; raises SignoffRefused for what is no JSON."""
+    try:
+        return copy.deepcopy(dict(arguments))
+    except RecursionError:
+        raise _unsent("too_deep") from None
+    except Exception:
+        # An object may refuse to be copied in any way: a lock, a connection.
+        raise _unsent("wrong_type") from None
 
 
 def part_of_path(proposal_id: str) -> str:

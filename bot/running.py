@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from bot.bootstrap import App, opened, summaries_of
 from bot.chat.broadcast import Broadcast, ServedSurface
+from bot.clock_told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import Choice
 from bot.jobs import JOBS, catch_up
@@ -37,6 +38,7 @@ async def run_until_stopped(config: Config, choice: Choice, environment: Mapping
         async with opened(config, environment, broadcast) as app:
             broadcast.attach(app.workflow.world)
             signals.app = app
+            await _say_clock(app)
             await app.workflow.start()
             await catch_up.run_once(app.workflow)
             settle()
@@ -44,6 +46,13 @@ async def run_until_stopped(config: Config, choice: Choice, environment: Mapping
                 if choice.http:
                     await doors.enter_async_context(_doors(app, environment))
                 await _serve(app, broadcast, signals.ended, doors)
+
+
+async def _say_clock(app: App) -> None:
+    """Warn once where the clock stands before what the trail tells; the bot works all the same."""
+    now_ms = app.workflow.world.clock.now_ms()
+    if behind := await app.store.read(lambda tx: clock_behind(tx, now_ms)):
+        log.warning("%s", behind)
 
 
 def _doors(app: App, environment: Mapping[str, str]) -> AbstractAsyncContextManager[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from bot.books import elsewhere_words, running_pid
 from bot.bootstrap import opened
 from bot.chat.watching import served_names
 from bot.clock import SystemClock
@@ -78,6 +79,12 @@ async def _operated(
     config: Config, environment: Mapping[str, str], unit: Callable[[Transaction, Moment], Reply]
 ) -> Reply:
     """Run one short transaction beside a running bot, or alone. Raises CannotOpen."""
+    # A brake on a database that its bot does not read would stop nothing.
+    if running_pid(config) is None and (elsewhere := elsewhere_words(config)):
+        raise CannotOpen(
+            f"{elsewhere} Nothing was frozen or lifted: type it in the chat, or name that "
+            "database in the config again."
+        )
     path_of(config.database, config.folder)  # memory: is another process's, nothing would be done
     file = config.database_file
     beside = file is not None and file.exists()

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from bot.books import elsewhere_words, no_database
 from bot.chat.spans import moment_words
 from bot.chat.watching import kept_health, served_names
+from bot.clock_told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import choose
 from lifecycle.freezing import frozen
@@ -27,15 +29,25 @@ class Running:
     says: Mapping[str, Any]
 
 
-def health_of(tx: Transaction, config: Config, running: Running | None) -> Sequence[str]:
+def health_of(
+    tx: Transaction, now_ms: int, config: Config, running: Running | None
+) -> Sequence[str]:
     """Return lines for people: does a bot run, under this policy, with which surfaces."""
-    lines = ["No bot runs"] if running is None else [*_running_lines(config, running)]
+    lines = _idle_lines(config) if running is None else [*_running_lines(config, running)]
+    if behind := clock_behind(tx, now_ms):
+        lines.append(behind)
     in_force = tx.flags.get("policy")
     if config.policy.digest and in_force not in (None, config.policy.digest):
         lines.append(f"The bot worked under another policy last, {in_force}: reload or start it")
     choice = choose(config, os.environ, attached=True)
     lines.append(f"Surfaces as this shell would start them: {', '.join(choice.names) or 'none'}")
     return [*lines, *choice.notes, *(_surface_lines(tx) if running is not None else ())]
+
+
+def _idle_lines(config: Config) -> list[str]:
+    """Return that no bot holds this database; whether there is one, and where a bot is instead."""
+    lines = [elsewhere_words(config) or "No bot runs", no_database(config)]
+    return [line for line in lines if line]
 
 
 def _running_lines(config: Config, running: Running) -> Sequence[str]:
@@ -70,6 +82,9 @@ def status_json(
     return {
         "running": running is not None,
         "pid": running.pid if running is not None else None,
+        "running_elsewhere": elsewhere_words(config) if running is None else None,
+        "no_database": no_database(config),
+        "clock_behind": clock_behind(tx, now_ms),
         "at": rfc3339(now_ms),
         "policy_digest": config.policy.digest,
         "policy_in_force": tx.flags.get("policy"),

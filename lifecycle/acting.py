@@ -14,12 +14,13 @@ from lifecycle.errors import GovernanceError, ReviewRefused
 from lifecycle.explaining import note_ignored
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gating import Gatekeeper, Look, NotAtOnce
+from lifecycle.letting_go import let_go
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind, Proposal, Verb
+from lifecycle.retrying import CheckAgain, retry
 from lifecycle.sentinel import Facts
-from lifecycle.settling import CheckAgain, retry
 from lifecycle.spooling import Spooled, act_of, carry_out, give_up, unavailable
 from lifecycle.state import State
 from lifecycle.stopping import check_effect, check_standing
@@ -207,10 +208,19 @@ class Acting:
             return unavailable(None, error)
 
     async def retry(self, act: Act) -> Reply:
-        """Repeat what failed, under a verdict that still holds in the unit that repeats it."""
+        """Repeat what failed, under a verdict that still holds in the unit that repeats it.
+
+        Where nothing but a stop that nobody can work holds it up, that is let go of instead.
+        """
         return await self.world.surely(self._retried(act))
 
     async def _retried(self, act: Act) -> Reply:
+        waited = self.world.heard.overdue(self.world.clock.now_ms(), act.proposal_id)
+        if waited:
+            reply = await self._acting(act, let_go, spools=False)
+            for each in waited if reply.done else ():
+                self.world.heard.drop(each.key)
+            return reply
         for _ in range(_FRESH_CHECKS):
             try:
                 checked = await self._checked_to_repeat(act.proposal_id)

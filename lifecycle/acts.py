@@ -146,6 +146,20 @@ def _card_of(tx: Transaction, place: CardPlace, proposal: Proposal, *, any_card:
         )
 
 
+def shown_version(tx: Transaction, act: Act) -> int | None:
+    """Return which version the card of an act surely showed when it was given; None for a command.
+
+    Of what is found on a card nobody knows when it was given, unless whoever found it says so.
+    """
+    place = act.card
+    if place is None:
+        return None
+    if place.shown_version is not None:
+        return place.shown_version
+    card: Card | None = tx.cards.get(act.proposal_id, place.surface)
+    return card.shown_version if card is not None and not act.found_late else 0
+
+
 def review_of(
     proposal: Proposal, moment: Moment, act: Act, person: str, decision: Decision
 ) -> Review:

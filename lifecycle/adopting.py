@@ -11,12 +11,16 @@ from lifecycle.door import announce, record
 from lifecycle.evidence import judged, unjudged
 from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
+from lifecycle.gathering import same_evidence
 from lifecycle.gating import Gatekeeper
+from lifecycle.last_judged import awaits_answer, is_owed
 from lifecycle.membership import Membership, of_approvers
 from lifecycle.moment import Moment
+from lifecycle.open_windows import owes_evidence, recheck_window, rules_to_run
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
-from lifecycle.rechecking import recheck, recheck_window, rules_to_run
+from lifecycle.rechecking import recheck, standing_before
+from lifecycle.records import EvidencePacket
 from lifecycle.standing import POLICY_FLAG, Standing, standing_of
 from lifecycle.state import State
 from lifecycle.world import Law, World
@@ -75,12 +79,18 @@ class Adopter:
                 return len(tried)
 
     async def recheck_one(self, proposal: Proposal) -> None:
-        """Bring one open proposal under the policy in force."""
+        """Bring one open proposal under the policy in force, and under evidence that is owed."""
+        if awaits_answer(proposal):
+            return  # whatever a rule says, it is asked again once the answer is known
+        before = await self.world.store.read(lambda tx: standing_before(tx, proposal))
+        if owes_evidence(proposal, before):
+            await self._recheck_evidence(proposal)
+        if not is_owed(proposal) or not fits_its_digest(proposal):  # else the next round goes on
+            await self._recheck_policy(proposal, before)
+
+    async def _recheck_policy(self, proposal: Proposal, before: Standing | None) -> None:
         policy = self.world.law.policy
         after = standing_of(policy)
-        before = await self.world.store.read(
-            lambda tx: Standing.of_json(tx.flags.get(f"standing:{proposal.checked_policy_digest}"))
-        )
         rules = rules_to_run(proposal, before, after)
         subset = None if rules is None else frozenset(rules)
         checked = None
@@ -96,7 +106,10 @@ class Adopter:
                 return Concluded(proposal)
             counts = fresh.state is State.SENTINEL_APPROVED
             unasked = counts and not there.covers(tx, fresh.proposal_id)
-            if moment.policy.digest != policy.digest or unasked:
+            moved = fresh.checked_policy_digest != proposal.checked_policy_digest or (
+                checked is not None and not same_evidence(tx, fresh, checked[0])
+            )
+            if moment.policy.digest != policy.digest or unasked or moved:
                 return Concluded(fresh)  # not what was looked at: the next round judges anew
             return recheck(tx, moment, fresh, verdict, before, after, there.lost)
 
@@ -123,31 +136,35 @@ class Adopter:
 
     async def judge_evidence(self) -> int:
         """Judge again by every packet that was recorded and not yet judged by, once."""
-        waits = await self.world.store.read(unjudged)
+        waits = dict.fromkeys(await self.world.store.read(unjudged))
         for evidence_id in waits:
+            packet = await self.world.store.read(partial(_packet, evidence_id))
             await self.evidence_changed(evidence_id)
-            await self.world.write(partial(judged, evidence_id))
+            await self.world.write(partial(judged, evidence_id, packet))
         return len(waits)
 
     async def _recheck_evidence(self, proposal: Proposal) -> None:
+        """Judge again what is under way; where that fails, it is tried again at each round."""
         if not fits_its_digest(proposal):
             return  # taken back when its window closes
-        only = frozenset({"preconditions_hold"})
-        checked = await self.gatekeeper.check(proposal, executing=False, subset=only)
-        if checked is None:
-            return
-        moment, verdict = self.world.moment(), checked[1]
+        checking = self.gatekeeper.check_evidence(proposal)
+        checked = await self.world.beside(proposal.proposal_id, checking)
+        moment, verdict = self.world.moment(), checked[1] if checked else None
 
         def unit(tx: Transaction) -> Concluded:
             fresh = tx.proposals.get(proposal.proposal_id)
-            if fresh is None:
-                return Concluded(proposal)
+            if fresh is None or (checked and not same_evidence(tx, fresh, checked[0])):
+                return Concluded(fresh or proposal)  # judged again by the packet that came since
             return recheck_window(tx, moment, fresh, verdict)
 
         self._carry(await self.world.write(unit))
 
     def _carry(self, concluded: Concluded) -> None:
         self.gatekeeper.carrier.carry_claim(concluded.claim)
+
+
+def _packet(evidence_id: str, tx: Transaction) -> EvidencePacket | None:
+    return tx.evidence.get(evidence_id)
 
 
 def _under_other(digest: str, limit: int, tx: Transaction) -> Sequence[Proposal]:

@@ -157,11 +157,13 @@ def _begun(
         raise PermitRefused("permit_mismatch", "The permit does not fit the proposal any more.")
     if not in_force(tx, moment) or not same_evidence(tx, proposal, checked[0]):
         return None
-    if not (stands_as_opened(tx, moment, proposal) and may_begin_as_told(tx, proposal)):
+    if not stands_as_opened(tx, moment, proposal):
         return _changed(tx, moment, proposal)
     objection = _objection(tx, moment, proposal, checked[1])
     if objection is not None:
         return objection
+    if not may_begin_as_told(tx, proposal):
+        return _changed(tx, moment, proposal)
     tx.permits.consume(permit.permit_id, moment.now_ms)
     tool = moment.policy.tools[proposal.tool]
     begun = start_execution(tx, moment, proposal, tool, token="redeemed").proposal  # noqa: S106

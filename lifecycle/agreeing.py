@@ -10,6 +10,7 @@ from lifecycle.audit import AuditEntry
 from lifecycle.books import Transaction
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.fitting import fits_its_digest
+from lifecycle.judging import verdict_details
 from lifecycle.moment import rfc3339
 from lifecycle.policy import ApprovalClass
 from lifecycle.proposal import ActorKind, Execution, Proposal
@@ -43,6 +44,7 @@ def disagreements(
         *_about_its_call(proposal, told),
         *_about_its_stop(proposal, told),
         *_about_who_decides(proposal, told),
+        *_about_its_verdict(proposal, told),
         *about_reviews(proposal, trail, reviews),
         *told.odd,
     ]
@@ -166,6 +168,7 @@ def _about_its_call(proposal: Proposal, told: Told) -> Iterator[str]:
     yield from _differs("attempt", execution.attempt, told.attempt)
     yield from _differs("outcome", execution.outcome, told.outcome)
     yield from _about_its_window(execution, told)
+    yield from _differs("window's length in s", proposal.window_s, told.window_s)
     yield from _about_its_kind(execution, begun)
     if told.receipt is not UNTOLD and receipt_digest(execution.receipt) != told.receipt:
         yield "what its tool answered is not what the trail tells"
@@ -199,6 +202,14 @@ def _about_who_decides(proposal: Proposal, told: Told) -> Iterator[str]:
         least = max(TIER_POLICIES[proposal.tier].quorum, _ASKED_FOR.get(asked, 0) if asked else 0)
         if proposal.quorum < least:
             yield f"its quorum is {proposal.quorum}, its tier and document ask for {least}"
+
+
+def _about_its_verdict(proposal: Proposal, told: Told) -> Iterator[str]:
+    verdict, rules = proposal.verdict, told.rules
+    if rules is UNTOLD:
+        return
+    if verdict is None or verdict_details(verdict)["rules"] != rules:
+        yield "what Sentinel found is not what the trail tells"
 
 
 def _about_its_stop(proposal: Proposal, told: Told) -> Iterator[str]:

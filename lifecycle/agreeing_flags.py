@@ -55,6 +55,16 @@ class FlagsTold:
             yield "freeze: it is in force, and no entry tells of it"
         if told is not None and kept is None:
             yield f"freeze: it is lifted, entry {told.get('seq')} put it in force"
+        if told is not None and kept is not None and not _is_that_freeze(kept, told):
+            yield f"freeze: its reason, person or time is not the one of entry {told.get('seq')}"
+
+
+def _is_that_freeze(kept: Mapping[str, Any], told: _Entry) -> bool:
+    try:
+        stored = (kept["reason"], kept["by"], rfc3339(kept["at_ms"]))
+        return stored == (told["details"]["why"], told["actor"]["id"], told["at"])
+    except (TypeError, ValueError, KeyError):
+        return False
 
 
 def _about_a_question(

@@ -57,7 +57,9 @@ class _Counted:
                 self._void("the trail says that it was taken back", person_of(entry))
             case "raised":
                 self._void(f"it is void since entry {entry.seq}")
-            case "rechecked" | "restored" | Trigger.SENTINEL_APPROVE if "approvals_void" in event.details:
+            case "rechecked" | "restored" | Trigger.SENTINEL_APPROVE if (
+                "approvals_void" in event.details
+            ):
                 self._void(f"it is void since entry {entry.seq}")
 
     def _add(self, entry: AuditEntry, decision: Decision, words: Collection[str] | None) -> None:

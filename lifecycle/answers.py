@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from lifecycle.codes import retry_of
+from lifecycle.codes import Retry, retry_of
 from lifecycle.errors import Fault, GovernanceError, Refused, ReviewRefused
+from lifecycle.policy import Level
 from lifecycle.proposal import ActorKind, Identity
 
 
@@ -36,10 +37,14 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class CardPlace:
-    """On which message a signal was given, so that only the current card counts."""
+    """On which message a signal was given, so that only the current card counts.
+
+    `shown_version` is the least that it showed then; None where nobody kept it: what it shows now.
+    """
 
     surface: str
     message_id: str
+    shown_version: int | None = None
 
 
 class AuthorityOutcome(StrEnum):
@@ -81,7 +86,7 @@ class Answer:
             "deduplicated": self.deduplicated,
             "differs": list(self.differs),
             "errors": [fault.as_json() for fault in self.errors],
-            "retry": retry_of(self.reason or "").value,
+            "retry": retry_after(self.reason, self.errors).value,
             "retry_after_s": self.retry_after_s,
             "result": self.result,
             "execution": dict(self.execution) if self.execution is not None else None,
@@ -98,6 +103,22 @@ class Answer:
     def refused(self) -> bool:
         """True where no proposal stands behind this answer, or a rejected one."""
         return self.state in (None, "rejected")
+
+
+def retry_after(reason: str | None, errors: Sequence[Fault]) -> Retry:
+    """Say whether the same may be sent again after this reason and these errors.
+
+    A rule's id says that something is wrong with the content. Where each rule that objects only
+    ran out of time, or waits for its hours, nothing has to be changed.
+    """
+    hard = [fault for fault in errors if fault.level == Level.HARD]
+    if reason in {fault.rule for fault in hard} and all(map(_passes_by_itself, hard)):
+        return Retry.LATER
+    return retry_of(reason or "")
+
+
+def _passes_by_itself(fault: Fault) -> bool:
+    return Retry.LATER in (retry_of(fault.code), retry_of(fault.rule or ""))
 
 
 def refusal(error: Refused, outcome: AuthorityOutcome = AuthorityOutcome.DENY) -> Answer:

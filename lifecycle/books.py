@@ -149,6 +149,10 @@ class Cards(Protocol):
     def of(self, proposal_id: str) -> Sequence[Card]:
         """Return the cards of a proposal on all surfaces."""
 
+    def standing(self, proposal_id: str) -> Sequence[Card]:
+        """Return the cards of a proposal that stand, or stood, somewhere; the version that is
+        wanted of them may be one of before this unit."""
+
     def put(self, card: Card) -> None:
         """Write what became of a card."""
 

@@ -51,8 +51,12 @@ def claim_kept_stop(tx: Transaction, moment: Moment, proposal: Proposal, stop: K
     return claim_roll_back(tx, moment, proposal, cause)
 
 
-def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, *, person: bool) -> Claim:
-    """Claim the same verb again: a person's retry raises the attempt, a crash only the tries."""
+def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Claim:
+    """Claim the same verb again: a person's retry raises the attempt, a crash only the tries.
+
+    `by` is who has it called again; of what somebody decided it goes on in that one's name.
+    """
+    person = by.kind is ActorKind.PERSON
     execution = proposal.execution
     if execution is None or (execution.cause is None and execution.verb is not Verb.EXECUTE):
         return Claim(proposal, None)
@@ -64,7 +68,7 @@ def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, *, person: bool
         # What is done now can be taken back from now on, however long ago it was first tried.
         opens_ms, closes_ms = moment.now_ms, moment.now_ms + proposal.window_s * 1000
         again = replace(again, window_opens_at_ms=opens_ms, window_closes_at_ms=closes_ms)
-    return _begin(tx, moment, proposal, again, "called_again")
+    return _begin(tx, moment, proposal, again, "called_again", by)
 
 
 def _claim(
@@ -79,11 +83,16 @@ def _claim(
     if execution is None:
         return Claim(proposal, None)
     claimed = replace(execution, verb=verb, attempt=attempt, tries=1, cause=cause, doubted=False)
-    return _begin(tx, moment, proposal, claimed, f"{verb.value}_claimed")
+    return _begin(tx, moment, proposal, claimed, f"{verb.value}_claimed", cause.by)
 
 
 def _begin(
-    tx: Transaction, moment: Moment, proposal: Proposal, execution: Execution, kind: str
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    kind: str,
+    by: Identity,
 ) -> Claim:
     tool = moment.policy.tools.get(proposal.tool)
     token = grant(tx, moment, proposal, tool, execution.verb, execution.attempt) if tool else "gone"
@@ -94,7 +103,7 @@ def _begin(
         moment,
         proposal,
         kind,
-        cause.by if cause else proposal.actor,
+        cause.by if cause else by,
         reason=cause.reason if cause else None,
         sender=decided_by(tx, proposal.proposal_id, cause.by, execution.verb) if cause else None,
         details={

@@ -7,6 +7,8 @@ from typing import Final
 from lifecycle.door import amend, announce
 from lifecycle.finishing import Concluded, finish, tool_cause
 from lifecycle.freezing import stands_still
+from lifecycle.heard import HEARD
+from lifecycle.last_judged import judged_as_it_stands
 from lifecycle.moment import Moment, clock_words
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
@@ -18,7 +20,6 @@ from lifecycle.proposal import (
     Proposal,
     Verb,
 )
-from lifecycle.standing import in_force
 from lifecycle.state import State
 from lifecycle.tier import Puller
 
@@ -31,6 +32,17 @@ _LONGEST_WAIT_MS: Final = 60_000
 
 def may_close(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
     """Say whether this window may be closed at this moment."""
+    due = _due(tx, moment, proposal)
+    return due and stands_still(tx, moment, proposal) is None
+
+
+def waits_for_a_stop(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
+    """Say whether nothing but a stop that nobody could work for a while keeps this window open."""
+    late = moment.heard.late(moment.now_ms, proposal.proposal_id)
+    return late and _due(tx, moment, proposal) and stands_still(tx, moment, proposal) == HEARD
+
+
+def _due(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
     execution = proposal.execution
     return (
         proposal.state is State.EXECUTING
@@ -41,9 +53,7 @@ def may_close(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
         and execution.window_closes_at_ms <= moment.now_ms
         and proposal.attention not in STOPS_CLOSING
         and proposal.kept_stop is None
-        and proposal.checked_policy_digest == moment.policy.digest
-        and in_force(tx, moment)
-        and stands_still(tx, moment, proposal) is None
+        and judged_as_it_stands(tx, moment, proposal)
     )
 
 

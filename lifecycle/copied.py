@@ -16,11 +16,21 @@ _FLAG: Final = "restored"
 
 
 def note_copy(tx: Transaction, moment: Moment) -> None:
-    """Remember that all that stands here by now is a copy's."""
-    tx.flags.put(_FLAG, {"at_ms": moment.now_ms})
+    """Remember that all that stands here by now is a copy's, by how far its trail goes: a clock
+    may be set back."""
+    tx.flags.put(_FLAG, {"at_ms": moment.now_ms, "seq": tx.audit.head()[0]})
 
 
 def is_of_a_copy(tx: Transaction, proposal: Proposal) -> bool:
-    """Say whether the proposal stood in a copy that was brought back."""
+    """Say whether the proposal stood in a copy that was brought back.
+
+    One that no entry tells of is taken for a copy's too: nobody can say that it came since. What
+    a former version brought back is known by its time alone.
+    """
     brought_back: Mapping[str, Any] | None = tx.flags.get(_FLAG)
-    return brought_back is not None and proposal.created_at_ms <= brought_back["at_ms"]
+    if brought_back is None:
+        return False
+    if "seq" not in brought_back:
+        return proposal.created_at_ms <= int(brought_back["at_ms"])
+    trail = tx.audit.of(proposal.proposal_id)
+    return not trail or trail[0].seq <= int(brought_back["seq"])

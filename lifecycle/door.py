@@ -19,13 +19,19 @@ from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Identity, Proposal
 from lifecycle.records import Message
-from lifecycle.state import Trigger
+from lifecycle.state import State, Trigger
 from lifecycle.tier import TIER_POLICIES, CardKind, Puller
 
 #: What stays to be looked at although the proposal has ended.
 _OUTLIVES_THE_END: Final = frozenset({Attention.ENVELOPE_EXCEEDED})
 #: Ends that a person decided, whose words may still follow.
 _BY_A_CROSS: Final = frozenset({"rejected_by_person", "rolled_back_by_person"})
+#: States in which people approve.
+_UNDECIDED: Final = frozenset({State.PENDING, State.SENTINEL_APPROVED})
+#: Entries after which nothing counts that was approved before, whatever else they tell.
+_ASKS_ANEW: Final = frozenset({"raised", "restored"})
+#: What an entry tells that made approvals void, be it none.
+_VOID: Final = "approvals_void"
 
 
 def record(  # noqa: PLR0913 - an event has that many sides; all but four by keyword
@@ -79,7 +85,7 @@ def advance(  # noqa: PLR0913 - the one door; all but six by keyword
     holds another (state, version).
     """
     target = checked_move(seen.state, trigger, seen.tier, puller)
-    moved = seen.but(state=target, version=seen.version + 1, **changes)
+    moved = _judged(tx, moment, seen.but(state=target, version=seen.version + 1, **changes))
     if target.terminal:
         moved = _ended(moved, by, moment.now_ms, reason, explanation)
     _save(tx, moved, seen)
@@ -117,6 +123,8 @@ def amend(
     Raises StaleProposal where the store holds another (state, version).
     """
     amended = seen.but(version=seen.version + 1, **changes)
+    if amended.state in _UNDECIDED and _is_another(amended, seen, kind, details or {}):
+        amended = amended.but(anew_version=amended.version)
     _save(tx, amended, seen)
     record(tx, moment, kind, by, proposal=amended, sender=sender, reason=reason, details=details)
     want_cards(tx, moment, amended)
@@ -207,9 +215,33 @@ def _ended(
         opener=None,
         waiting_for=None,
         kept_stop=None,
+        permit_waits=False,
         reason_due_ms=moved.reason_due_ms if reason in _BY_A_CROSS else None,
         attention=moved.attention if keeps else None,
         attention_why=moved.attention_why if keeps else "",
+    )
+
+
+def _judged(tx: Transaction, moment: Moment, moved: Proposal) -> Proposal:
+    """Note it where a card may show, without its verdict, what Sentinel has judged now; none does
+    in the moment in which it came."""
+    if moved.state is not State.SENTINEL_APPROVED or moved.created_at_ms == moment.now_ms:
+        return moved
+    shown = any(card.message_ids for card in tx.cards.standing(moved.proposal_id))
+    return moved.but(anew_version=moved.version) if shown else moved
+
+
+def _is_another(amended: Proposal, seen: Proposal, kind: str, details: Mapping[str, Any]) -> bool:
+    """Say whether people decide on something else than a card of before shows (`anew_version`)."""
+    if kind in _ASKS_ANEW or _VOID in details:
+        return True
+    now, before = amended.verdict, seen.verdict
+    return (
+        amended.tier is not seen.tier
+        or amended.quorum != seen.quorum
+        or amended.quorum_needs_people != seen.quorum_needs_people
+        or amended.window_s != seen.window_s
+        or (now is not before and (now and now.results) != (before and before.results))
     )
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from lifecycle.acts import Act, Reviewed, decided, review_details, review_of
+from lifecycle.acts import Act, Reviewed, decided, review_details, review_of, shown_version
 from lifecycle.answers import Reply
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
 from lifecycle.finishing import finish
 from lifecycle.freezing import stands_still
+from lifecycle.last_judged import judged_as_it_stands
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Cause, Identity, Outcome, Proposal, Verb
 from lifecycle.review import Decision
-from lifecycle.standing import in_force
 from lifecycle.tier import Puller
 
 
@@ -29,8 +29,8 @@ def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act
     if execution.verb is not Verb.EXECUTE or execution.outcome is not Outcome.DONE:
         raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")
     _seen_as_it_stands(tx, proposal, act)
-    if proposal.checked_policy_digest != moment.policy.digest or not in_force(tx, moment):
-        words = "The policy has just changed and it is being checked again; try again then."
+    if not judged_as_it_stands(tx, moment, proposal):
+        words = "Policy or evidence has just changed and it is being checked again; try again then."
         raise ReviewRefused("still_running", words)
     still = stands_still(tx, moment, proposal)
     if still is not None:
@@ -39,8 +39,10 @@ def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act
 
 
 def _seen_as_it_stands(tx: Transaction, proposal: Proposal, act: Act) -> None:
+    on_its_card = shown_version(tx, act)
     here = [c for c in tx.cards.of(proposal.proposal_id) if c.surface == act.sender.surface]
-    if here and all(card.shown_version < proposal.version for card in here):
+    seen = [c.shown_version for c in here] if on_its_card is None else [on_its_card]
+    if seen and max(seen) < proposal.version:
         raise ReviewRefused(
             "stale_card",
             "The tool ran meanwhile, and your card does not show it yet: a ✅ would end the "

@@ -67,7 +67,8 @@ def record_packet(tx: Transaction, moment: Moment, packet: EvidencePacket, sende
             ]
         )
     tx.evidence.put(packet)
-    tx.flags.put(_TO_JUDGE, [*unjudged(tx), packet.evidence_id])
+    if packet.evidence_id not in (waits := unjudged(tx)):
+        tx.flags.put(_TO_JUDGE, [*waits, packet.evidence_id])
     record(
         tx,
         moment,
@@ -94,12 +95,11 @@ def unjudged(tx: Transaction) -> list[str]:
     return waits
 
 
-def judged(evidence_id: str, tx: Transaction) -> None:
+def judged(evidence_id: str, packet: EvidencePacket | None, tx: Transaction) -> None:
     """Note that what is open was judged by this packet; one recorded meanwhile still waits."""
     waits = unjudged(tx)
-    if evidence_id in waits:
-        waits.remove(evidence_id)
-        tx.flags.put(_TO_JUDGE, waits)
+    if evidence_id in waits and tx.evidence.get(evidence_id) == packet:
+        tx.flags.put(_TO_JUDGE, [each for each in waits if each != evidence_id])
 
 
 def _unknown(obj: Mapping[str, Any]) -> list[Fault]:

@@ -12,6 +12,7 @@ from lifecycle.deciding import decided_by
 from lifecycle.door import advance, amend
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
+from lifecycle.last_judged import judged_as_it_stands
 from lifecycle.mishaps import commit_failed, tool_of, unknown
 from lifecycle.moment import Moment
 from lifecycle.opening import tell_of_a_changed_row
@@ -36,7 +37,8 @@ def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) ->
 
     What no longer fits its digest is taken back where that can be: it was never approved. What
     would be committed otherwise than the trail tells is left to people. While everything stands
-    still a commit waits, and what is staged can be taken back until it is due.
+    still, or policy or evidence is to be judged by first, a commit waits, and what is staged can be
+    taken back until it is due.
     """
     tool = moment.policy.tools.get(proposal.tool)
     execution = proposal.execution
@@ -54,10 +56,15 @@ def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) ->
         return Concluded(complete(tx, moment, proposal, cause))
     if tool is not None and not tool.deferred:
         return Concluded(_not_committable(tx, moment, proposal, cause))
-    still = stands_still(tx, moment, proposal)
-    if still is not None:
-        return Concluded(_staged(tx, moment, proposal, still))
+    waits = stands_still(tx, moment, proposal) or _unjudged(tx, moment, proposal)
+    if waits is not None:
+        return Concluded(_staged(tx, moment, proposal, waits))
     return claimed(claim_commit(tx, moment, proposal, cause))
+
+
+def _unjudged(tx: Transaction, moment: Moment, proposal: Proposal) -> str | None:
+    judged = judged_as_it_stands(tx, moment, proposal)
+    return None if judged else "a check under the policy and the evidence of now"
 
 
 def _staged(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:

@@ -47,6 +47,15 @@ _SEEN_AS: Final = _UNSEEN_OR_BLANK | _look_alikes()
 _LONGEST_LIGATURE: Final = "\ufdfa"
 _ITS_FIRST_LETTER: Final = "\u0635"
 
+#: Letters in parentheses, which are two signs and a letter to NFKD and a letter to a reader.
+_BRACKETED: Final = {
+    first + place: letter
+    for first in (0x249C, 0x1F110)
+    for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz")
+} | {0x1F12A: "s"}
+#: The same as what stands inside a class of a regular expression.
+BRACKETED: Final = "".join(map(chr, _BRACKETED))
+
 #: A capital I beside small letters may be meant as l, a small l among capitals as I.
 _CAPITAL_I: Final = re.compile(r"(?<=[a-z])I|I(?=[a-z])")
 _SMALL_L: Final = re.compile(
@@ -84,6 +93,11 @@ def _cases_folded(text: str) -> str:
     if _CAPITALS.search(text):
         text = _SMALL_L.sub("1", text)
     return text.casefold()
+
+
+def without_brackets(text: str) -> str:
+    """Return the text with `⒡` as f: alone it is an item of a list, in a row it is writing."""
+    return text if text.isascii() else text.translate(_BRACKETED)
 
 
 def uncased(text: str) -> str:

@@ -12,10 +12,10 @@ from lifecycle.told import UNTOLD, Told, person_of
 
 #: Where an entry tells when the rollback window closes, in ms UTC, null where there is none.
 WINDOW: Final = "window_closes_at_ms"
-_COMMIT: Final = "commit_claimed"
+COMMIT: Final = "commit_claimed"
 _AGAIN: Final = "called_again"
 #: Entries that tell of a call that begins.
-CLAIMS: Final = frozenset({_COMMIT, "roll_back_claimed", _AGAIN})
+CLAIMS: Final = frozenset({COMMIT, "roll_back_claimed", _AGAIN})
 _UNDER_WAY: Final = CLAIMS | {
     "tool_done",
     "execute_happened",
@@ -60,7 +60,10 @@ def _closes(told: Told, entry: AuditEntry) -> bool:
     if entry.event.kind == Trigger.COMPLETE:
         in_window = told.verb == Verb.EXECUTE and told.outcome == Outcome.DONE
         return in_window and entry.event.reason == "window_closed_unopposed"
-    return entry.event.kind == _COMMIT and entry.event.reason != "approved_early"
+    if entry.event.kind == _AGAIN:  # of a copy that was brought back: it may have been claimed
+        again = entry.event.details.get("verb") == Verb.COMMIT and not told.committed
+        return again and entry.event.reason == "window_closed_unopposed"
+    return entry.event.kind == COMMIT and entry.event.reason != "approved_early"
 
 
 def opens_anew(entry: AuditEntry) -> bool:

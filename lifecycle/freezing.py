@@ -9,6 +9,7 @@ from lifecycle.acts import plain_words
 from lifecycle.answers import Reply, Sender
 from lifecycle.door import announce, record
 from lifecycle.errors import ReviewRefused
+from lifecycle.heard import HEARD, forget
 from lifecycle.masking import harmless
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
@@ -29,6 +30,8 @@ def stands_still(tx: Transaction, moment: Moment, proposal: Proposal) -> str | N
     """Return why nothing of this may be executed, committed or closed now; None where it may."""
     if proposal.proposal_id in moment.held:
         return "a stop that is being written"
+    if moment.heard.hold(tx, moment.now_ms, proposal.proposal_id):
+        return HEARD
     if moment.stopping:
         return "the next start of Signoff"
     return None if frozen(tx) is None else FROZEN
@@ -60,8 +63,12 @@ def freeze_restored(tx: Transaction, moment: Moment, copy: str) -> None:
 
 
 def thaw(tx: Transaction, moment: Moment, sender: Sender) -> Reply:
-    """Lift the freeze; what is due goes on, checked again, oldest first."""
+    """Lift the freeze; what is due goes on, checked again, oldest first.
+
+    One that was heard and could not be worked so far holds nothing up any more.
+    """
     _operator(moment, sender)
+    forget(tx, [each.key for each in moment.heard.overdue(moment.now_ms)])
     if frozen(tx) is None:
         return Reply("Nothing is frozen.")
     tx.flags.put(FLAG, None)

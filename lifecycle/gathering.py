@@ -38,11 +38,15 @@ def gather(
 
 def evidence_named(tx: Transaction, proposal: Proposal) -> dict[str, EvidencePacket]:
     """Return the recorded packets that the proposal names, by id."""
+    packets = {ref: tx.evidence.get(ref) for ref in evidence_ids(proposal)}
+    return {ref: packet for ref, packet in packets.items() if packet is not None}
+
+
+def evidence_ids(proposal: Proposal) -> frozenset[str]:
+    """Return the ids of the packets that the proposal names, recorded or not."""
     document = proposal.read()
     refs = {p.evidence_ref for p in document.preconditions}
-    refs |= {b.evidence_id for b in document.evidence_bindings}
-    packets = {ref: tx.evidence.get(ref) for ref in refs}
-    return {ref: packet for ref, packet in packets.items() if packet is not None}
+    return frozenset(refs | {b.evidence_id for b in document.evidence_bindings})
 
 
 def same_evidence(tx: Transaction, proposal: Proposal, facts: Facts) -> bool:

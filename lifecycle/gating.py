@@ -10,13 +10,16 @@ from lifecycle.document import ProposalDocument
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import gather
 from lifecycle.judging import judge
+from lifecycle.last_judged import BY_EVIDENCE
 from lifecycle.membership import Membership, of_approvers
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening, begin, digest_mismatch, of_this_policy
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
+from lifecycle.rechecking import stands_anew
 from lifecycle.sentinel import Facts
+from lifecycle.standing import in_force
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
@@ -148,13 +151,28 @@ class Gatekeeper:
         self, proposal: Proposal, *, executing: bool, subset: frozenset[str] | None = None
     ) -> tuple[Facts, Verdict] | None:
         """Run the rules now; None where the tool is not configured any more."""
+        facts = await self._facts_now(proposal, executing=executing)
+        return (facts, await self._verdict(proposal, facts, subset)) if facts else None
+
+    async def check_evidence(self, proposal: Proposal) -> tuple[Facts, Verdict] | None:
+        """Ask what its evidence says, as of when the latest of it was recorded; None as above.
+
+        What objected then does not stop objecting by ageing before anybody could act on it.
+        """
+        facts = await self._facts_now(proposal, executing=False)
+        if facts is None:
+            return None
+        recorded = (packet.recorded_at_ms for packet in facts.evidence.values())
+        facts = replace(facts, now_ms=max(recorded, default=facts.now_ms))
+        return facts, await self._verdict(proposal, facts, BY_EVIDENCE)
+
+    async def _facts_now(self, proposal: Proposal, *, executing: bool) -> Facts | None:
         tool = self.world.law.policy.tools.get(proposal.tool)
         if tool is None or proposal.masked:
             return None
-        facts = await self.world.store.read(
-            lambda tx: self.facts(tx, self.world.moment(), proposal, tool, executing=executing)
-        )
-        return facts, await self._verdict(proposal, facts, subset)
+        moment = self.world.moment()
+        gathered = partial(self.facts, moment=moment, proposal=proposal, tool=tool)
+        return await self.world.store.read(partial(gathered, executing=executing))
 
     def facts(
         self,
@@ -247,6 +265,9 @@ def _judged_and_begun(
     timely = of_this_policy(moment, fresh, verdict, facts) and there.covers(tx, proposal_id)
     if fresh.state is State.PENDING and not timely:
         return Opening(fresh, again=True)
+    stands = stands_anew(tx, moment, fresh) if in_force(tx, moment) else fresh
+    if stands is not fresh:  # its row is not what the rules were told of
+        return Opening(stands, again=stands.state is State.PENDING)
     judged = judge(tx, moment, fresh, verdict, there.lost)
     opening = begin(tx, moment, judged, verdict, facts)
     # What begin could not do now the opening job does: the verdict is written and must stay.

@@ -30,6 +30,15 @@ _BREAKING: Final = frozenset(
     footer main aside dd dt dl
     """.split()
 )
+#: Tags that dress a text and add nothing to it but what their attributes say.
+_DRESSING: Final = _BREAKING | frozenset(
+    """
+    a abbr b big body center cite code em font head html i img kbd mark q s samp small span strike
+    strong sub sup tbody tfoot thead tt u var wbr
+    """.split()
+)
+#: With anything else behind it the name goes on: `<b@shop.example>` is no bold text.
+_AFTER_NAME: Final = frozenset(" \t\n\r\f/")
 
 
 #: Any tag at all, and how Slack writes a link that shows other words.
@@ -43,6 +52,15 @@ _LABELLED: Final = re.compile(r"<(?:[A-Za-z][A-Za-z0-9+.-]*+:|[@#!])[^<>|]*+\|([
 def shown(text: str) -> str:
     """Return what a browser shows of `text`; what is no tag stays as it is."""
     return _Page(text, _hides).shown() if "<" in text else text
+
+
+def said(text: str) -> str:
+    """Return `text` without what only dresses it: two that say different things stay different.
+
+    Comments, hidden elements and the names of tags that dress are gone. Attributes stay, and so do
+    all other tags, scripts and titles with what they hold, and whatever merely looks like a tag.
+    """
+    return _Page(text, _hides_dress, _said_by).shown() if "<" in text else text
 
 
 def renderings(text: str) -> tuple[str, ...]:
@@ -76,6 +94,10 @@ def _hides(name: str, text: str, start: int, end: int) -> bool:
     )
 
 
+def _hides_dress(name: str, text: str, start: int, end: int) -> bool:
+    return name in _DRESSING and _hides(name, text, start, end)
+
+
 def _may_hide(name: str, text: str, start: int, end: int) -> bool:
     return name in _NEVER_SHOWN or _PERHAPS_HIDING.search(text, start, end) is not None
 
@@ -84,14 +106,33 @@ def _hides_nothing(_name: str, _text: str, _start: int, _end: int) -> bool:
     return False
 
 
+def _breaks(name: str, _tag: str) -> str:
+    return " " if name in _BREAKING else ""
+
+
+def _said_by(name: str, tag: str) -> str:
+    """Return what a tag says: its attributes where it dresses, else all of it."""
+    rest = tag.removeprefix("<").removeprefix("/")[len(name) : -1]
+    if name not in _DRESSING or tag[1] in "!?" or not _AFTER_NAME.issuperset(rest[:1]):
+        return tag
+    attributes = rest.strip("".join(_AFTER_NAME)).replace('"', "").replace("'", "")
+    return f" <{attributes}> " if attributes else _breaks(name, tag)
+
+
 class _Page:
     """One text on its way from source to what is shown."""
 
-    def __init__(self, text: str, hides: Callable[[str, str, int, int], bool]) -> None:
+    def __init__(
+        self,
+        text: str,
+        hides: Callable[[str, str, int, int], bool],
+        instead: Callable[[str, str], str] = _breaks,
+    ) -> None:
         #: Whether an element was left out, and one that a browser may show.
         self.has_hidden = self.is_unsure = False
         self._text = text
         self._hides = hides
+        self._instead = instead
         self._lower = text.lower() if text.isascii() else _ascii_lower(text)
         self._last_close = text.rfind(">")
         self._unclosed = 0
@@ -121,8 +162,8 @@ class _Page:
         if not mark and self._hides(name, self._text, opening.end(), end):
             self.has_hidden = True
             self.is_unsure = self.is_unsure or not _hides(name, self._text, opening.end(), end)
-            end = self._past_element(name, end)
-        return " " if name in _BREAKING else "", end
+            return _breaks(name, ""), self._past_element(name, end)
+        return self._instead(name, self._text[opening.start() : end]), end
 
     def _past_comment(self, place: int) -> int:
         """Return where the comment ends that begins at `place`: `<!-->` and `<!--->` are whole."""

@@ -152,7 +152,7 @@ class Intake:
         proposal = unsaved(accepted, sender, moment)
         checked = await self.gatekeeper.check(proposal, executing=False)
         verdict = checked[1] if checked else None
-        raised = raised_by(proposal, verdict) if verdict else proposal
+        raised = raised_by(moment.policy, proposal, verdict) if verdict else proposal
         return Answer(
             proposal_id=None,
             state=None,

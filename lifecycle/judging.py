@@ -16,7 +16,7 @@ from lifecycle.paths import Parts, dotted
 from lifecycle.policy import Level, Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Identity, Proposal
-from lifecycle.restanding import restood, standing_changes
+from lifecycle.restanding import restood, standing_changes, window_at
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Verdict
@@ -40,7 +40,7 @@ def judge(
     stands = restood(moment.policy, proposal)
     if stands is None:
         return policy_changed(tx, moment, proposal, "The tool may not be used any more.")
-    raised = raised_by(stands, verdict).but(verdict=verdict)
+    raised = raised_by(moment.policy, stands, verdict).but(verdict=verdict)
     details = verdict_details(verdict) | {"tier": raised.tier.value, "quorum": raised.quorum}
     if verdict.needs_reason:  # who approved before the verdict did not know what it found
         void = tx.reviews.void(proposal.proposal_id, None, "Sentinel found something since")
@@ -145,15 +145,23 @@ def _masked_verdict(verdict: Verdict) -> Verdict:
     return replace(verdict, results=tuple(results))
 
 
-def raised_by(proposal: Proposal, verdict: Verdict) -> Proposal:
+def raised_by(policy: Policy, proposal: Proposal, verdict: Verdict) -> Proposal:
     """Return the tier and quorum after soft findings: they ask for people, never for less."""
-    return by_people(proposal) if verdict.needs_reason else proposal
+    return by_people(policy, proposal) if verdict.needs_reason else proposal
 
 
-def by_people(proposal: Proposal) -> Proposal:
-    """Return what stood in a copy with the tier and quorum that ask for people, in any case."""
+def by_people(policy: Policy, proposal: Proposal) -> Proposal:
+    """Return it with the tier and quorum that ask for people, and the window its tool has there.
+
+    So stands what has a soft finding, and in any case what stood in a copy.
+    """
     tier = Tier.CONFIRM if proposal.tier is not Tier.BLOCK else Tier.BLOCK
-    return proposal.but(tier=tier, quorum=max(1, proposal.quorum), quorum_needs_people=True)
+    return proposal.but(
+        tier=tier,
+        quorum=max(1, proposal.quorum),
+        quorum_needs_people=True,
+        window_s=window_at(policy, proposal, tier),
+    )
 
 
 def opening_changes(

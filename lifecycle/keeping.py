@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from lifecycle.adopting import Adopter
-from lifecycle.closing import close, may_close, not_closed
+from lifecycle.closing import close, may_close, not_closed, waits_for_a_stop
 from lifecycle.door import amend, announce, record
 from lifecycle.errors import StaleProposal
 from lifecycle.expiry import expire
@@ -16,6 +16,7 @@ from lifecycle.explaining import reason_wait_over
 from lifecycle.finishing import Concluded
 from lifecycle.freezing import frozen
 from lifecycle.gating import Gatekeeper
+from lifecycle.heard import HEARD
 from lifecycle.moment import Moment, clock_words
 from lifecycle.opening import card_is_out
 from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
@@ -78,7 +79,15 @@ class Keeper:
         concluded = await self._closed(readable) if readable else ()
         for one in concluded:
             self._carry(one)
+        await self._tell_of_stops(readable)
         return len(concluded)
+
+    async def _tell_of_stops(self, seen: Sequence[Proposal]) -> None:
+        """Note what stays open over a stop that nobody can work: people are called in the end."""
+        for proposal in seen:
+            moment = self.world.moment()
+            if moment.heard.late(moment.now_ms, proposal.proposal_id):
+                await self.world.write(partial(_kept_open, moment, proposal.proposal_id))
 
     async def _seen(self, proposal: Proposal) -> bool:
         """Read its cards for a ❌ nobody heard; True where that is done, or there is no card."""
@@ -226,6 +235,12 @@ def _closed(moment: Moment, proposals: Sequence[Proposal], tx: Transaction) -> l
 
 def _closed_afresh(moment: Moment, seen: Sequence[Proposal], tx: Transaction) -> list[Concluded]:
     return _closed(moment, _fresh(tx, seen), tx)
+
+
+def _kept_open(moment: Moment, proposal_id: str, tx: Transaction) -> None:
+    fresh = tx.proposals.get(proposal_id)
+    if fresh is not None and waits_for_a_stop(tx, moment, fresh):
+        not_closed(tx, moment, fresh, f"it waits for {HEARD}")
 
 
 def _expired(tx: Transaction, moment: Moment, ids: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from lifecycle.amounts import Amount, own_amounts
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.field_names import says_recipient
 from lifecycle.folding import folded
-from lifecycle.markup import as_read
+from lifecycle.undressed import undressed
 
 #: Compared with `in`, so that false and 0 are not among them.
 _NOTHING: Final[tuple[Any, ...]] = (None, "", [])
@@ -28,16 +28,17 @@ def likeness_of(
 def likeness(value: Any) -> Any:
     """Return a JSON value as its reader takes it, so that imitations are equal.
 
-    Texts are folded as read, without markup and escapes; names are folded; an amount is the value
-    it comes to, however it is spelt; recipients have no order. What is null or empty says nothing,
-    in a list either, and a list of one says what that one says.
+    Texts are folded without escapes and without what only dresses them: where links lead, what tags
+    say and the signs in names and paths count. Names are folded; an amount is the value it comes
+    to, however it is spelt; recipients have no order. What is null or empty says nothing, in a list
+    either, and a list of one says what that one says.
     """
     return _alike(value, None, are_recipients=False)
 
 
 def _alike(value: Any, currency: str | None, *, are_recipients: bool) -> Any:
     if isinstance(value, str):
-        return folded(as_read(value)) or folded(value)
+        return folded(undressed(value)) or folded(value)
     if isinstance(value, Mapping):
         return _object(value, currency, are_recipients=are_recipients)
     if not isinstance(value, (list, tuple)):

@@ -7,21 +7,22 @@ import re
 from typing import Final
 from urllib.parse import unquote
 
+from lifecycle.folding import BRACKETED, without_brackets
 from lifecycle.hypertext import renderings, shown
+from lifecycle.turned import SIGNS, turned
 
-#: Characters without which a text holds neither markup nor escapes.
-_TELLING: Final = re.compile("[<>&%\\\\*_~`|\\[\\]\u202e]")
+#: Characters without which a text holds neither markup nor escapes, nor is shown otherwise.
+_TELLING: Final = re.compile(f"[<>&%\\\\*_~`|\\[\\]{SIGNS}{BRACKETED}]")
 
 #: Where a link leads: with a title in quotes, or with parentheses inside. Every piece ends at the
 #: next parenthesis, and a target begins with one, so that no character is read often.
 _TITLED: Final = r"\([^()\"']*+(?:\"[^\"]{0,200}+\"|'[^']{0,200}+')\s{0,8}+\)"
 _NESTED: Final = r"\([^()]*+(?:\([^()]*+\)[^()]*+){0,4}+\)"
-#: A picture or a link: what is shown, without where it leads.
+#: A picture or a link: what is shown, and where it leads, there or elsewhere in the text.
+INLINE_LINK: Final = re.compile(rf"!?\[(?P<words>[^\[\]]*+)\](?P<target>{_TITLED}|{_NESTED})")
 _LINK: Final = re.compile(rf"!?\[([^\[\]]*+)\](?:{_TITLED}|{_NESTED}|\[[^\[\]]*+\])")
 #: A picture may be what a link shows.
-_LINKS_IN_LINKS: Final = 2
-#: From here on to the end of the line or of the override letters are shown from right to left.
-_BACKWARDS: Final = re.compile("\u202e([^\u202c\u202d\u202e\u2066-\u2069\n]*+)")
+LINKS_IN_LINKS: Final = 2
 _EMPHASIS: Final = str.maketrans("", "", "*~`")
 _BACKSLASHED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 
@@ -48,15 +49,9 @@ def variants(text: str) -> tuple[str, ...]:
     """
     if is_plain(text):
         return (text,)
-    turned = _turned(text)
-    if turned != text:
-        return tuple(dict.fromkeys((text, *_variants(text), *_variants(turned))))
-    return _variants(text)
-
-
-def _turned(text: str) -> str:
-    """Return the text with the letters that are shown from right to left in the order of sight."""
-    return _BACKWARDS.sub(lambda found: found[1][::-1], text)
+    found = _variants(text)
+    found += tuple(way for each in found for way in turned(each))
+    return tuple(dict.fromkeys((*found, *map(without_brackets, found))))
 
 
 def _variants(text: str) -> tuple[str, ...]:
@@ -76,11 +71,6 @@ def stripped(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for kept in bare for each in (kept, kept.replace("_", ""))))
 
 
-def as_read(text: str) -> str:
-    """Return the one text that most readers see: escapes decoded once, no markup."""
-    return text if is_plain(text) else without_markup(decoded(_turned(text))).replace("_", "")
-
-
 def without_markup(text: str) -> str:
     """Return the text without HTML and Markdown as most readers see it, underscores kept."""
     return _unmarked(shown(text))
@@ -89,7 +79,7 @@ def without_markup(text: str) -> str:
 def _unmarked(text: str) -> str:
     """Return the text without Markdown."""
     if "[" in text:
-        for _ in range(_LINKS_IN_LINKS):
+        for _ in range(LINKS_IN_LINKS):
             text = _LINK.sub(r"\1", text)
     if "\\" in text:
         text = _BACKSLASHED.sub(r"\1", text)
@@ -99,6 +89,11 @@ def _unmarked(text: str) -> str:
 def decoded(text: str) -> str:
     """Return the text with one level of escapes decoded: `%66`, `&#102;`, `\\u0066`, `\\x66`."""
     return _ESCAPE.sub(_character, text)
+
+
+def decoded_but_blanks(text: str) -> str:
+    """Decode as `decoded` does, and leave `\\n`, `\\r` and `\\t`, with which a path goes on."""
+    return _ESCAPE.sub(lambda e: e[0] if e.lastgroup == "blank" else _character(e), text)
 
 
 def _character(found: re.Match[str]) -> str:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from lifecycle.books import Transaction
 from lifecycle.door import call_for_attention
+from lifecycle.masking import harmless, mask_secrets
 from lifecycle.moment import Moment
 from lifecycle.proposal import ActorKind, Attention, Identity, Outcome, Proposal
+
+#: So many parts are told in a sentence, each with so many characters; all are in `show --json`.
+_MOST_TOLD: Final = 5
+_LONGEST_TOLD: Final = 120
 
 
 def tool_of(proposal: Proposal) -> Identity:
@@ -66,13 +73,37 @@ def rollback_incomplete(
         moment,
         proposal,
         Attention.ROLLBACK_INCOMPLETE,
-        f"{_sentence(why)} To try what still stands again: retry {proposal.proposal_id}; where it "
-        f"was taken back by hand: settle {proposal.proposal_id} happened",
+        f"{_sentence(why)}{_told(still_stands)} To try what still stands again: retry "
+        f"{proposal.proposal_id}; where it was taken back by hand: settle {proposal.proposal_id} "
+        "happened",
         tool_of(proposal),
         execution=replace(
             execution, outcome=Outcome.FAILED, still_stands=still_stands, explanation=why
         ),
     )
+
+
+def _told(still_stands: Sequence[Any]) -> str:
+    """Return what still stands in the tool's own words, masked and cut; nothing where it is none.
+
+    A person who has to take it back by hand must see what it is, wherever that is read.
+    """
+    if not still_stands:
+        return ""
+    parts = [_part(each) for each in still_stands[:_MOST_TOLD]]
+    if len(parts) > 1:
+        parts = [f"({number}) {part}" for number, part in enumerate(parts, start=1)]
+    more = len(still_stands) - len(parts)
+    also = f"; and {more} more (all in show --json)" if more else ""
+    return f" What stands: {_sentence('; '.join(parts) + also)}"
+
+
+def _part(value: Any) -> str:
+    """Return one part on one line, credentials masked before anything is cut off."""
+    shown = mask_secrets(value)
+    words = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
+    line = harmless(words)
+    return line if len(line) <= _LONGEST_TOLD else f"{line[:_LONGEST_TOLD]}…"
 
 
 def _sentence(words: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from lifecycle.heard import HeardStops
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 
@@ -16,6 +17,11 @@ def rfc3339(at_ms: int) -> str:
     """Write ms UTC as RFC 3339 with milliseconds and Z."""
     whole_s, millis = divmod(at_ms, 1000)
     return f"{_whole_second(whole_s)}.{millis:03d}Z"
+
+
+def ms_of(at: str) -> int:
+    """Return ms UTC of what `rfc3339` wrote."""
+    return round(datetime.fromisoformat(at).timestamp() * 1000)
 
 
 @lru_cache(maxsize=1024)
@@ -34,8 +40,8 @@ class Moment:
 
     `answering` says that the proposer waits for this very answer, so that the message about the
     end may hold back for a moment. `held` are the ids whose stop waits in the spool, live: a unit
-    that waited for the store sees the stop that was spooled meanwhile. While `stopping` nothing
-    new begins.
+    that waited for the store sees the stop that was spooled meanwhile. So are those that were
+    `heard` and wait to be worked. While `stopping` nothing new begins.
     """
 
     now_ms: int
@@ -46,6 +52,7 @@ class Moment:
     public_url: str = ""
     answering: bool = False
     held: AbstractSet[str] = frozenset()
+    heard: HeardStops = field(default_factory=HeardStops)
     stopping: bool = False
 
     @property

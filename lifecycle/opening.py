@@ -62,6 +62,13 @@ def begin(
         return Opening(reject_by_sentinel(tx, moment, proposal, verdict))
     if newly_soft(proposal, verdict):
         return Opening(ask_people(tx, moment, proposal, verdict))
+    return _unhindered(tx, moment, proposal, tool)
+
+
+def _unhindered(tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPolicy) -> Opening:
+    """Begin what nothing else stands against. Its trail, which may be long, is read last."""
+    if not may_begin_as_told(tx, proposal):
+        return Opening(digest_mismatch(tx, moment, proposal))
     if tool.kind is ToolKind.AGENT:
         return Opening(_hand_over(tx, moment, proposal, tool))
     return start_execution(tx, moment, proposal, tool)
@@ -75,7 +82,7 @@ def _judged_otherwise(tx: Transaction, moment: Moment, proposal: Proposal) -> Pr
     """
     if proposal.checked_policy_digest != moment.policy.digest:
         return proposal
-    if not (stands_as_opened(tx, moment, proposal) and may_begin_as_told(tx, proposal)):
+    if not stands_as_opened(tx, moment, proposal):
         return digest_mismatch(tx, moment, proposal)
     return None
 
@@ -96,7 +103,7 @@ def of_this_policy(moment: Moment, proposal: Proposal, verdict: Verdict, facts: 
 
 def ask_people(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict) -> Proposal:
     """Let people look again, with reasons, at what has a soft finding since it was approved."""
-    raised = raised_by(proposal, verdict)
+    raised = raised_by(moment.policy, proposal, verdict)
     revoked = revoke_permit(tx, moment, proposal)
     tx.reviews.void(proposal.proposal_id, None, "Sentinel found something new")
     return amend(
@@ -215,7 +222,7 @@ def card_is_out(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
     """Say whether people can see the proposal: its card stands on a surface of the config."""
     if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE:
         return True
-    cards = tx.cards.of(proposal.proposal_id)
+    cards = tx.cards.standing(proposal.proposal_id)
     return any(card.delivered and card.surface in moment.surfaces for card in cards)
 
 

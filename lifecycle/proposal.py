@@ -151,7 +151,9 @@ class Proposal:
     moment from which it counts as expired while it is not executing; `opener` who opened the gate,
     set while the proposal is approved but has not begun (frozen, too early, card undelivered…);
     `permit_waits` that an agent holds a permit it has not redeemed; `masked` that the document was
-    replaced by a masked text because it held a credential.
+    replaced by a masked text because it held a credential; `anew_version` the version in which last
+    approvals became void, or verdict, tier, quorum or window another: a card that shows an earlier
+    one shows something else than is decided on.
     """
 
     proposal_id: str
@@ -198,6 +200,7 @@ class Proposal:
     frame: Mapping[str, Any] | None = None
     permit_waits: bool = False
     masked: bool = False
+    anew_version: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property

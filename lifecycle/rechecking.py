@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Final
 
 from lifecycle.authority import explain
-from lifecycle.claiming import claim_roll_back
 from lifecycle.copied import is_of_a_copy
 from lifecycle.counting import approvals
-from lifecycle.door import amend
 from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
 from lifecycle.judging import (
@@ -19,31 +17,25 @@ from lifecycle.judging import (
     policy_changed,
     raised_by,
     reject_by_sentinel,
+    verdict_details,
 )
+from lifecycle.last_judged import note_judged, policy_before
 from lifecycle.moment import Moment
-from lifecycle.opening import WAITABLE, digest_mismatch
-from lifecycle.policy import Level, Policy, ToolPolicy
+from lifecycle.open_windows import in_window, passes_or_waits
+from lifecycle.opening import digest_mismatch
+from lifecycle.policy import Policy, ToolPolicy
 from lifecycle.ports import Transaction
-from lifecycle.proposal import SENTINEL, Cause, Outcome, Proposal, Verb
+from lifecycle.proposal import Proposal
 from lifecycle.proposers import configured
 from lifecycle.quorum import within_reach
 from lifecycle.restanding import restood, revoke_permit, standing_changes
-from lifecycle.standing import Standing, changed_rules
+from lifecycle.standing import Standing, standing_of
 from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Verdict
 
-
-def rules_to_run(
-    proposal: Proposal, before: Standing | None, after: Standing
-) -> Collection[str] | None:
-    """Return which rules a re-check runs: all before execution, the changed ones in a window.
-
-    None means all.
-    """
-    if proposal.state is not State.EXECUTING or before is None:
-        return None
-    return changed_rules(before, after, proposal.tool)
+_MAY_NOT_ASK: Final = "Its proposer may not use this tool any more."
+_OUT_OF_REACH: Final = "Its quorum can no longer be reached."
 
 
 def recheck(
@@ -59,74 +51,59 @@ def recheck(
 
     `lost` are people who approved and whose membership cannot be confirmed.
     """
-    if proposal.terminal or proposal.checked_policy_digest == moment.policy.digest:
+    if proposal.terminal or _is_of(moment.policy, proposal):
         return Concluded(proposal)
     tool = moment.policy.tools.get(proposal.tool)
     if proposal.state is State.EXECUTING:
-        return _in_window(tx, moment, proposal, tool, verdict)
+        return in_window(tx, moment, proposal, tool, verdict)
     if not fits_its_digest(proposal):
         return Concluded(digest_mismatch(tx, moment, proposal))
     if tool is None or tool.tier is Tier.BLOCK or verdict is None:
         return Concluded(policy_changed(tx, moment, proposal, "The tool may not be used any more."))
     if proposal.state is State.PENDING:  # judged under this policy by whoever judges it
-        return Concluded(_noted(tx, moment, proposal))
-    if not _passes_or_waits(verdict):
+        return Concluded(stands_anew(tx, moment, proposal))
+    if not passes_or_waits(verdict):
         return Concluded(reject_by_sentinel(tx, moment, proposal, verdict))
     if not _may_still_ask(moment.policy, proposal, tool):
-        words = "Its proposer may not use this tool any more."
-        return Concluded(policy_changed(tx, moment, proposal, words))
+        return Concluded(policy_changed(tx, moment, proposal, _MAY_NOT_ASK))
     return Concluded(_restand(tx, moment, proposal, tool, verdict, before, after, lost))
+
+
+def stands_anew(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """Bring what no rule has judged yet under the policy in force, or end it.
+
+    Whether its proposer may ask, and who has to approve, was settled under the one before.
+    """
+    if proposal.state is not State.PENDING or _is_of(moment.policy, proposal):
+        return proposal
+    tool, fresh = moment.policy.tools.get(proposal.tool), restood(moment.policy, proposal)
+    if tool is None or fresh is None:
+        return policy_changed(tx, moment, proposal, "The tool may not be used any more.")
+    if not _may_still_ask(moment.policy, proposal, tool):
+        return policy_changed(tx, moment, proposal, _MAY_NOT_ASK)
+    if not _within_reach(moment.policy, tool, fresh):
+        return policy_changed(tx, moment, proposal, _OUT_OF_REACH)
+    before, after = standing_before(tx, proposal), standing_of(moment.policy)
+    told: dict[str, Any] = {"tier": fresh.tier.value, "quorum": fresh.quorum}
+    if _stands_otherwise(proposal, fresh) or _people_or_call_changed(tool, before, after):
+        void = tx.reviews.void(proposal.proposal_id, None, "the policy changed")
+        told |= {"approvals_void": void}
+    return note_judged(tx, moment, proposal, told, **standing_changes(fresh))
+
+
+def standing_before(tx: Transaction, proposal: Proposal) -> Standing | None:
+    """Return what is kept of the policy under which it was last judged."""
+    return Standing.of_json(tx.flags.get(f"standing:{policy_before(proposal)}"))
+
+
+def _is_of(policy: Policy, proposal: Proposal) -> bool:
+    return proposal.checked_policy_digest == policy.digest
 
 
 def _may_still_ask(policy: Policy, proposal: Proposal, tool: ToolPolicy) -> bool:
     """Judge the proposer's authority anew: roles, owner and attributes are part of a policy."""
     proposer = configured(policy, proposal.actor)
     return proposer is not None and not explain(proposer, tool, proposal.read()).denied
-
-
-def recheck_window(
-    tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict
-) -> Concluded:
-    """Judge an open window again after its evidence changed; a hard finding rolls back."""
-    if proposal.state is not State.EXECUTING or _passes_or_waits(verdict):
-        return Concluded(proposal)
-    return _rolled_back(tx, moment, proposal, "; ".join(_words(verdict)))
-
-
-def _passes_or_waits(verdict: Verdict) -> bool:
-    return all(finding.code in WAITABLE for _, finding in verdict.findings_at(Level.HARD))
-
-
-def _in_window(
-    tx: Transaction,
-    moment: Moment,
-    proposal: Proposal,
-    tool: ToolPolicy | None,
-    verdict: Verdict | None,
-) -> Concluded:
-    if proposal.execution is not None and proposal.execution.outcome is Outcome.RUNNING:
-        return Concluded(proposal)  # looked at again once the tool has answered
-    noted = _noted(tx, moment, proposal)
-    if tool is not None and tool.tier is Tier.BLOCK:
-        return _rolled_back(tx, moment, noted, "The tool may not be used any more.")
-    if verdict is None or _passes_or_waits(verdict):  # what merely aged is no new finding
-        return Concluded(noted)
-    return _rolled_back(tx, moment, noted, "; ".join(_words(verdict)))
-
-
-def _rolled_back(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Concluded:
-    execution = proposal.execution
-    claimable = (
-        execution is not None
-        and execution.windowed
-        and execution.verb is Verb.EXECUTE
-        and execution.outcome is Outcome.DONE
-    )
-    if not claimable:
-        return Concluded(proposal)
-    cause = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
-    claim = claim_roll_back(tx, moment, proposal, cause)
-    return Concluded(claim.proposal, claim if claim.token else None)
 
 
 def _restand(
@@ -140,15 +117,14 @@ def _restand(
     lost: Collection[str],
 ) -> Proposal:
     """Set tier and quorum anew; where what was approved changed, approvals are void."""
-    fresh = raised_by(restood(moment.policy, proposal) or proposal, verdict)
+    fresh = raised_by(moment.policy, restood(moment.policy, proposal) or proposal, verdict)
     if is_of_a_copy(tx, proposal):  # no policy lets begin by itself what may be done already
-        fresh = by_people(fresh)
-    if not within_reach(
-        moment.policy, tool, proposal.actor.id, fresh.quorum, fresh.quorum_needs_people
-    ):
-        return policy_changed(tx, moment, proposal, "Its quorum can no longer be reached.")
+        fresh = by_people(moment.policy, fresh)
+    if not _within_reach(moment.policy, tool, fresh):
+        return policy_changed(tx, moment, proposal, _OUT_OF_REACH)
     changed = _changed(proposal, fresh, verdict) or _people_or_call_changed(tool, before, after)
     told: dict[str, Any] = {"tier": fresh.tier.value, "quorum": fresh.quorum}
+    told |= verdict_details(verdict)
     changes: dict[str, Any] = {
         **standing_changes(fresh),
         "verdict": verdict,
@@ -159,11 +135,11 @@ def _restand(
         voided = tx.reviews.void(proposal.proposal_id, None, "the policy changed")
         changes |= {"opener": None, "opener_puller": None, "waiting_for": None}
         changes |= opening_changes(tx, moment.policy, fresh, lost)
-        return _noted(tx, moment, proposal, told | {"approvals_void": voided}, **changes)
+        return note_judged(tx, moment, proposal, told | {"approvals_void": voided}, **changes)
     if not _opener_stands(tx, moment, fresh, lost):
         changes |= {"opener": None, "opener_puller": None, "waiting_for": None}
         changes |= opening_changes(tx, moment.policy, fresh, lost)
-    return _noted(tx, moment, proposal, told, **changes)
+    return note_judged(tx, moment, proposal, told, **changes)
 
 
 def _opener_stands(tx: Transaction, moment: Moment, fresh: Proposal, lost: Collection[str]) -> bool:
@@ -181,13 +157,23 @@ def _opener_stands(tx: Transaction, moment: Moment, fresh: Proposal, lost: Colle
             return True
 
 
+def _within_reach(policy: Policy, tool: ToolPolicy, fresh: Proposal) -> bool:
+    needs_people = fresh.quorum_needs_people
+    return within_reach(policy, tool, fresh.actor.id, fresh.quorum, needs_people)
+
+
 def _changed(proposal: Proposal, fresh: Proposal, verdict: Verdict) -> bool:
     same_results = proposal.verdict is not None and proposal.verdict.results == verdict.results
+    return not same_results or _stands_otherwise(proposal, fresh)
+
+
+def _stands_otherwise(proposal: Proposal, fresh: Proposal) -> bool:
+    """Say whether another tier or quorum counts, or less can be taken back, than people saw."""
     return (
-        not same_results
-        or proposal.tier is not fresh.tier
+        proposal.tier is not fresh.tier
         or proposal.quorum != fresh.quorum
         or proposal.quorum_needs_people != fresh.quorum_needs_people
+        or proposal.window_s > fresh.window_s
     )
 
 
@@ -198,27 +184,3 @@ def _people_or_call_changed(tool: ToolPolicy, before: Standing | None, after: St
     return before.reviewers.get(tool.name) != after.reviewers.get(tool.name) or (
         before.calls.get(tool.name) != after.calls.get(tool.name)
     )
-
-
-def _noted(
-    tx: Transaction,
-    moment: Moment,
-    proposal: Proposal,
-    details: dict[str, Any] | None = None,
-    **changes: Any,
-) -> Proposal:
-    return amend(
-        tx,
-        moment,
-        proposal,
-        "rechecked",
-        SENTINEL,
-        details=details,
-        checked_policy_digest=moment.policy.digest,
-        policy_digest=moment.policy.digest,
-        **changes,
-    )
-
-
-def _words(verdict: Verdict) -> list[str]:
-    return [finding.words for _, finding in verdict.findings_at(Level.HARD)]

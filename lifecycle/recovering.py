@@ -17,7 +17,7 @@ from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
 from lifecycle.opening import tell_of_a_changed_row
 from lifecycle.ports import Transaction
-from lifecycle.proposal import Outcome, Proposal, Verb
+from lifecycle.proposal import CLOCK, Outcome, Proposal, Verb
 from lifecycle.world import World
 
 _PAGE = 200
@@ -104,7 +104,8 @@ def _called_overdue(moment: Moment, late: Sequence[Proposal], tx: Transaction) -
 def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded | None:
     """Call again what is idempotent, under the same key; anything else is unknown.
 
-    None where it cannot be done yet: everything is frozen, or a stop waits in the spool.
+    So is what somebody's ❌ was kept for: it is not done once more in order to be taken back. None
+    where it cannot be done yet: everything is frozen, or a stop waits in the spool.
     """
     proposal = tx.proposals.get(proposal_id)
     if proposal is None:
@@ -120,11 +121,15 @@ def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded |
     if execution.verb is not Verb.ROLL_BACK and _judged_otherwise(moment, proposal):
         why = "The process ended while the tool was running, and the policy is another one since."
         return Concluded(unknown(tx, moment, proposal, why))
+    if execution.verb is not Verb.ROLL_BACK and proposal.kept_stop is not None:
+        stopper = proposal.kept_stop.person
+        why = f"The process ended while the tool was running, and {stopper} has stopped it."
+        return Concluded(unknown(tx, moment, proposal, why))
     if tool is not None and tool.idempotent and execution.tries < _TRIES:
         still = stands_still(tx, moment, proposal)
         if still is not None and execution.verb is not Verb.ROLL_BACK:
             return None
-        claim: Claim = reclaim(tx, moment, proposal, person=False)
+        claim: Claim = reclaim(tx, moment, proposal, CLOCK)
         return Concluded(claim.proposal, claim)
     return Concluded(unknown(tx, moment, proposal, "The process ended while the tool was running."))
 

@@ -122,7 +122,10 @@ def _inner(value: Any) -> dict[Any, Any] | None:
 def _verify_bytes(name: str, actual: Any, approved: Mapping[str, Any]) -> None:
     if not isinstance(actual, str):
         raise _mismatch(f"The parameter {_quoted(name)} was approved by hash: present its text.")
-    data = actual.encode("utf-8", "surrogatepass")
+    try:
+        data = actual.encode()
+    except UnicodeEncodeError:  # bytes that no hash of a text can be of, whatever was approved
+        raise _mismatch(f"The text of {_quoted(name)} holds half of a character.") from None
     if not hmac.compare_digest(s256(data).encode(), approved["s256"].encode()):
         raise _mismatch(f"The text of {_quoted(name)} does not fit the approved hash.")
     if not _fits_excerpt(actual, approved.get("excerpt")):
@@ -149,7 +152,8 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _quoted(name: str) -> str:
-    return f'"{name[:64]}"'
+    """Return a name as it can be told: one that is nobody's may hold halves of characters."""
+    return f'"{name[:64].encode("utf-8", "replace").decode()}"'
 
 
 def _differs(name: str) -> PermitRefused:

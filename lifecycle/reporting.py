@@ -23,6 +23,11 @@ from lifecycle.windows import call_limit_ms
 from lifecycle.world import World
 
 _LATE: Final = "Its agent reported later:"
+#: Ends that say that nothing happened: a person's word, and the agent's own.
+_NOTHING_DONE: Final = {
+    "did_not_happen": "was settled as: did not happen",
+    "tool_failed": "was reported as failed, with nothing left behind",
+}
 
 
 async def report(
@@ -102,31 +107,42 @@ def _reported(
 
 
 def _contradicts(proposal: Proposal, outcome: str) -> bool:
-    """Say whether a person settled that it did not happen, and its agent says that it did."""
-    return outcome == "done" and proposal.reason == "did_not_happen"
+    """Say whether it ended as what never happened, and its agent says that it did."""
+    return outcome == "done" and proposal.reason in _NOTHING_DONE
 
 
 def _contradicted(
     tx: Transaction, moment: Moment, proposal: Proposal, receipt: Mapping[str, Any]
 ) -> Reply:
-    """Keep in the trail what an agent says against a person's word, and tell people once."""
-    if any(entry.event.kind == "late_receipt" for entry in tx.audit.of(proposal.proposal_id)):
+    """Keep in the trail what an agent says against how it ended, and tell people once.
+
+    A `failed` that came late is no such word; a `done` was there for whoever settled it.
+    """
+    if _said_done(tx, proposal):
         raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
+    ended = _NOTHING_DONE[str(proposal.reason)]
     kept = result_of(proposal.tool, Verb.EXECUTE.value, receipt).receipt
     frame = frame_for(moment.policy, proposal, kept) if kept else None
     told = {"outcome": "done", "result": frame}
     record(tx, moment, "late_receipt", proposal.actor, proposal=proposal, details=told)
     words = (
-        f"{proposal.proposal_id} ({proposal.tool}) was settled as: did not happen. Its agent "
-        f"{proposal.actor.id} now reports that it did. Look, and take back by hand what must not "
-        "stand."
+        f"{proposal.proposal_id} ({proposal.tool}) {ended}. Its agent {proposal.actor.id} now "
+        "reports that it did happen. Look, and take back by hand what must not stand."
     )
     announce(tx, moment, f"contradicted:{proposal.proposal_id}", words, proposal.proposal_id)
     return Reply(
-        "It was settled as: did not happen. Your receipt is kept, and people are told.",
+        f"It {ended}. Your receipt is kept, and people are told.",
         "already_decided",
         proposal.proposal_id,
         proposal.state.value,
+    )
+
+
+def _said_done(tx: Transaction, proposal: Proposal) -> bool:
+    """Say whether its agent reported late that it was done."""
+    return any(
+        entry.event.kind == "late_receipt" and entry.event.details.get("outcome") == "done"
+        for entry in tx.audit.of(proposal.proposal_id)
     )
 
 
@@ -154,9 +170,14 @@ def _late(
     outcome: str,
     receipt: Mapping[str, Any],
 ) -> Reply:
-    """Keep what comes too late for whoever settles it; it decides nothing by itself any more."""
-    if outcome not in ("done", "failed") or _LATE in proposal.attention_why:
+    """Keep what comes too late for whoever settles it; it decides nothing by itself any more.
+
+    Each outcome once: an agent that corrects itself leaves both words for a person to weigh.
+    """
+    said = f"{_LATE} {outcome}."
+    if outcome not in ("done", "failed") or said in proposal.attention_why:
         raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
+    done = outcome == "done"
     kept = result_of(proposal.tool, execution.verb.value, receipt).receipt
     frame = frame_for(moment.policy, proposal, kept) if kept else None
     amend(
@@ -166,9 +187,9 @@ def _late(
         "late_receipt",
         proposal.actor,
         details={"outcome": outcome, "result": frame},
-        attention_why=f"{proposal.attention_why} {_LATE} {outcome}.",
-        frame=frame or proposal.frame,
-        execution=replace(execution, receipt=kept) if outcome == "done" else execution,
+        attention_why=f"{proposal.attention_why} {said}",
+        frame=frame if frame and (done or not proposal.frame) else proposal.frame,
+        execution=replace(execution, receipt=kept) if done else execution,
     )
     words = "It came too late to decide: the outcome counts as unknown. It is kept for whoever "
     return Reply(f"{words}settles it.", "already_decided", proposal.proposal_id)

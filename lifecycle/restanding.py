@@ -14,24 +14,32 @@ from lifecycle.windows import window_asked
 
 
 def restood(policy: Policy, proposal: Proposal) -> Proposal | None:
-    """Return the proposal with what this policy makes of it; None where its tool may not be used.
-
-    A window is never shortened.
-    """
+    """Return the proposal as this policy makes it stand; None where its tool may not be used."""
     tool = policy.tools.get(proposal.tool)
     if tool is None or configured_tier(tool) is Tier.BLOCK:
         return None
     document = proposal.read()
     tier = effective_tier(tool, document)
     quorum, needs_people = quorum_of(tool, document)
-    window_s = window_asked(tool, tier, document.rollback_semantics)
     return proposal.but(
         tier=tier,
         tool_tier=tool.tier,
         quorum=quorum,
         quorum_needs_people=needs_people,
-        window_s=max(proposal.window_s, window_s) if tool.reversible else 0,
+        window_s=window_at(policy, proposal, tier),
     )
+
+
+def window_at(policy: Policy, proposal: Proposal, tier: Tier) -> int:
+    """Return the window in seconds that this policy gives a proposal at `tier`.
+
+    It is never shortened; where its tool can take nothing back any more, there is none.
+    """
+    tool = policy.tools.get(proposal.tool)
+    if tool is None:
+        return proposal.window_s
+    window_s = window_asked(tool, tier, proposal.read().rollback_semantics)
+    return max(proposal.window_s, window_s) if tool.reversible else 0
 
 
 def stands_as_judged(policy: Policy, proposal: Proposal) -> bool:

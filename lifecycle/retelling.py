@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from lifecycle.audit import AuditEntry
-from lifecycle.following import CLAIMS, WINDOW, opens_anew, out_of_place
+from lifecycle.following import CLAIMS, COMMIT, WINDOW, opens_anew, out_of_place
+from lifecycle.moment import ms_of
 from lifecycle.proposal import Attention, Outcome, Verb
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Tier
@@ -41,6 +42,7 @@ def _handed_over(told: Told, _entry: AuditEntry) -> None:
 def _judged(told: Told, entry: AuditEntry) -> None:
     details = entry.event.details
     told.tier, told.quorum = details.get("tier", UNTOLD), details.get("quorum", UNTOLD)
+    told.rules = details.get("rules", UNTOLD)
 
 
 def _counted(told: Told, entry: AuditEntry) -> None:
@@ -52,20 +54,23 @@ def _counted(told: Told, entry: AuditEntry) -> None:
     told.quorum = quorum
 
 
-def _raised(told: Told, _entry: AuditEntry) -> None:
+def _raised(told: Told, entry: AuditEntry) -> None:
     told.tier = Tier.CONFIRM.value
+    told.rules = entry.event.details.get("rules", UNTOLD)
     told.quorum = UNTOLD if told.quorum is UNTOLD else max(1, told.quorum)
 
 
 def _rechecked(told: Told, entry: AuditEntry) -> None:
-    if told.state == State.SENTINEL_APPROVED:  # else nothing of this was set anew
-        _judged(told, entry)
+    if told.state == State.SENTINEL_APPROVED or "tier" in entry.event.details:
+        _judged(told, entry)  # else nothing of this was set anew
 
 
 def _executed(told: Told, entry: AuditEntry) -> None:
     told.begun, told.attention = entry, None
     told.verb, told.attempt, told.outcome = Verb.EXECUTE.value, 1, Outcome.RUNNING.value
-    told.window = entry.event.details.get(WINDOW, UNTOLD)
+    told.window = closes_ms = entry.event.details.get(WINDOW, UNTOLD)
+    if closes_ms is not UNTOLD:
+        told.window_s = (closes_ms - ms_of(entry.event.at)) // 1000 if closes_ms else 0
 
 
 def _done(told: Told, entry: AuditEntry) -> None:
@@ -90,6 +95,7 @@ def _claimed(told: Told, entry: AuditEntry) -> None:
     details = entry.event.details
     told.verb, told.attempt = details.get("verb", UNTOLD), details.get("attempt", UNTOLD)
     told.outcome, told.attention = Outcome.RUNNING.value, None
+    told.committed |= entry.event.kind == COMMIT
     if opens_anew(entry):
         told.window = details.get(WINDOW, told.window)
     if told.verb == Verb.ROLL_BACK:
@@ -116,6 +122,8 @@ def _looked_at(told: Told, entry: AuditEntry) -> None:
 def _settled(told: Told, entry: AuditEntry) -> None:
     told.attention = None
     told.verb = entry.event.details.get("verb", told.verb)
+    if entry.event.details.get("window_goes_on"):
+        told.verb, told.attempt, told.outcome = Verb.EXECUTE.value, 1, Outcome.DONE.value
 
 
 def _not_closed(told: Told, entry: AuditEntry) -> None:
@@ -143,6 +151,7 @@ def _explained(told: Told, entry: AuditEntry) -> None:
 def _ended(told: Told, entry: AuditEntry) -> None:
     event = entry.event
     told.explanation = event.details.get("explanation", UNTOLD)
+    told.rules = event.details.get("rules", told.rules)
     told.stops.clear()
     if told.attention != Attention.ENVELOPE_EXCEEDED:
         told.attention = None

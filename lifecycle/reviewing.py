@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from lifecycle.acts import Act, Reviewed, decided, found, ignored, review_details, review_of
+from lifecycle.acts import (
+    Act,
+    Reviewed,
+    decided,
+    found,
+    ignored,
+    review_details,
+    review_of,
+    shown_version,
+)
 from lifecycle.answers import Reply, Sender
 from lifecycle.copied import is_of_a_copy
 from lifecycle.counting import approvals
@@ -38,6 +47,7 @@ def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     before = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal)
     if person in before:
         return _counted_anew(tx, moment, proposal, act)
+    _seen_as_judged(tx, proposal, act)
     tx.reviews.add(review_of(proposal, moment, act, person, Decision.APPROVE))
     return _counted(tx, moment, proposal, act, person)
 
@@ -165,6 +175,7 @@ def _orchestrated(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
         )
     if proposal.opener is not None:
         return decided(tx, moment, act, proposal)
+    _seen_as_judged(tx, proposal, act)
     by = Identity(ActorKind.AGENT, act.sender.id or "")
     opened = amend(
         tx,
@@ -227,6 +238,18 @@ def _newly_given(tx: Transaction, proposal: Proposal, act: Act) -> None:
             "The database was brought back from a copy, and this ✅ may be from before; what it "
             "opened may be done. Where it still has to be done, take the ✅ off and give it again, "
             f"or type: approve {proposal.proposal_id}",
+        )
+
+
+def _seen_as_judged(tx: Transaction, proposal: Proposal, act: Act) -> None:
+    """Refuse a ✅ from a card that may not have shown what is decided on by now."""
+    shown = shown_version(tx, act)
+    if shown is not None and shown < proposal.anew_version:
+        raise ReviewRefused(
+            "stale_card",
+            "It was judged anew, and your card may not have shown that when you approved; nothing "
+            "was counted. Look at the card again once it is up to date, then take the ✅ off and "
+            f"put it there again, press Approve again, or type: approve {proposal.proposal_id}",
         )
 
 

@@ -1,23 +1,18 @@
-"""What a person settles: an unknown outcome, and the repeat of a verb that failed (section 7)."""
+"""What a person settles: a call whose outcome nobody knew (section 7)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NoReturn, assert_never
+from typing import Any, NoReturn, assert_never
 
 from lifecycle.acts import Act, Reviewed, found
-from lifecycle.agreeing import stands_as_told
 from lifecycle.answers import Reply
-from lifecycle.claiming import reclaim
 from lifecycle.concluding import after_execute, commit_not_done, roll_back_done
-from lifecycle.door import advance, amend
+from lifecycle.door import advance, amend, announce
 from lifecycle.errors import ReviewRefused
 from lifecycle.finishing import Concluded
-from lifecycle.fitting import fits_its_digest
-from lifecycle.freezing import stands_still
 from lifecycle.mishaps import rollback_incomplete
 from lifecycle.moment import Moment
-from lifecycle.opening import still_true
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
     ActorKind,
@@ -29,19 +24,10 @@ from lifecycle.proposal import (
     Proposal,
     Verb,
 )
-from lifecycle.quorum import configured_tier
-from lifecycle.sentinel import Facts
+from lifecycle.retelling import retold
+from lifecycle.review import Decision
 from lifecycle.state import Trigger
-from lifecycle.tier import Puller, Tier
-from lifecycle.verdict import Verdict
-
-_REPEATABLE = frozenset(
-    {Attention.OUTCOME_UNKNOWN, Attention.COMMIT_FAILED, Attention.ROLLBACK_INCOMPLETE}
-)
-
-
-class CheckAgain(Exception):
-    """Policy or evidence is another one than Sentinel was asked about."""
+from lifecycle.tier import Puller
 
 
 def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Reviewed:
@@ -50,7 +36,7 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
     Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer.
     """
     proposal = found(tx, moment, act)
-    by = _reviewer(moment, proposal, act)
+    by = reviewer(moment, proposal, act)
     if proposal.attention is Attention.ENVELOPE_EXCEEDED and happened:
         return _seen(tx, moment, proposal, act, by)
     execution = proposal.execution
@@ -60,22 +46,50 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
         raise ReviewRefused(
             "nothing_to_settle", f"No outcome of {proposal.proposal_id} is unknown."
         )
-    noted = amend(
+    noted = _noted(tx, moment, proposal, act, by, happened=happened)
+    if noted.execution is not None and noted.execution.outcome is Outcome.DONE:
+        return reviewed(Concluded(noted), "Settled: it is committed when its window closes.")
+    concluded = (
+        _happened(tx, moment, noted, by) if happened else _did_not_happen(tx, moment, noted, by)
+    )
+    return reviewed(concluded, "Settled.")
+
+
+def _noted(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act, by: Identity, *, happened: bool
+) -> Proposal:
+    """Note a person's word. A commit that did not happen is due again when its window closes."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    details: dict[str, Any] = {"verb": execution.verb.value, "happened": happened}
+    settled = replace(execution, doubted=False)
+    if not happened and too_early(moment, execution) and proposal.kept_stop is None:
+        details["window_goes_on"] = True
+        settled = replace(
+            settled, verb=Verb.EXECUTE, attempt=1, tries=1, outcome=Outcome.DONE, cause=None
+        )
+    return amend(
         tx,
         moment,
         proposal,
         "settled",
         by,
         sender=act.sender,
-        details={"verb": execution.verb.value, "happened": happened},
-        execution=replace(execution, doubted=False),
+        details=details,
+        execution=settled,
         attention=None,
         attention_why="",
     )
-    concluded = (
-        _happened(tx, moment, noted, by) if happened else _did_not_happen(tx, moment, noted, by)
-    )
-    return _reviewed(concluded, "Settled.")
+
+
+def too_early(moment: Moment, execution: Execution) -> bool:
+    """Say whether a commit that follows on a window's end would come before it: of a copy that was
+    brought back nobody knows whether it was committed since, and its window may still be open."""
+    by_itself = execution.cause is not None and execution.cause.reason == "window_closed_unopposed"
+    closes_ms = execution.window_closes_at_ms
+    open_still = closes_ms is not None and moment.now_ms < closes_ms
+    return execution.verb is Verb.COMMIT and by_itself and open_still
 
 
 def _in_doubt(proposal: Proposal, execution: Execution, *, happened: bool) -> bool:
@@ -86,71 +100,8 @@ def _in_doubt(proposal: Proposal, execution: Execution, *, happened: bool) -> bo
     return by_hand or execution.outcome is Outcome.UNKNOWN
 
 
-def retry(
-    tx: Transaction, moment: Moment, act: Act, *, checked: tuple[Facts, Verdict] | None
-) -> Reviewed:
-    """Repeat the failed verb with a new attempt and permit, where Sentinel has nothing against it.
-
-    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, tool_blocked,
-    already_decided, frozen, digest_mismatch, permit_already_consumed, or with the id of the rule
-    that objects; CheckAgain where `checked` is of another policy or other evidence.
-    """
-    proposal = found(tx, moment, act)
-    _reviewer(moment, proposal, act)
-    execution = proposal.execution
-    if execution is not None and execution.outcome is Outcome.RUNNING:
-        raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
-    if execution is None or proposal.attention not in _REPEATABLE:
-        raise ReviewRefused("nothing_to_settle", f"Nothing of {proposal.proposal_id} has failed.")
-    if execution.verb is not Verb.ROLL_BACK:
-        _may_act_again(tx, moment, proposal)
-        _sentinel_agrees(tx, moment, proposal, checked)
-    claim = reclaim(tx, moment, proposal, person=True)
-    concluded = Concluded(claim.proposal, claim if claim.token else None)
-    return _reviewed(concluded, f"{execution.verb.value} is tried again.")
-
-
-def _sentinel_agrees(
-    tx: Transaction, moment: Moment, proposal: Proposal, checked: tuple[Facts, Verdict] | None
-) -> None:
-    if checked is None or not still_true(tx, moment, proposal, checked[1], checked[0]):
-        raise CheckAgain
-    verdict = checked[1]
-    if not verdict.passed:
-        words = "; ".join(fault.suggestion or fault.code for fault in verdict.faults())
-        raise ReviewRefused(str(verdict.reason), f"Sentinel objects now: {words}")
-
-
-def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
-    """Raise ReviewRefused where execute or commit must not be called again; now, or ever."""
-    tool = moment.policy.tools.get(proposal.tool)
-    if tool is None or configured_tier(tool) is Tier.BLOCK:
-        raise ReviewRefused("tool_blocked", f"{proposal.tool} may not be used any more.")
-    if proposal.execution is not None and proposal.execution.by_agent:
-        raise ReviewRefused(
-            "permit_already_consumed",
-            f"{proposal.actor.id} carries this out itself, and has used its permit. Find out what "
-            f"happened, then settle {proposal.proposal_id} happened | did-not-happen; to try it "
-            "again the agent proposes it again.",
-        )
-    if proposal.kept_stop is not None:
-        raise ReviewRefused(
-            "already_decided",
-            f"{proposal.kept_stop.person} has stopped it, so it is not tried again: find out what "
-            f"happened, then settle {proposal.proposal_id} happened | did-not-happen",
-        )
-    still = stands_still(tx, moment, proposal)
-    if still is not None:
-        raise ReviewRefused("frozen", f"It stands still and waits for: {still}. Retry after that.")
-    if not (fits_its_digest(proposal) and stands_as_told(tx, proposal)):
-        raise ReviewRefused(
-            "digest_mismatch",
-            "The stored row no longer fits what was approved; it is not called again. Somebody "
-            "changed the database.",
-        )
-
-
-def _reviewer(moment: Moment, proposal: Proposal, act: Act) -> Identity:
+def reviewer(moment: Moment, proposal: Proposal, act: Act) -> Identity:
+    """Return who settles or retries; raises ReviewRefused not_a_reviewer."""
     sender, tool = act.sender, moment.policy.tools.get(proposal.tool)
     if sender.kind is not ActorKind.PERSON or sender.id is None or sender.id in act.lost:
         _refuse()
@@ -176,7 +127,7 @@ def _seen(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, by: Ide
         attention=None,
         attention_why="",
     )
-    return _reviewed(Concluded(cleared), "Noted as seen.")
+    return reviewed(Concluded(cleared), "Noted as seen.")
 
 
 def _happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Concluded:
@@ -185,7 +136,9 @@ def _happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity)
         return Concluded(proposal)
     match execution.verb:
         case Verb.EXECUTE:
-            closes_at_ms = moment.now_ms + proposal.window_s * 1000 if execution.windowed else None
+            window_s = retold(tx.audit.of(proposal.proposal_id)).window_s
+            length_s = window_s if isinstance(window_s, int) else proposal.window_s
+            closes_at_ms = moment.now_ms + length_s * 1000 if execution.windowed else None
             done = amend(
                 tx,
                 moment,
@@ -214,6 +167,7 @@ def _commit_happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Id
     execution = proposal.execution
     cause = execution.cause if execution else None
     cause = cause or Cause(by, Puller.PERSON, "tool_succeeded", "A person found it done.")
+    stopped = _too_late(tx, moment, proposal, by)
     return advance(
         tx,
         moment,
@@ -222,9 +176,22 @@ def _commit_happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Id
         cause.by,
         cause.puller,
         reason=cause.reason,
-        explanation=cause.words,
+        explanation=f"{cause.words} {stopped}".strip(),
         execution=replace(execution, outcome=Outcome.DONE) if execution else None,
     )
+
+
+def _too_late(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> str:
+    """Tell whoever's ❌ was kept that it has no effect; return the words, empty where none was."""
+    if proposal.kept_stop is None:
+        return ""
+    proposal_id, first = proposal.proposal_id, proposal.kept_stop.person
+    stops = (r for r in tx.reviews.of(proposal_id) if r.decision is Decision.ROLL_BACK)
+    people = ", ".join(dict.fromkeys((first, *(review.person for review in stops))))
+    words = f"The ❌ by {people} came too late: {by.id} found that it had happened before."
+    told = f"{proposal_id} ({proposal.tool}) is not taken back. {words}"
+    announce(tx, moment, f"too_late:{proposal_id}", told, proposal_id)
+    return words
 
 
 def _did_not_happen(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Concluded:
@@ -255,7 +222,8 @@ def _did_not_happen(tx: Transaction, moment: Moment, proposal: Proposal, by: Ide
             assert_never(execution.verb)
 
 
-def _reviewed(concluded: Concluded, words: str) -> Reviewed:
+def reviewed(concluded: Concluded, words: str) -> Reviewed:
+    """Return the reply, and the call that follows where one was claimed."""
     proposal = concluded.proposal
     return Reviewed(
         Reply(

@@ -146,9 +146,10 @@ def spool_again(world: World) -> None:
 
 def held_words(world: World) -> str | None:
     """Say which proposals wait for somebody's stop to be carried out, None where none does."""
-    if not world.held:
+    held = world.held | world.heard.ids()
+    if not held:
         return None
-    return f"Held, until a stop can be carried out: {', '.join(sorted(world.held))}"
+    return f"Held, until a stop can be carried out: {', '.join(sorted(held))}"
 
 
 def _kept_words(error: StoreUnavailable) -> str:

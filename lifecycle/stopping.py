@@ -275,7 +275,21 @@ def _kept(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person:
             act.sender.surface,
         ),
     )
-    return _reviewed(kept, "Kept: it is taken back as soon as the tool's answer is known.")
+    return _reviewed(kept, _kept_words(kept))
+
+
+def _kept_words(proposal: Proposal) -> str:
+    """Say what becomes of a ❌ that is kept; what is committed already nobody takes back."""
+    execution, proposal_id = proposal.execution, proposal.proposal_id
+    if execution is None or execution.outcome is Outcome.RUNNING:
+        return "Kept: it is taken back as soon as the tool's answer is known."
+    look = f"Look, then: settle {proposal_id} happened | did-not-happen"
+    if execution.verb is Verb.EXECUTE:
+        return f"Kept: whether it was done is not known; if it was, it is taken back. {look}"
+    return (
+        "Kept: whether it was carried out for good is not known. If it was not, it is taken back; "
+        f"if it was, it stays, and you are told. {look}"
+    )
 
 
 def _reason_due_ms(moment: Moment, act: Act) -> int | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Final
+from typing import Any, Final
 
 from lifecycle.audit import AuditEntry
 
@@ -27,7 +27,9 @@ class Told:
 
     `moved` is the last entry that moved it, `begun` the one that began its execution. `stops` are
     the people whose ❌ waits for a tool's answer, `stoppers` all who stopped it under way.
-    `receipt` is the digest of what its tool answered, `window` when its window closes, in ms UTC.
+    `receipt` is the digest of what its tool answered, `window` when its window closes, in ms UTC,
+    `window_s` how long one lasts. `rules` is what each rule found, `committed` whether a commit was
+    claimed.
     """
 
     state: str | None = None
@@ -41,6 +43,9 @@ class Told:
     outcome: str | Untold = UNTOLD
     receipt: str | Untold = UNTOLD
     window: int | Untold | None = None
+    window_s: int | Untold = UNTOLD
+    rules: Any = UNTOLD
+    committed: bool = False
     attention: str | None = None
     explanation: str | Untold = UNTOLD
     stops: list[str] = field(default_factory=list)

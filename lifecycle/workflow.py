@@ -17,6 +17,7 @@ from lifecycle.errors import Refused
 from lifecycle.evidence import read_packet, record_packet
 from lifecycle.explaining import give_reason
 from lifecycle.gating import Gatekeeper
+from lifecycle.heard import kept_stops
 from lifecycle.intaking import Intake
 from lifecycle.keeping import Keeper
 from lifecycle.policy import Policy
@@ -178,9 +179,13 @@ class Workflow:
 
     async def thaw(self, sender: Sender) -> Reply:
         """Go on with what is due."""
-        return await self.acting.operate(
+        waited = self.world.heard.overdue(self.world.clock.now_ms())
+        reply = await self.acting.operate(
             sender, lambda tx, moment: freezing.thaw(tx, moment, sender)
         )
+        for each in waited if reply.done else ():
+            self.world.heard.drop(each.key)
+        return reply
 
     async def adopt(
         self, policy: Policy, sentinel: Sentinel, swap: Callable[[], None] = lambda: None
@@ -197,6 +202,8 @@ class Workflow:
         """Take up what a former process left: stops first, then calls, then what waits."""
         held = (str(stop["proposal_id"]) for stop in self.world.spool.kept())
         self.world.held.update(held)
+        for waiting in await self.world.store.read(kept_stops):
+            self.world.heard.add(waiting)
         await self.recoverer.find_orphans()  # before a replayed stop makes a call of our own
         await self.acting.replay_spool()
         await self.adopter.take_policy(self.world.law, announced=False)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from lifecycle.heard import HeardStops
 from lifecycle.moment import Moment
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
@@ -42,7 +43,10 @@ class Law:
 
 @dataclass(slots=True)
 class World:
-    """What the verbs work with. `nonce` gives unguessable strings."""
+    """What the verbs work with. `nonce` gives unguessable strings.
+
+    `owed` are the writes that are tried until the store takes them, and why it did not so far.
+    """
 
     store: ProposalStore
     clock: Clock
@@ -54,10 +58,12 @@ class World:
     law: Law
     public_url: str = ""
     held: set[str] = field(default_factory=set)
+    heard: HeardStops = field(default_factory=HeardStops)
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     stopping: bool = False
     told: set[str] = field(default_factory=set)
     unwritten: Unwritten = field(default_factory=Unwritten)
+    owed: dict[object, StoreUnavailable] = field(default_factory=dict)
     unspooled: list[Mapping[str, Any]] = field(default_factory=list)
 
     def moment(self, *, answering: bool = False) -> Moment:
@@ -71,13 +77,38 @@ class World:
             public_url=self.public_url,
             answering=answering,
             held=self.held,
+            heard=self.heard,
             stopping=self.stopping,
         )
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:
         """Run a unit, then let the surfaces know that there may be something to show."""
+        value = await self._tried(unit)
+        await self._written()
+        return value
+
+    async def write_surely(self, unit: Callable[[Transaction], T]) -> T:
+        """Run a unit that must not be lost, with back-off until the store takes it."""
+        ours, pause_s = object(), 0.5
         try:
-            value = await self.store.write(unit)
+            while True:
+                try:
+                    value = await self._tried(unit)
+                    break
+                except StoreUnavailable as error:
+                    self.owed[ours] = error
+                log.error("the store cannot be written; trying again in %.1f s", pause_s)
+                await self.clock.sleep(pause_s)
+                pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+        finally:
+            self.owed.pop(ours, None)
+        await self._written()
+        return value
+
+    async def _tried(self, unit: Callable[[Transaction], T]) -> T:
+        """Run a unit; tell people of the first one that the store does not take."""
+        try:
+            return await self.store.write(unit)
         except (RowUnreadable, RowChanged):
             raise
         except StoreUnavailable as error:
@@ -85,21 +116,18 @@ class World:
             if words and not self.stopping:  # which closes the store itself
                 self.notifier.alert(words)
             raise
+
+    async def _written(self) -> None:
+        """Let the surfaces know of a unit, and give the all-clear once no other still fails."""
+        self.notifier.nudge()
+        if self._owes() or not await self.unwritten.over(self.store) or self._owes():
+            return
         if mended := self.unwritten.mended(self.clock.now_ms()):
             self.notifier.alert(mended)
-        self.notifier.nudge()
-        return value
 
-    async def write_surely(self, unit: Callable[[Transaction], T]) -> T:
-        """Run a unit that must not be lost, with back-off until the store takes it."""
-        pause_s = 0.5
-        while True:
-            try:
-                return await self.write(unit)
-            except StoreUnavailable:
-                log.error("the store cannot be written; trying again in %.1f s", pause_s)
-                await self.clock.sleep(pause_s)
-                pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+    def _owes(self) -> bool:
+        """Say whether a write waits for the store itself, not for one row of it."""
+        return any(not isinstance(why, RowUnreadable | RowChanged) for why in self.owed.values())
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Start work that goes on although its caller is cancelled."""

@@ -4,12 +4,15 @@ What it checks:
     Every `amount` (a string of ASCII digits: no sign, no leading zero, no point or exactly the
     currency's decimals) and every `amount_minor` (an integer) at any depth of the parameters and
     of the target's constraints, with the `currency` of the same object or the nearest one around
-    it. Each must be positive, have a limit, and be within it alone and summed with its list; all
-    together, with what the agent's other proposals hold that are open or were completed in the
-    last 24 hours, must be within the limit of the day. A `transact` without an amount is missing
-    one; so are numbers in a list named `items` or `amounts` that are not called an amount, where
-    the tool transacts or an amount or a currency stands in or around the list, and prices in such a
-    list anywhere. Two currencies in one object make its amounts ambiguous.
+    it. Each must be positive, have a limit, and be within it alone, summed with its list, and
+    summed with all others of its currency in whatever shape they stand; with what the agent's other
+    proposals hold that are open or were completed in the last 24 hours, they must be within the
+    limit of the day. In both sums an amount that is exactly what one list beside it comes to counts
+    once, as the total of that list, and so do constraints that repeat what the parameters come to.
+    A `transact` without an amount is missing one; so are numbers in a list named `items` or
+    `amounts` that are not called an amount, where the tool transacts or an amount or a currency
+    stands in or around the list, and prices in such a list anywhere. Two currencies in one object
+    make its amounts ambiguous.
 
 Why:
     `1.000,50`, `1e5` and 0.1 are read differently by the card, the rule and whoever pays; a
@@ -76,7 +79,7 @@ class AmountWithinLimit:
     """Every amount is unmistakable, positive and within its limits."""
 
     id: ClassVar[str] = "amount_within_limit"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     timeless = True
     summary: ClassVar[str] = "Amounts are unmistakable, positive, and within action and day limits."
 
@@ -125,7 +128,7 @@ class AmountWithinLimit:
         if not (moves_money or read.amounts or bare):
             return said(())
         found = [*self._each(read), *(_finding(MISSING, parts) for parts in bare)]
-        found += [*self._lists(read), *self._day_of(read, facts.spent)]
+        found += [*self._lists(read), *self._together(read), *self._day_of(read, facts.spent)]
         if moves_money and not read.amounts and not bare:
             found.append(_finding(MISSING, _PARAMETERS))
         return said(found)
@@ -144,6 +147,16 @@ class AmountWithinLimit:
             for currency, total in sorted(totals.items()):
                 if total > self._action.get(currency, total):
                     yield self._above(parts, currency, f"This list comes to {total}, which is")
+
+    def _together(self, read: AmountsRead) -> Iterator[Finding]:
+        """Find a sum that no amount and no list shows: payments by name, or in several lists."""
+        for currency, total in sorted(read.total.items()):
+            limit = self._action.get(currency, total)
+            parts = [a.value for a in read.amounts if a.currency == currency and a.value]
+            parts += [totals[currency] for _, totals in read.lists if currency in totals]
+            if total > limit and all(part <= limit for part in parts):
+                what = f"All amounts of {currency} together come to {total}, which is"
+                yield self._above(_first_in(read, currency), currency, what)
 
     def _above(self, parts: Parts, currency: str, what: str) -> Finding:
         words = f"{what} above the limit of {self._action[currency]} {currency} for one action."
@@ -195,6 +208,14 @@ AmountWithinLimit.passes = (
         "a list that comes to the limit",
         {"currency": "USD", "items": [{"amount": "3333.33"}, {"amount": "6666.67"}]},
     ),
+    _case(
+        "a total beside what it comes to",
+        {"currency": "USD", "amount": "9000.00", "items": [{"amount": "9000.00"}]},
+    ),
+    _case(
+        "payments by name that come to the limit",
+        {"currency": "USD", "pay": {"a": {"amount": "9000.00"}, "b": {"amount": "1000.00"}}},
+    ),
     _case("exactly the day's limit", {"amount": "120.00", "currency": "USD"}, spent="24880.00"),
     RuleCase("no money at all"),
     RuleCase(
@@ -225,6 +246,16 @@ AmountWithinLimit.fails = (
     _case(
         "a list above the limit",
         {"currency": "USD", "items": [{"amount": "9000.00"}, {"amount": "1000.01"}]},
+        "action_limit",
+    ),
+    _case(
+        "payments by name that come to more",
+        {"currency": "USD", "pay": {"a": {"amount": "9000.00"}, "b": {"amount": "1000.01"}}},
+        "action_limit",
+    ),
+    _case(
+        "two lists that come to more",
+        {"currency": "USD", "a": [{"amount": "9000.00"}], "b": [{"amount": "1000.01"}]},
         "action_limit",
     ),
     _case("a day's worth", {"amount": "120.00", "currency": "USD"}, "daily_limit", "24880.01"),

@@ -5,10 +5,10 @@ What it checks:
     level of escapes decoded, each as programs show it that hide more or less of it. Invisible
     characters and combining marks are removed; case, width, ligatures, look-alike letters and the
     digits and signs 0 1 3 4 5 7 @ $ count as the letters they imitate; any white space is one
-    space, and so is a single `-`, `_` or `+`; letters shown from right to left are read so. A
-    single word is found whole, a phrase of several words also inside longer words. An escape that
-    is left over after decoding once is a soft finding. Patterns (RE2) search the same texts, as
-    written and folded.
+    space, and so is a single `-`, `_` or `+`; letters and words that signs turn from right to left
+    are read so, and letters in parentheses (`⒡`) as letters, too. A single word is found whole, a
+    phrase of several words also inside longer words. An escape that is left over after decoding
+    once is a soft finding. Patterns (RE2) search the same texts, as written and folded.
 
 Why:
     What an agent sends is read by people, and people read what they see, not code points. Whoever
@@ -137,7 +137,7 @@ class ProhibitedContent:
     """No prohibited phrase in any text, in any field."""
 
     id: ClassVar[str] = "prohibited_content"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     timeless = True
     summary: ClassVar[str] = "No prohibited phrase stands in any text, however it is disguised."
 
@@ -246,6 +246,18 @@ class ProhibitedContent:
             (
                 "letters shown from right to left",
                 {"body": "\u202egninraw lanif\u202c"},
+                {"phrases": ["final warning"]},
+                "prohibited_phrase",
+            ),
+            (
+                "words that a mark turns from right to left",
+                {"body": "\u200fwarning\u200f final"},
+                {"phrases": ["final warning"]},
+                "prohibited_phrase",
+            ),
+            (
+                "letters in parentheses",
+                {"body": "⒡⒤⒩⒜⒧ warning"},
                 {"phrases": ["final warning"]},
                 "prohibited_phrase",
             ),

@@ -196,6 +196,7 @@ class OnSlack:
         listening = self.surface.listening
         if listening is not None:
             await listening.inbox.settled()
+            await listening.asides.settled()
         await self.world.workflow.idle()
 
     async def keeps_delivering(self, look: Callable[[], Any]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from bot.chat.broadcast import Broadcast
 from bot.chat.commands import Commands
 from bot.chat.terminal.client import TerminalClient
+from bot.chat.terminal.documents import Said
 from bot.chat.terminal.notifier import TerminalSurface
 from bot.chat.terminal.render import Screen
 from bot.storage.memory import MemoryStore
@@ -32,6 +33,8 @@ SEARCH = a_document(
 class Lines:
     """Lines that were typed before the test began; a fake of the input."""
 
+    amid = False
+
     def __init__(self, *lines: bytes) -> None:
         self._lines = list(lines)
 
@@ -51,7 +54,7 @@ class Terminal:
 
     async def types(self, line: str | bytes) -> list[str]:
         """Type one line and return what was printed for it."""
-        await self.client.answer(line.encode() if isinstance(line, str) else line)
+        await self.client.answer(Said(line.encode() if isinstance(line, str) else line))
         return self.fresh()
 
     async def proposes(

@@ -10,6 +10,7 @@ from typing import Any
 
 from lifecycle import world as law
 from lifecycle.answers import Answer, CardPlace, Reply, Sender
+from lifecycle.heard import HeardStops
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore
@@ -148,7 +149,7 @@ class World:
     async def restarts(self) -> None:
         """Make a new workflow over the same store, as a new process would."""
         old = self.workflow.world
-        fresh = replace(old, held=set(), tasks=set(), stopping=False)
+        fresh = replace(old, held=set(), heard=HeardStops(), tasks=set(), stopping=False)
         self.workflow = Workflow(fresh)
         await self.workflow.start()
         await self.workflow.idle()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from bot.cancelling import being_cancelled
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
-from bot.chat.surface import Surface
+from bot.chat.others import Ears
+from bot.chat.surface import HearsSince, Surface
 from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.chat.watching import Watch
 from bot.expected import StartFailed
@@ -31,9 +32,9 @@ _PATIENCE_S: Final = 10.0
 _BEGIN_ANEW_S: Final = (1, 5, 30, 60)
 
 
-#: An answer that came late counts for an attempt within so long after it was asked for: a limit
-#: that lets a few cards a second through makes hundreds of windows wait for minutes.
-_COUNTS_S: Final = 900.0
+#: An answer that came late counts for an attempt within so long after it came: hundreds of windows
+#: that end together are tried in rounds, and what was given on a card since is not in it.
+_COUNTS_MS: Final = 75_000
 #: So many answers that came late may wait for an attempt.
 _MOST_LATE: Final = 1_000
 
@@ -45,15 +46,31 @@ class ServedSurface(Surface, Protocol):
         """Hear people and agents until the surface ends; cancelled when the bot stops."""
 
 
-class _Reading(NamedTuple):
-    """A card that is being read, and since when (the loop's seconds)."""
+class _Reading:
+    """A card that is being read, in which connection, and when its answer came."""
 
-    task: asyncio.Task[bool]
-    at_s: float
+    def __init__(self, surface: Surface, card: Card, now_ms: Callable[[], int]) -> None:
+        self._surface = surface
+        self._now_ms = now_ms
+        self._since_ms = _heard_since(surface)
+        self._came_ms: int | None = None
+        self.task = asyncio.create_task(surface.read_card(card))
+        self.task.add_done_callback(self._came)
 
-    def stale(self, now_s: float) -> bool:
-        """Say whether its answer came and counts no more."""
-        return self.task.done() and now_s - self.at_s > _COUNTS_S
+    @property
+    def stale(self) -> bool:
+        """True where its answer came and counts no more; none counts for another connection."""
+        if self._came_ms is None:
+            return False
+        other = _heard_since(self._surface) != self._since_ms
+        return other or not 0 <= self._now_ms() - self._came_ms <= _COUNTS_MS
+
+    def _came(self, _: asyncio.Task[bool]) -> None:
+        self._came_ms = self._now_ms()
+
+
+def _heard_since(surface: Surface) -> int | None:
+    return surface.heard_since() if isinstance(surface, HearsSince) else None
 
 
 def _went_well(task: asyncio.Task[Any]) -> bool:
@@ -70,6 +87,7 @@ class Broadcast:
         self, surfaces: Sequence[ServedSurface], summaries: Mapping[str, str] | None = None
     ) -> None:
         self._surfaces = {surface.name: surface for surface in surfaces}
+        self._ears = Ears(self._surfaces)
         self._summaries = summaries or {}
         self._deliveries: dict[str, Delivery] = {}
         self._world: World | None = None
@@ -112,7 +130,8 @@ class Broadcast:
                 await asyncio.Event().wait()
         finally:
             begun = (each.task for each in self._reading.values())
-            ending = (*running, *begun, *self._catching.values(), *self._alerting)
+            asking = (*self._catching.values(), *self._ears.asking.values())
+            ending = (*running, *begun, *asking, *self._alerting)
             for task in ending:
                 task.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
@@ -165,6 +184,10 @@ class Broadcast:
         asked = (self._read(card) for card in cards if card.surface in self._surfaces)
         return any(await asyncio.gather(*asked))
 
+    async def hear_others(self, proposal_id: str, but: str) -> bool:
+        """Hear what stands under ❌ on every surface in a gap `but` one; False where not yet."""
+        return self._world is None or await self._ears.hear_others(self._world, proposal_id, but)
+
     async def _read(self, card: Card) -> bool:
         """Read one card, in time.
 
@@ -172,13 +195,11 @@ class Broadcast:
         ones waiting. Its answer counts for the next attempt, as long as that comes soon; where a
         platform answers slowly no window could close otherwise.
         """
-        key, now_s = (card.surface, card.proposal_id), asyncio.get_running_loop().time()
+        key = (card.surface, card.proposal_id)
         begun = self._reading.get(key)
-        if begun is None or begun.stale(now_s):
-            self._forget_late(now_s)
-            begun = _Reading(
-                asyncio.create_task(self._surfaces[card.surface].read_card(card)), now_s
-            )
+        if begun is None or begun.stale:
+            self._forget_late()
+            begun = _Reading(self._surfaces[card.surface], card, self._now_ms)
             self._reading[key] = begun
         await asyncio.wait({begun.task}, timeout=_PATIENCE_S)
         if not begun.task.done():
@@ -187,15 +208,18 @@ class Broadcast:
         if self._reading.get(key) is begun:
             self._reading.pop(key)
         if _went_well(begun.task):
-            return begun.task.result()
+            return begun.task.result() and not begun.stale
         why = None if begun.task.cancelled() else begun.task.exception()
         log.warning("a card could not be read: %s", type(why).__name__)
         return False
 
-    def _forget_late(self, now_s: float) -> None:
+    def _now_ms(self) -> int:
+        return self._world.clock.now_ms() if self._world is not None else 0
+
+    def _forget_late(self) -> None:
         """Let go of answers that no attempt came for: what they were for has ended otherwise."""
         if len(self._reading) >= _MOST_LATE:
-            self._reading = {k: each for k, each in self._reading.items() if not each.stale(now_s)}
+            self._reading = {k: each for k, each in self._reading.items() if not each.stale}
 
     async def catch_up(self) -> int:
         """Read the open cards of every surface that had a gap; tell who hears nothing."""

@@ -12,7 +12,7 @@ from bot.chat.spans import about, moment_words, span_words
 from lifecycle.counting import approvals
 from lifecycle.policy import Policy, ToolPolicy
 from lifecycle.ports import Toolbox
-from lifecycle.proposal import Execution, Proposal
+from lifecycle.proposal import Execution, Outcome, Proposal
 from lifecycle.quorum import eligible
 from lifecycle.review import Decision, Review
 from lifecycle.state import State
@@ -227,9 +227,16 @@ def _decisions(proposal: Proposal, beside: Beside) -> Iterator[str]:
         yield orchestrated
     yield from map(review_words, beside.reviews)
     if proposal.kept_stop is not None:
-        yield f"❌ by person {proposal.kept_stop.person} is kept until the tool has answered"
+        yield f"❌ by person {proposal.kept_stop.person} is kept until {_known_when(proposal)}"
     if proposal.terminal:
         yield end_words(proposal)
+
+
+def _known_when(proposal: Proposal) -> str:
+    """Say when it is known whether there is something to be taken back."""
+    execution = proposal.execution
+    doubtful = execution is not None and execution.outcome is Outcome.UNKNOWN
+    return "somebody settles whether it happened" if doubtful else "the tool has answered"
 
 
 def _auto_approval(proposal: Proposal, policy: Policy) -> str | None:

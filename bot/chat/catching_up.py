@@ -12,13 +12,18 @@ from bot.chat.known import (
     approves,
     known_of,
     made_void,
+    note_changed,
     note_cleared,
     note_told,
     stops,
 )
+from bot.chat.others import Elsewhere
+from bot.chat.refused import Key, for_good, gone_from, note_gone, note_refused, turn_of
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal
+from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import CardPlace, Reply, Sender
+from lifecycle.ports import Transaction
 from lifecycle.records import Card
 from lifecycle.review import Decision, Review
 from lifecycle.state import State
@@ -47,6 +52,7 @@ class CatchingUp:
     def __init__(self, workflow: Workflow, surface: str) -> None:
         self._workflow = workflow
         self._surface = surface
+        self.elsewhere = Elsewhere(workflow, surface)
         #: By proposal, whose ✅ was found and refused for good since somebody asked.
         self._refused: dict[str, list[tuple[Sender, Reply]]] = {}
 
@@ -54,16 +60,19 @@ class CatchingUp:
         """Bring the law up to date with the card; return how many decisions were new.
 
         ❌ is heard first: it beats a ✅ that is found with it. What executes already no ✅ that is
-        found ends early: nobody knows what its card said when it was given.
+        found ends early: nobody knows what its card said when it was given. Raises SurfaceFailed
+        where a ✅ has to wait for what stands on another surface: it is found again.
         """
         policy, store = self._workflow.policy, self._workflow.world.store
         known = await store.read(lambda tx: known_of(tx, policy, card))
         if known is None:
             return 0
-        stopped = await self._stopped(card, found, known.reviews)
+        stopped = await self._stopped(card, found, known)
+        await self._forgotten(card, found, known)
         if stopped or known.proposal.state is State.EXECUTING:
             return stopped
-        return await self._approved(card, found, known) + await self._taken_back(card, found, known)
+        taken_back = await self._taken_back(card, found, known)
+        return taken_back + await self._approved(card, found, known)
 
     async def stop_first(self, card: Card, found: Found) -> int:
         """Carry out what stands under ❌ of people who may stop it, before a ✅ is counted.
@@ -75,7 +84,7 @@ class CatchingUp:
         if known is None:
             return 0
         able = [each for each in found.stopping if stops(policy, known.proposal, each)]
-        return await self._stopped(card, replace(found, stopping=able), known.reviews)
+        return await self._stopped(card, replace(found, stopping=able), known)
 
     async def unheeded(self, card: Card, found: Found) -> Sequence[tuple[Sender, Reply]]:
         """Return who is to be told that their ✅ counts for nothing: their approval is void, or it
@@ -100,31 +109,72 @@ class CatchingUp:
         proposal_id = card.proposal_id
         return [(s, Reply(_void_words(each), _VOID, proposal_id)) for s, each in void.items()]
 
-    async def _stopped(self, card: Card, found: Found, reviews: Sequence[Review]) -> int:
+    async def _stopped(self, card: Card, found: Found, known: Known) -> int:
+        stops = [r.person for r in known.reviews if r.decision is not Decision.APPROVE]
         count = 0
         for sender in found.stopping:
-            if any(r.person == sender.id and r.decision is not Decision.APPROVE for r in reviews):
+            if sender.id is not None and sender.id in stops:
                 continue
-            late = self._late(card, sender, Signal.STOP, reviews)
+            late = self._late(card, sender, Signal.STOP, known)
             reply = await self._workflow.reject(
                 card.proposal_id, late, card=self._place(card), found_late=True
             )
+            await self._noted(card, (sender.account, Signal.STOP), reply)
             count += reply.done
         return count
 
+    async def _noted(self, card: Card, key: Key, reply: Reply) -> None:
+        """Note that what was found was refused, until it is seen gone."""
+        world = self._workflow.world
+        if for_good(reply):
+            now_ms = world.clock.now_ms()
+            await world.write(lambda tx: note_refused(tx, card, key, now_ms))
+
+    async def _forgotten(self, card: Card, found: Found, known: Known) -> None:
+        """What was refused and stands no more was given anew where it is found again."""
+        stopping = {(each.account, Signal.STOP) for each in found.stopping}
+        approving = {(each.account, Signal.APPROVE) for each in found.approving}
+        gone = gone_from(known.card, stopping | approving, found.asked_ms)
+        if not gone:
+            return
+        policy, world = self._workflow.policy, self._workflow.world
+        people = [
+            sender_of(policy, self._surface, account).id
+            for account, signal in gone
+            if signal is Signal.APPROVE
+        ]
+        now_ms, shown = world.clock.now_ms(), card.shown_version
+
+        def unit(tx: Transaction) -> None:
+            note_gone(tx, card, gone)
+            for person in filter(None, people):
+                note_changed(tx, card, person, now_ms, shown, added=False)
+
+        await world.write(unit)
+
     async def _approved(self, card: Card, found: Found, known: Known) -> int:
+        new = [sender for sender in found.approving if _new(sender, known)]
+        if new and not await self.elsewhere.heard(card.proposal_id):
+            raise SurfaceFailed(f"{card.proposal_id}: a ❌ may stand on another surface")
+        if new and await self._ended(card):
+            return 0
         count = 0
-        for sender in found.approving:
-            if not _new(sender, known):
-                continue
-            late = self._late(card, sender, Signal.APPROVE, known.reviews)
+        for sender in new:
+            late = self._late(card, sender, Signal.APPROVE, known)
+            place = replace(self._place(card), shown_version=known.shown_to(sender.id or ""))
             reply = await self._workflow.approve(
-                card.proposal_id, late, card=self._place(card), found_late=True
+                card.proposal_id, late, card=place, found_late=True
             )
+            await self._noted(card, (sender.account, Signal.APPROVE), reply)
             count += reply.done
             if reply.code == _VOID:
                 self._refused.setdefault(card.proposal_id, []).append((sender, reply))
         return count
+
+    async def _ended(self, card: Card) -> bool:
+        store = self._workflow.world.store
+        proposal = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
+        return proposal is None or proposal.terminal
 
     async def _taken_back(self, card: Card, found: Found, known: Known) -> int:
         """A ✅ given on this very card that is gone was taken back, unless all emoji are gone."""
@@ -161,10 +211,9 @@ class CatchingUp:
         sender = sender_of(self._workflow.policy, self._surface, account, event_id=event_id)
         return (await self._workflow.take_back(card.proposal_id, sender, card=place)).done
 
-    def _late(
-        self, card: Card, sender: Sender, signal: Signal, reviews: Sequence[Review]
-    ) -> Sender:
-        turn = sum(review.person == sender.id for review in reviews)
+    def _late(self, card: Card, sender: Sender, signal: Signal, known: Known) -> Sender:
+        """Name an emoji that is found; one that was put back since it was seen gone is another."""
+        turn = turn_of(known.card, known.reviews, self._workflow.policy, sender, signal)
         return replace(sender, event_id=late_event(card.message_ids[-1], sender, signal, turn))
 
     def _place(self, card: Card) -> CardPlace:

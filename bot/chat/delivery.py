@@ -16,6 +16,7 @@ from bot.chat.card import card_of
 from bot.chat.card_facts import Beside, defaults_of
 from bot.chat.content import CardContent
 from bot.chat.due import Due
+from bot.chat.known import posted_at
 from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
 from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.chat.undelivered import healed, undelivered
@@ -187,13 +188,15 @@ class Delivery:
                 card = replace(card, claim="", delivered=False)
         if not card.claim:
             card = replace(card, claim=self.world.nonce()[-24:])
-            await self.world.store.write(partial(_claimed, card))
+            await self.world.store.write(partial(_claimed, card, content.version))
         return card, await self.surface.post_card(content, card.claim)
 
     def _written(self, card: Card, version: int, posted: Posted | None, tx: Transaction) -> None:
         now_ms = self.world.clock.now_ms()
         fresh = tx.cards.get(card.proposal_id, card.surface) or card
         at_ms, ids, full = fresh.posted_at_ms, fresh.message_ids, fresh.full
+        if posted is not None and _deleted_since(card, fresh, posted):
+            return  # what was edited is gone: it is posted again
         if posted is not None:
             moved = posted.message_id not in ids[-1:]
             ids = (*ids, posted.message_id) if moved else ids
@@ -277,9 +280,16 @@ def _shown(proposal_id: str, tx: Transaction) -> tuple[Proposal, list[Review]] |
     return None if proposal is None else (proposal, list(tx.reviews.of(proposal_id)))
 
 
-def _claimed(card: Card, tx: Transaction) -> None:
+def _claimed(card: Card, version: int, tx: Transaction) -> None:
     fresh = tx.cards.get(card.proposal_id, card.surface) or card
-    tx.cards.put(replace(fresh, claim=card.claim, delivered=card.delivered))
+    claimed = replace(fresh, claim=card.claim, delivered=card.delivered)
+    tx.cards.put(posted_at(claimed, version))
+
+
+def _deleted_since(card: Card, fresh: Card, posted: Posted) -> bool:
+    """Say whether the message in which a card was edited was noted as deleted meanwhile."""
+    edited = posted.message_id in card.message_ids[-1:] and fresh.message_ids == card.message_ids
+    return edited and fresh.shown_version < card.shown_version
 
 
 def _pause_ms(attempts: int, failure: SurfaceFailed) -> int:

@@ -6,9 +6,15 @@ from bot.chat.signals import Signal
 from lifecycle.answers import Sender
 
 
-def card_lane(message_id: str, signal: Signal) -> str:
-    """Return the lane of a signal on a card: a ✅ may have to wait, and no ❌ stands behind it."""
-    return f"x:{message_id}" if signal is Signal.STOP else f"m:{message_id}"
+def card_lane(message_id: str, signal: Signal, who: str) -> str:
+    """Return the lane of a signal on a card: a ✅ may have to wait, and no ❌ stands behind it, nor
+    behind anybody else's."""
+    return f"x:{message_id}:{who}" if signal is Signal.STOP else f"m:{message_id}"
+
+
+def approved_on(lane: str) -> str | None:
+    """Return the message of a lane in which a ✅ waits; None where it is another lane."""
+    return lane[2:] if lane.startswith("m:") else None
 
 
 def card_event(message_id: str, event_id: str) -> str:
@@ -21,7 +27,7 @@ def on_card(message_id: str) -> str:
     return f"card:{message_id}:"
 
 
-def late_event(message_id: str, sender: Sender, signal: Signal, turn: int) -> str:
+def late_event(message_id: str, sender: Sender, signal: Signal, turn: int | str) -> str:
     """Return the event id of an emoji that is found on a card; `turn` counts this person's acts."""
     return card_event(message_id, f"found:{sender.account}:{signal.name}:{turn}")
 

@@ -11,7 +11,7 @@ from bot.chat.spans import about, moment_words
 #: Without a sign of life for so long a connection counts as deaf, whatever it says of itself.
 SILENT_AFTER_S: Final = 60
 #: After so long without a sign of life a line may be dead already: what is final is looked at.
-FRESH_FOR_S: Final = 10
+FRESH_FOR_S: Final = 2
 #: So long a surface may be away before the others are told.
 TOLD_AFTER_S: Final = 30
 

@@ -8,8 +8,11 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final
 
 from bot.cancelling import being_cancelled
+from bot.chat.shown import as_it_showed, with_shown
+from bot.chat.stops import StopOf
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import PROPOSING
+from lifecycle.heard import HeardStop, forget, note
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.world import World
 
@@ -29,7 +32,8 @@ class Inbox:
     An event id is remembered for 24 hours. What a former process stored and did not finish is
     worked off again by `resume`; the law knows what it has done already. Each event stands in a
     place of its own, which another takes when it is done: in a flood of long ones none is written
-    again because another comes.
+    again because another comes. While one that stops something waits, the law lets nothing of that
+    be made final (`lifecycle.heard`).
     """
 
     def __init__(self, surface: str, world: World, work: Work) -> None:
@@ -50,26 +54,60 @@ class Inbox:
         """True while nothing waits that may decide: an answer to a proposal takes its time."""
         return all(lane.startswith(PROPOSING) for lane in self._tasks.values())
 
-    async def take(self, event_id: str, lane: str, payload: Payload) -> bool:
+    async def take(
+        self, event_id: str, lane: str, payload: Payload, stops: StopOf | None = None
+    ) -> bool:
         """Store an event and work it off soon; False where it was taken before.
 
-        Raises StoreUnavailable: it must not be acknowledged then.
+        `stops` says of what it is a stop. Raises StoreUnavailable: it must not be acknowledged
+        then.
         """
-        now_ms = self._world.clock.now_ms()
-
-        def unit(tx: Transaction) -> bool:
-            if not tx.flags.first_time(self._surface, f"inbox:{event_id}", now_ms):
-                return False
-            kept = self._kept(tx)
-            place = _free({each.get("place") for each in kept.values()})
-            tx.flags.put(self._place(place), dict(payload))
-            tx.flags.put(self._flag, kept | {event_id: {"lane": lane, "place": place}})
-            return True
-
-        fresh = await self._world.store.write(unit)
+        now_ms, payload = self._world.clock.now_ms(), dict(payload)
+        stop = self._stop(event_id, now_ms, stops) if stops is not None else None
+        new = stop is not None and self._world.heard.add(stop)
+        fresh = False
+        try:
+            fresh, stop = await self._stored(event_id, lane, payload, now_ms, stop)
+        finally:
+            if new and not fresh:
+                self._world.heard.drop(self._key(event_id))
+        if stop is not None and fresh:
+            self._world.heard.add(stop)
         if fresh:
             self._begin(event_id, lane, payload)
         return fresh
+
+    async def work_unstored(
+        self, event_id: str, payload: Payload, stops: StopOf | None = None
+    ) -> None:
+        """Work what could not be stored; the law lets nothing be made final over it meanwhile."""
+        now_ms = self._world.clock.now_ms()
+        new = stops is not None and self._world.heard.add(self._stop(event_id, now_ms, stops))
+        try:
+            await self._work(event_id, payload)
+        finally:
+            if new:
+                self._world.heard.drop(self._key(event_id))
+
+    async def _stored(
+        self, event_id: str, lane: str, payload: dict[str, Any], now_ms: int, stop: HeardStop | None
+    ) -> tuple[bool, HeardStop | None]:
+        """Write it down, with what its card shows by now, which is added to the payload.
+
+        Return whether it is new, and the stop with what is known of it.
+        """
+
+        def unit(tx: Transaction) -> tuple[bool, HeardStop | None]:
+            if not tx.flags.first_time(self._surface, f"inbox:{event_id}", now_ms):
+                return False, stop
+            kept = self._kept(tx)
+            place = _free({each.get("place") for each in kept.values()})
+            payload.update(with_shown(tx, self._surface, lane, payload))
+            tx.flags.put(self._place(place), payload)
+            tx.flags.put(self._flag, kept | {event_id: {"lane": lane, "place": place}})
+            return True, note(tx, stop) if stop is not None else None
+
+        return await self._world.store.write(unit)
 
     async def resume(self) -> int:
         """Work off what was stored and not finished; return how much that is."""
@@ -98,6 +136,7 @@ class Inbox:
         async with self._lanes.setdefault(lane, asyncio.Lock()):
             if await self._done(event_id, payload):
                 await self._world.write_surely(lambda tx: self._forget(tx, event_id))
+                self._world.heard.drop(self._key(event_id))
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
@@ -111,7 +150,8 @@ class Inbox:
         pause_s, failures = 0.5, 0
         while not self._world.stopping:
             try:
-                await self._work(event_id, payload)
+                with as_it_showed(payload):
+                    await self._work(event_id, payload)
                 return True
             except (StoreUnavailable, SurfaceFailed) as error:
                 log.warning("%s: event %s waits: %s", self._surface, event_id, error)
@@ -124,9 +164,21 @@ class Inbox:
                 failures += 1
                 log.error("%s: event %s: %s", self._surface, event_id, type(error).__name__)
                 if failures >= _MOST_FAILURES:
-                    return True
+                    return not self._still_stops(event_id)
                 await self._world.clock.sleep(pause_s)
         return False
+
+    def _still_stops(self, event_id: str) -> bool:
+        """Say whether something must stand still until a person, or the next start, comes to it:
+        no stop is let go because of a mistake of ours."""
+        stop = self._world.heard.get(self._key(event_id))
+        return stop is not None and not stop.unplaced
+
+    def _key(self, event_id: str) -> str:
+        return f"{self._surface}:{event_id}"
+
+    def _stop(self, event_id: str, now_ms: int, stops: StopOf) -> HeardStop:
+        return HeardStop(self._key(event_id), self._surface, now_ms, *stops)
 
     @property
     def _flag(self) -> str:
@@ -154,6 +206,7 @@ class Inbox:
         tx.flags.put(self._flag, kept)
         if "place" in gone:
             tx.flags.put(self._place(gone["place"]), None)
+        forget(tx, [self._key(event_id)])
 
 
 def _free(taken: Collection[int | None]) -> int:

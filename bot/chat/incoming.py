@@ -9,6 +9,8 @@ from typing import Final, assert_never
 from bot.chat.event_ids import card_event, late_event
 from bot.chat.known import note_changed, note_cleared
 from bot.chat.notes import Notes
+from bot.chat.refused import note_gone, note_refused, turn_of
+from bot.chat.shown import shown_when_heard
 from bot.chat.signals import Signal
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.door import record
@@ -37,6 +39,7 @@ UNREAD: Final = Reply(
     "still_running",
     passing=True,
 )
+_NOT_THE_CARD: Final = "This is not the card that counts; nothing was changed. Decide on that one."
 _PASSING: Final = frozenset({"audit_unavailable", "still_running"})
 
 
@@ -79,9 +82,10 @@ class Incoming:
         event_id = card_event(message_id, sender.event_id) if sender.event_id else None
         sender = replace(sender, event_id=event_id)
         reply = await self._acted(card, sender, message_id, signal, added=added)
-        if not reply.done and not counts_later(reply):
-            await self._remember(message_id, sender, signal)
-        if signal is Signal.APPROVE and not reply.done and not counts_later(reply):
+        later = counts_later(reply)
+        if added and not reply.done and not later:
+            await self._remember(card, message_id, sender, signal)
+        if signal is Signal.APPROVE and not later and not (added and reply.done):
             await self._changed(card, sender, added=added)
         return reply
 
@@ -106,7 +110,7 @@ class Incoming:
         if card is None:
             await self._unknown(sender, message_id)
             return UNKNOWN
-        place = CardPlace(self._surface, message_id)
+        place = self._place(message_id)
         match signal:
             case Signal.APPROVE:
                 return await self._workflow.approve(card.proposal_id, sender, reason, card=place)
@@ -177,7 +181,7 @@ class Incoming:
     async def _acted(
         self, card: Card, sender: Sender, message_id: str, signal: Signal, *, added: bool
     ) -> Reply:
-        workflow, place = self._workflow, CardPlace(self._surface, message_id)
+        workflow, place = self._workflow, self._place(message_id)
         match signal:
             case Signal.APPROVE if added:
                 return await workflow.approve(card.proposal_id, sender, card=place)
@@ -187,6 +191,9 @@ class Incoming:
                 return await workflow.reject(card.proposal_id, sender, card=place)
             case _:
                 assert_never(signal)
+
+    def _place(self, message_id: str) -> CardPlace:
+        return CardPlace(self._surface, message_id, shown_when_heard())
 
     async def card(self, message_id: str) -> Card | None:
         """Return the card that stands in this message, or stood there."""
@@ -204,6 +211,17 @@ class Incoming:
         store = self._workflow.world.store
         return await store.read(lambda tx: tx.proposals.get(proposal_id)) is not None
 
+    async def on_no_card(self, proposal_id: str) -> Reply | None:
+        """Say why a decision had no effect on what looks like a card of this proposal and is in no
+        row; None where its card may not be written down yet: then it is read."""
+        if not await self.knows(proposal_id):
+            return UNKNOWN
+        store = self._workflow.world.store
+        card = await store.read(lambda tx: tx.cards.get(proposal_id, self._surface))
+        if card is None or not card.message_ids:
+            return None
+        return Reply(_NOT_THE_CARD, "stale_card", proposal_id)
+
     async def _waits(self, card: Card, sender: Sender) -> bool:
         now_ms = self._workflow.world.clock.now_ms()
         proposal = await self._workflow.world.store.read(
@@ -215,11 +233,16 @@ class Incoming:
 
     async def _changed(self, card: Card, sender: Sender, *, added: bool) -> None:
         """Keep what a ✅ that changed no review says about those that will be found there."""
-        if sender.id is None:
-            return
-        person, world = sender.id, self._workflow.world
-        now_ms = world.clock.now_ms()
-        await world.write(lambda tx: note_changed(tx, card, person, now_ms, added=added))
+        world = self._workflow.world
+        now_ms, shown = world.clock.now_ms(), shown_when_heard() or 0
+
+        def unit(tx: Transaction) -> None:
+            if not added:
+                note_gone(tx, card, [(sender.account, Signal.APPROVE)])
+            if sender.id is not None:
+                note_changed(tx, card, sender.id, now_ms, shown, added=added)
+
+        await world.write(unit)
 
     async def _ignored(self, sender: Sender, code: str) -> None:
         await self._workflow.note_ignored("", sender, code)
@@ -230,8 +253,17 @@ class Incoming:
             words = "%s: a decision on message %s, which is no card that the store knows"
             log.warning(words, self._surface, message_id)
 
-    async def _remember(self, message_id: str, sender: Sender, signal: Signal) -> None:
+    async def _remember(self, card: Card, message_id: str, sender: Sender, signal: Signal) -> None:
         """An emoji that was refused is not refused, and audited, again when the card is read."""
-        world = self._workflow.world
-        event_id, now_ms = late_event(message_id, sender, signal, 0), world.clock.now_ms()
-        await world.store.write(lambda tx: tx.flags.first_time(self._surface, event_id, now_ms))
+        world, policy = self._workflow.world, self._workflow.policy
+        now_ms = world.clock.now_ms()
+
+        def unit(tx: Transaction) -> None:
+            stands = tx.cards.get(card.proposal_id, card.surface) or card
+            turn = turn_of(stands, tx.reviews.of(card.proposal_id), policy, sender, signal)
+            event_id = late_event(message_id, sender, signal, turn)
+            tx.flags.first_time(self._surface, event_id, now_ms)
+            if message_id in stands.message_ids[-1:]:
+                note_refused(tx, card, (sender.account, signal), now_ms)
+
+        await world.store.write(unit)

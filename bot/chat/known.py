@@ -19,7 +19,10 @@ from lifecycle.state import State
 
 _CLEARED: Final = "cleared_ms"
 _GIVEN: Final = "given_ms"
-_GONE: Final = "gone_ms"
+#: When somebody's ✅ was last seen off the card.
+GONE: Final = "gone_ms"
+_GONE_AT: Final = "gone_version"
+_POSTED_AT: Final = "posted_version"
 _TOLD: Final = "told_ms"
 _TAKEN_BACK: Final = "taken back"
 _LAST_WORDS: Final = frozenset({"reviewed", "approval_taken_back"})
@@ -33,16 +36,25 @@ class Known:
     `cleared_ms` is when somebody cleared the card, `given_ms` when people whose approval counted
     already gave their ✅ once more; `short` says that the quorum is there but was
     not when it was counted, somebody's membership being unknown then; `told_ms` which approval of
-    people it was that they were told of last that it is void.
+    people it was that they were told of last that it is void. `gone_version` is what the card
+    showed when somebody's ✅ was last seen off it, `posted_version` the first that its message can
+    have shown. `card` is its row.
     """
 
     proposal: Proposal
     reviews: Sequence[Review]
+    card: Card
     seen_gone: frozenset[str] = frozenset()
     cleared_ms: int = 0
     given_ms: Mapping[str, int] = field(default_factory=dict)
     told_ms: Mapping[str, int] = field(default_factory=dict)
+    gone_version: Mapping[str, int] = field(default_factory=dict)
+    posted_version: int = 0
     short: bool = False
+
+    def shown_to(self, person: str) -> int:
+        """Return the least that the card showed when somebody gave a ✅ that stands there."""
+        return max(self.posted_version, self.gone_version.get(person, 0))
 
 
 def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
@@ -57,9 +69,19 @@ def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
         gone = _seen_gone(tx, card) | _gone_since(stands, reviews)
     waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
     short = waits and len(approvals(reviews, policy, proposal)) >= max(1, proposal.quorum)
-    cleared_ms, given_ms = int(stands.extra.get(_CLEARED, 0)), stands.extra.get(_GIVEN, {})
-    told_ms = stands.extra.get(_TOLD, {})
-    return Known(proposal, reviews, gone, cleared_ms, given_ms, told_ms, short)
+    extra = stands.extra
+    return Known(
+        proposal,
+        reviews,
+        stands,
+        gone,
+        cleared_ms=int(extra.get(_CLEARED, 0)),
+        given_ms=extra.get(_GIVEN, {}),
+        told_ms=extra.get(_TOLD, {}),
+        gone_version=extra.get(_GONE_AT, {}),
+        posted_version=int(extra.get(_POSTED_AT, 0)),
+        short=short,
+    )
 
 
 def made_void(known: Known, person: str) -> Review | None:
@@ -87,25 +109,43 @@ def note_cleared(tx: Transaction, card: Card, now_ms: int) -> None:
         tx.cards.put(replace(stands, extra={**stands.extra, _CLEARED: now_ms}))
 
 
-def note_changed(tx: Transaction, card: Card, person: str, now_ms: int, *, added: bool) -> None:
-    """Note a ✅ given, or taken off, that changed no review.
+def note_changed(
+    tx: Transaction, card: Card, person: str, now_ms: int, shown: int, *, added: bool
+) -> None:
+    """Note a ✅ given that changed no review, or taken off; the card showed `shown` then.
 
-    Given, it matters where the card was cleared before; taken off, where an approval is void.
+    Given, it matters where the card was cleared before; taken off, where an approval is void, or
+    where a ✅ may have been refused because the card did not show what was decided on.
     """
     stands = tx.cards.get(card.proposal_id, card.surface)
     mine = [r for r in tx.reviews.of(card.proposal_id) if r.person == person and approves(r)]
-    matters = bool(mine) and (not mine[-1].counts or added)
-    if stands is None or not matters or (added and _CLEARED not in stands.extra):
+    if stands is None:
         return
-    name = _GIVEN if added else _GONE
-    noted = {**stands.extra.get(name, {}), person: now_ms}
-    tx.cards.put(replace(stands, extra={**stands.extra, name: noted}))
+    if added and mine and _CLEARED in stands.extra:
+        _note(tx, stands, person, {_GIVEN: now_ms})
+    elif not added and (not mine[-1].counts if mine else _was_judged_anew(tx, card)):
+        _note(tx, stands, person, {GONE: now_ms, _GONE_AT: shown})
+
+
+def _note(tx: Transaction, card: Card, person: str, noted: Mapping[str, int]) -> None:
+    extra = {name: {**card.extra.get(name, {}), person: value} for name, value in noted.items()}
+    tx.cards.put(replace(card, extra={**card.extra, **extra}))
+
+
+def _was_judged_anew(tx: Transaction, card: Card) -> bool:
+    proposal = tx.proposals.get(card.proposal_id)
+    return proposal is not None and proposal.anew_version > 0
+
+
+def posted_at(card: Card, version: int) -> Card:
+    """Note the version that is about to be posted: its message shows nothing that came before."""
+    return replace(card, extra={**card.extra, _POSTED_AT: version})
 
 
 def _gone_since(card: Card, reviews: Sequence[Review]) -> frozenset[str]:
     """Return whose ✅ was seen gone after the last approval of theirs."""
     last = {review.person: review.at_ms for review in reviews if approves(review)}
-    gone: Mapping[str, int] = card.extra.get(_GONE, {})
+    gone: Mapping[str, int] = card.extra.get(GONE, {})
     return frozenset(who for who, at_ms in gone.items() if at_ms >= last.get(who, at_ms + 1))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bot.chat.content import CardContent
 from lifecycle.records import Card, Message
@@ -72,3 +72,11 @@ class Surface(Protocol):
 
     def health(self) -> Sequence[str]:
         """Return lines for `status`: connected or not, and what is missing."""
+
+
+@runtime_checkable
+class HearsSince(Protocol):
+    """A surface that hears people over a connection."""
+
+    def heard_since(self) -> int | None:
+        """Return since when the present connection stands, None where none does."""

@@ -17,6 +17,8 @@ _INLINE: Final = re.compile(r"\s*`([^`]*)`\s*", re.DOTALL)
 PROPOSING: Final = "p:"
 #: Commands that must be heard although nothing can be stored.
 STOPS: Final = frozenset({"reject", "roll-back"})
+#: Commands that follow each other as typed, and wait for nothing else that was typed.
+_FREEZES: Final = frozenset({"freeze", "thaw"})
 
 
 class Typed(NamedTuple):
@@ -38,11 +40,13 @@ def lane_of(text: str, who: str, number: str) -> str:
     """Return the lane of a command in the inbox: those of one person are worked in order.
 
     A proposal's tool may take its time, and an approval may wait until its card can be read: a
-    stop stands behind neither.
+    stop stands behind neither, and nor does a freeze.
     """
     word = typed(text).word
     if word == "propose":
         return f"{PROPOSING}{number}"
+    if word in _FREEZES:
+        return f"f:{who}"
     return f"x:{who}" if word in STOPS else f"c:{who}"
 
 

@@ -127,7 +127,8 @@ def _told(error: Exception) -> int:
     from bot.troubles import EXPECTED
 
     if isinstance(error, ConfigInvalid):
-        refuse(str(error), problems=problems_json(error))
+        words = "\n".join([str(error), *getattr(error, "__notes__", ())])
+        refuse(words, problems=problems_json(error))
         return USAGE
     if isinstance(error, EXPECTED):
         refuse(str(error) or type(error).__name__, _code_of(error))

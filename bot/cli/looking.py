@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -16,12 +17,14 @@ from bot.cli.options import (
     config_of,
     wants_json,
 )
-from bot.cli.saying import fail, give_json, give_reply
+from bot.cli.saying import complain, fail, give_json, give_reply
 
 if TYPE_CHECKING:
     from bot.chat.replies import CommandReply
     from bot.config import Config
     from lifecycle.ports import Transaction
+
+T = TypeVar("T")
 
 IdArgument = Annotated[
     str, typer.Argument(metavar="ID", help="The id, or 4 or more characters it begins with.")
@@ -57,17 +60,40 @@ def pending(
     from bot.books import look
     from bot.chat.listing import pending_reply
 
+    beside = _beside(loaded)
     if wants_json(context, json):
         url = loaded.intake.http.public_url
-        give_json(
-            asyncio.run(look(loaded, lambda tx, now: views.pending_json(tx, now, public_url=url)))
+        found = asyncio.run(
+            look(loaded, lambda tx, now: views.pending_json(tx, now, public_url=url))
         )
+        give_json(found | beside)
         return
 
     def view(tx: Transaction, now_ms: int) -> CommandReply:
         return pending_reply(views.pending_page(tx, now_ms, page), now_ms)
 
-    give_reply(asyncio.run(look(loaded, view)))
+    reply = asyncio.run(look(loaded, view))
+    give_reply(replace(reply, blocks=(*reply.blocks, *beside.values())))
+
+
+def _beside(config: Config) -> dict[str, str]:
+    """Say where nothing that is found says little: no database, or not the one of the bot."""
+    from bot.books import elsewhere_words, no_database, running_pid
+
+    words = {
+        "running_elsewhere": None if running_pid(config) is not None else elsewhere_words(config),
+        "no_database": no_database(config),
+    }
+    return {key: said for key, said in words.items() if said}
+
+
+def _looked(config: Config, view: Callable[[Transaction, int], T]) -> T:
+    """Look at one proposal. Raises CannotOpen where there is no database to find it in."""
+    from bot.books import look
+
+    if elsewhere := _beside(config).get("running_elsewhere"):
+        complain(elsewhere)
+    return asyncio.run(look(config, view, must_exist=True))
 
 
 def show(
@@ -86,18 +112,13 @@ def show(
     """
     loaded = config_of(context, config, only_look=True)
     from bot import views
-    from bot.books import look
     from bot.chat.card import card_of
     from bot.chat.card_facts import Beside
     from bot.chat.listing import card_reply
 
     if wants_json(context, json):
         url = loaded.intake.http.public_url
-        give_json(
-            asyncio.run(
-                look(loaded, lambda tx, now: views.show(tx, proposal_id, now, public_url=url))
-            )
-        )
+        give_json(_looked(loaded, lambda tx, now: views.show(tx, proposal_id, now, public_url=url)))
         return
 
     def view(tx: Transaction, now_ms: int) -> CommandReply:
@@ -106,7 +127,7 @@ def show(
         added = _added(loaded, proposal.tool)
         return card_reply(card_of(proposal, Beside(loaded.policy, now_ms, reviews, added)))
 
-    give_reply(asyncio.run(look(loaded, view)))
+    give_reply(_looked(loaded, view))
 
 
 def _added(config: Config, name: str) -> Mapping[str, Any]:
@@ -132,12 +153,11 @@ def explain(
     Every rule's verdict and every condition of authority.
     """
     loaded = config_of(context, config, only_look=True)
-    from bot.books import look
     from bot.chat.listing import explained_reply
     from bot.explained import explained
 
     policy = loaded.policy
-    found = asyncio.run(look(loaded, lambda tx, now: explained(tx, proposal_id, policy, now)))
+    found = _looked(loaded, lambda tx, now: explained(tx, proposal_id, policy, now))
     _say(context, json, lambda: found, lambda: explained_reply(found))
 
 
@@ -195,7 +215,7 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
     running = None if pid is None else Running(pid, said_by_running(loaded))
 
     def view(tx: Transaction, now_ms: int) -> tuple[dict[str, Any], CommandReply]:
-        lines = health_of(tx, loaded, running)
+        lines = health_of(tx, now_ms, loaded, running)
         reply = status_reply(tx, loaded.policy, now_ms, lines)
         return status_json(tx, now_ms, loaded, running), reply
 

@@ -65,11 +65,31 @@ def config_path(context: typer.Context, config: Path | None) -> Path:
 def config_of(context: typer.Context, config: Path | None, *, only_look: bool = False) -> Config:
     """Read the config that is meant, without asking the rules where nothing is done by it.
 
-    Raises ConfigInvalid.
+    Raises ConfigInvalid; to who only looks it also says what works all the same.
     """
-    from bot.config import load_config
+    from bot.config import ConfigInvalid, load_config
 
-    return load_config(config_path(context, config), ask_rules=not only_look)
+    path = config_path(context, config)
+    try:
+        return load_config(path, ask_rules=not only_look)
+    except ConfigInvalid as error:
+        if only_look and _brakes_work(path):
+            error.add_note(
+                "With this config `signoff status`, `freeze`, `thaw`, `audit` and `backup` work "
+                "nevertheless, and a bot that runs goes on under its old one."
+            )
+        raise
+
+
+def _brakes_work(path: Path) -> bool:
+    """Say whether those commands can read of a broken config what they need."""
+    from bot.config import ConfigInvalid, load_what_is_needed
+
+    try:
+        load_what_is_needed(path)
+    except ConfigInvalid:
+        return False
+    return True
 
 
 def some_config_of(context: typer.Context, config: Path | None) -> Config:

@@ -72,19 +72,19 @@ def reload(context: typer.Context, config: ConfigOption = None, json: JsonOption
     An invalid config leaves the old one in force. Ends with 1 where the bot did not take it.
     """
     loaded = config_of(context, config)
-    from bot.books import running_pid, said_by_running
+    from bot.books import bot_of, said_beside
 
-    pid = running_pid(loaded)
+    pid, database = bot_of(loaded)
     if pid is None:
         fail("No bot runs with this config, so there is nothing to reload.")
-    before = _heard(said_by_running(loaded))
+    before = _heard(said_beside(database))
     try:
         os.kill(pid, signal.SIGHUP)
     except OSError as error:
         fail(f"The bot (process {pid}) cannot be told: {error.strerror}. Whose process is it?")
     for _ in range(_LOOKS):
         time.sleep(_LOOK_S)
-        said = said_by_running(loaded)
+        said = said_beside(database)
         if _heard(said) != before:
             say_done(_reloaded(pid, said), as_json=wants_json(context, json))
             return

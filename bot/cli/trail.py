@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from bot.trail import Verified
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
+#: What the first entry of every trail names as the one before it.
+_GENESIS: Final = "0" * 64
 
 HeadOption = Annotated[
     str | None,
@@ -55,6 +57,10 @@ def verify(
     """
     if head is not None and not _HASH.fullmatch(head):
         fail("--head takes 64 hex digits in lower case, as the channel shows them.", USAGE)
+    if head == _GENESIS:
+        fail(
+            "That is the hash before the first entry: every trail has it, so it proves none.", USAGE
+        )
     loaded = some_config_of(context, config)
     from bot.trail import verified
 

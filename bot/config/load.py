@@ -102,7 +102,7 @@ def load_what_is_needed(path: Path) -> tuple[Config, tuple[Problem, ...]]:
     in_the_way = [
         problem
         for problem in problems.found
-        if re.split(r"[.\[]", problem.key)[0] in ("", "database", "people", "groups")
+        if re.split(r"[.\[]", problem.key)[0] in ("", "database", "people")
     ]
     if in_the_way:
         raise ConfigInvalid(problems.found)

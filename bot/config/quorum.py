@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from bot.config.identities import Identities
-from bot.config.problems import Problems
+from bot.config.problems import Problems, nearest
 from lifecycle.policy import Agent, Person, Safety, Sensitivity, ToolPolicy
 from lifecycle.tier import TIER_POLICIES, Tier
 
@@ -15,17 +15,31 @@ _CLASS_ROLES: Final[Mapping[Safety, frozenset[str] | None]] = {
     Safety.WRITE: frozenset({"writer", "admin"}),
     Safety.DESTRUCTIVE: frozenset({"admin"}),
 }
+#: Who reviews where a tool says nothing; nobody need be in it where no tool asks for people.
+_DEFAULT_GROUP: Final = "approvers"
 _SECRETS_ROLES: Final = frozenset({"admin", "secrets_reader"})
 
 
 def check_quorums(
     tools: Mapping[str, ToolPolicy], who: Identities, *, solo_operator: bool, problems: Problems
 ) -> None:
-    """Note every tool whose quorum is out of reach for some agent that could propose it."""
+    """Note every tool whose quorum is out of reach for some agent that could propose it.
+
+    And every group that is named and has nobody in it, also where no quorum is needed.
+    """
     for tool in tools.values():
         needed = max(TIER_POLICIES[tool.tier].quorum, tool.quorum_required)
-        if tool.tier is not Tier.BLOCK and needed:
+        if tool.tier is not Tier.BLOCK and (needed or tool.reviewers != _DEFAULT_GROUP):
             _check_tool(tool, needed, who, solo_operator, problems)
+    held = _held(who)
+    for group in who.groups.keys() - held:
+        words = f'nobody would be called: no person has the group "{group}"'
+        problems.add(("groups", group), words + nearest(group, held))
+
+
+def _held(who: Identities) -> set[str]:
+    """Return every group that somebody is in."""
+    return {group for person in who.people.values() for group in person.groups}
 
 
 def _check_tool(
@@ -35,7 +49,8 @@ def _check_tool(
     if not group:
         problems.add(
             ("tools", tool.name, "reviewers"),
-            f'nobody may review {tool.name}: no person has the group "{tool.reviewers}"',
+            f'nobody may review {tool.name}: no person has the group "{tool.reviewers}"'
+            + nearest(tool.reviewers, _held(who)),
         )
         return
     if len(group) < needed:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from bot.config.doubts import doubts
 from bot.config.load import Config
 from bot.config.programs import programs_missing
 from lifecycle.policy import ToolKind
@@ -57,6 +58,7 @@ def choose(config: Config, environment: Mapping[str, str], *, attached: bool) ->
     if http:
         notes += _speakers(config, environment)
     notes += _signers(config, environment)
+    notes += doubts(config.policy, environment)
     notes += programs_missing(config.policy.tools.values(), config.folder, environment)
     if config.policy.solo_operator:
         notes.append("solo_operator is true: the owner of an agent may approve its proposals.")

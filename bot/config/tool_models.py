@@ -14,6 +14,7 @@ from bot.config.values import (
     EnvNames,
     HttpUrl,
     Identifier,
+    MailAddress,
     Names,
     Port,
     SecondsOfADay,
@@ -75,7 +76,7 @@ class SmtpEntry(Entry):
 
     host: str
     port: Port = 25
-    from_: Annotated[str, Field(alias="from")]
+    from_: Annotated[MailAddress, Field(alias="from")]
     username_env: EnvName | None = None
     password_env: EnvName | None = None
     tls: bool | None = None
@@ -86,7 +87,7 @@ class EmailEntry(ToolEntry):
     """A draft during the window, sent at commit."""
 
     smtp: SmtpEntry | None = None
-    from_: Annotated[str | None, Field(alias="from")] = None
+    from_: Annotated[MailAddress | None, Field(alias="from")] = None
 
 
 class WebhookEntry(ToolEntry):

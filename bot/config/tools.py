@@ -10,7 +10,13 @@ from bot.config.identities import section_of
 from bot.config.kinds import Capabilities, capabilities
 from bot.config.problems import Problems, nearest, quoted
 from bot.config.structure import keys_of, read_as
-from bot.config.tool_models import ENTRY_OF_KIND, CommandEntry, QuorumEntry, ToolEntry
+from bot.config.tool_models import (
+    ENTRY_OF_KIND,
+    CommandEntry,
+    EmailEntry,
+    QuorumEntry,
+    ToolEntry,
+)
 from bot.config.values import identifier
 from lifecycle.paths import Parts
 from lifecycle.policy import ActionType, ApprovalClass, Rate, Safety, ToolKind, ToolPolicy
@@ -135,6 +141,9 @@ def _check_details(name: str, entry: ToolEntry, problems: Problems) -> None:
         problems.add(
             (*parts, "commit"), f"{name} stages (commit) but cannot discard: add roll_back"
         )
+    if isinstance(entry, EmailEntry) and entry.smtp and entry.smtp.tls and entry.smtp.start_tls:
+        words = "tls speaks TLS from the first byte, start_tls asks for it later: keep one of them"
+        problems.add((*parts, "smtp", "start_tls"), words)
     if entry.match and entry.match.action_type not in (None, entry.action_type):
         problems.add(
             (*parts, "match", "action_type"),

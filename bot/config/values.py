@@ -13,6 +13,12 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ENV_NAME: Final = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+#: As bare as a mail names its sender; `localhost` is a domain too.
+_MAIL_ADDRESS: Final = re.compile(
+    r"(?=[^@]{1,64}@.{1,253}\Z)"
+    r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
+    r"@[^\W_](?:[\w-]*[^\W_])?(?:\.[^\W_](?:[\w-]*[^\W_])?)*"
+)
 _AWS_KEY: Final = re.compile(r"(?:AKIA|ASIA)[0-9A-Z]{16}")
 _DAY_S: Final = 86_400
 _SLACK: Final = {
@@ -27,6 +33,8 @@ def identifier(text: str) -> str:
     """Return `text` where it can name somebody or something; raises ValueError."""
     if not _IDENTIFIER.fullmatch(text):
         raise ValueError("an id is 1 to 64 of A-Z a-z 0-9 . _ -")
+    if not text.strip("."):
+        raise ValueError("dots alone are no id (ADR 0017); write a letter or a digit as well")
     return text
 
 
@@ -80,6 +88,12 @@ def _split(text: str) -> SplitResult | None:
     return None if re.search(r"[\s\x00-\x1f\x7f]", text) else parts
 
 
+def _mail_address(text: str) -> str:
+    if not _MAIL_ADDRESS.fullmatch(text):
+        raise ValueError("a mail address alone is needed, like agents@shop.example")
+    return text
+
+
 def _switch(value: Any) -> Any:
     if value == "auto" or isinstance(value, bool):
         return {True: "on", False: "off", "auto": "auto"}[value]
@@ -117,6 +131,7 @@ SlackUsergroup = Annotated[str, _slack("usergroup", "S0615G0KT")]
 SlackChannel = Annotated[str, _slack("channel", "C024BE91L")]
 HttpUrl = Annotated[str, _url(("http", "https"))]
 GatewayUrl = Annotated[str, _url(("ws", "wss"))]
+MailAddress = Annotated[str, AfterValidator(_mail_address)]
 Switch = Annotated[str, BeforeValidator(_switch)]
 Argv = Annotated[list[str], AfterValidator(_argv)]
 Names = Annotated[list[Identifier], AfterValidator(_unique)]

@@ -34,18 +34,37 @@ class BehindToken:
         self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 401, 408, 413 or 415, or pass it on with its body."""
+        """Answer 401, 408, 413 or 415, or pass it on with its body; 503 where the bot ends."""
         incoming = Request(scope, receive)
         sender = self._door.sender(incoming)
         if sender is None:
             await unauthorized(_WORDS)(scope, receive, send)
             return
         async with self._turns.turn(incoming, sender):
-            body = await carried_out(lambda: body_of(incoming, LARGEST_CALL_BYTES))
+            body = await carried_out(self._door, lambda: body_of(incoming, LARGEST_CALL_BYTES))
             if isinstance(body, Response):
                 await body(scope, receive, send)
-            else:
-                await self._app(scope, replayed(body, receive), send)
+                return
+            answering = Answering(send)
+            cut_off = await carried_out(
+                self._door, lambda: self._app(scope, replayed(body, receive), answering)
+            )
+            if isinstance(cut_off, Response) and not answering.begun:
+                await cut_off(scope, receive, send)
+
+
+class Answering:
+    """A `send` that knows whether an answer has begun."""
+
+    def __init__(self, send: Send) -> None:
+        """Begin before the answer does."""
+        self._send = send
+        self.begun = False
+
+    async def __call__(self, message: Message) -> None:
+        """Pass a message on."""
+        self.begun = True
+        await self._send(message)
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:

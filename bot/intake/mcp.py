@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, cast
@@ -80,6 +81,8 @@ def over_http(
         app = _beside(context.request, inner) if context.request else inner
         return Signoff("http://signoff", token, transport=httpx.ASGITransport(app=app))
 
+    # Its warnings are of what agents send: they could fill the log.
+    logging.getLogger("mcp").setLevel(logging.ERROR)
     place = urlsplit(public_url)
     hosts = [*_LOCAL, place.netloc, f"{place.hostname}:*"]
     origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Final
 
 from mcp import types
@@ -10,16 +11,21 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bot.intake.behind_token import replayed
+from bot.intake.http.bodies import TURN, Turn
 from bot.intake.http.door import Door, is_agent
 from bot.intake.http.problems import json_response, problem
+from bot.intake.http.turns import LEAST_BYTES
 from bot.intake.mcp_reading import Context, Judge, flaw_of, repaired
 from lifecycle.answers import Answer, refusal
 from lifecycle.errors import Refused
 
 #: Messages larger than this are read off the event loop.
 _SMALL_BYTES: Final = 16_384
-#: Where a message keeps what is wrong with it, and its bytes as they came.
+#: Where a message keeps what is wrong with it, its bytes as they came, and its method.
 _FLAW: Final = "signoff.flaw"
+
+
+_Noted = tuple[Refused, bytes, object]
 
 
 class StrictMessages:
@@ -43,6 +49,9 @@ class StrictMessages:
         raw = await Request(scope, receive).body()
         large = len(raw) > _SMALL_BYTES
         flaw = await asyncio.to_thread(flaw_of, raw) if large else flaw_of(raw)
+        turn: Turn | None = scope.get(TURN)
+        if turn is not None and len(raw) <= LEAST_BYTES:
+            turn.end()  # it may be held back for minutes; a large one takes up room all the while
         if flaw is None:
             await self._app(scope, replayed(raw, receive), send)
             return
@@ -52,18 +61,25 @@ class StrictMessages:
             answer = json_response({"jsonrpc": "2.0", "id": None, "error": error}, 400)
             await answer(scope, receive, send)
             return
-        await self._app({**scope, _FLAW: (flaw, raw)}, replayed(body, receive), send)
+        noted = (flaw, raw, json.loads(body).get("method"))
+        await self._app({**scope, _FLAW: noted}, replayed(body, receive), send)
 
 
 def judged(door: Door) -> Judge:
-    """Return who judges a message; a refused proposal leaves its row in the trail."""
+    """Return who judges a message; a refused proposal leaves its row in the trail.
+
+    The SDK lists the tools for itself before it calls one, and writes a traceback where that is
+    refused: only what the message asks for is judged.
+    """
 
     async def judge(context: Context) -> Answer | None:
         asked = context.request
-        found: tuple[Refused, bytes] | None = asked.scope.get(_FLAW) if asked is not None else None
+        found: _Noted | None = asked.scope.get(_FLAW) if asked is not None else None
         if asked is None or found is None:
             return None
-        sender, (flaw, raw) = door.sender(asked), found
+        sender, (flaw, raw, method) = door.sender(asked), found
+        if context.method != method:
+            return None
         if sender is None or not is_agent(sender):
             return None  # what stands behind tells them what they are
         if context.method == "tools/call" and (context.params or {}).get("name") == "propose":

@@ -59,8 +59,11 @@ class AuditBook(Book):
 
     def of(self, proposal_id: str) -> Sequence[AuditEntry]:
         """Return the trail of one proposal, oldest first."""
-        self.write()
-        return [entry_of(row) for row in self._all("audit_of", proposal_id=proposal_id)]
+        unwritten = (row for row in self._unwritten if row["proposal_id"] == proposal_id)
+        return [
+            *map(entry_of, self._all("audit_of", proposal_id=proposal_id)),
+            *map(entry_of, unwritten),
+        ]
 
     def exported(self, after_seq: int, limit: int) -> Sequence[Mapping[str, Any]]:
         """Return raw entries after `after_seq` exactly as stored."""

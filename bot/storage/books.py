@@ -103,6 +103,14 @@ class CardBook(Book):
             self.desk.write()
         return [card_of(row) for row in self._all("cards_of", proposal_id=proposal_id)]
 
+    def standing(self, proposal_id: str) -> Sequence[Card]:
+        """Return the cards of a proposal that stand, or stood, somewhere.
+
+        What the desk holds of wishes changes nothing of that, so that it need not be written.
+        """
+        cards = (card_of(row) for row in self._all("cards_of", proposal_id=proposal_id))
+        return [card for card in cards if card.message_ids or card.delivered]
+
     def put(self, card: Card) -> None:
         """Write what became of a card; a version wanted in the meantime stays wanted."""
         self.desk.write()

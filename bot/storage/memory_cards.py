@@ -48,6 +48,9 @@ class CardTable:
         found = [wish.card for wish in self._rows if wish.card.proposal_id == proposal_id]
         return sorted(found, key=lambda card: card.surface)
 
+    def standing(self, proposal_id: str) -> Sequence[Card]:
+        return [card for card in self.of(proposal_id) if card.message_ids or card.delivered]
+
     def put(self, card: Card) -> None:
         stood = self._rows.get((card.proposal_id, card.surface))
         wanted = max(card.wanted_version, stood.card.wanted_version if stood else 0)

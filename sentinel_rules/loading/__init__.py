@@ -19,7 +19,7 @@ from sentinel_rules.loading.discovery import RuleNotFound, guest_names, guests, 
 from sentinel_rules.loading.settings import BadSettings, read_options
 
 _SECTION = "sentinel"
-_GONE = " Remove it, or install its package."
+_GONE = " Remove it, or install the package that brings it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,8 @@ def _unknown(
     told = {problem.rule for problem in problems}
     unknown = settings.keys() - classes.keys() - told
     # Everything that is installed is looked through for that, which a start need not wait for.
-    known = classes.keys() | guest_names() if unknown else frozenset[str]()
+    # What is configured already is not what was meant.
+    known = (classes.keys() | guest_names()) - settings.keys() if unknown else frozenset[str]()
     return [
         _problem(name, f"there is no rule {name}.{meant(name, known) or _GONE}")
         for name in settings

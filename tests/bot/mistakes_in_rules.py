@@ -16,6 +16,12 @@ IN_RULES = {
         "sentinel.secrets_absent",
         "must be a mapping",
     ),
+    "misspelt rule": (
+        "  secrets_absent: {level: hard}\n",
+        "  secret_absent: {level: hard}\n",
+        "sentinel.secret_absent",
+        "Did you mean secrets_absent?",
+    ),
     "bad level": (
         "secrets_absent: {level: hard}",
         "secrets_absent: {level: harder}",
@@ -64,17 +70,17 @@ IN_RULES = {
         "sentinel.amount_within_limit.per_action",
         "amount_within_limit",
     ),
-    "rule that nobody knows": (
+    "rule that is most like one that stands there": (
         "secrets_absent: {level: hard}",
         "secrets_absent: {level: hard}\n  secrets_absnt: {level: hard}",
         "sentinel.secrets_absnt",
-        "secrets_absent",
+        "Remove it, or install the package that brings it.",
     ),
     "rule whose package is gone": (
         "  secrets_absent: {level: hard}\n",
         "  secrets_absent: {level: hard}\n  quarter_end_quiet: {level: hard}\n",
         "sentinel.quarter_end_quiet",
-        "Remove it, or install its package.",
+        "Remove it, or install the package that brings it.",
     ),
     "trusted source that is misspelt": (
         "trusted_sources: [crm-sensor]",

@@ -37,6 +37,14 @@ IN_SETTINGS = {
     ),
     "agent id with a blank": ("  nour: {disc", '  "no ur": {disc', 'agents["no ur"]', "1 to 64 of"),
     "agent id too long": ("  nour: {disc", f"  {'n' * 65}: {{disc", "agents", "1 to 64 of"),
+    "agent id of dots": ("  nour: {disc", '  "..": {disc', "agents", "dots alone are no id"),
+    "person id of dots": ("  cal: {disc", '  "..": {disc', "people", "dots alone are no id"),
+    "group that is called and nobody is in": (
+        "  approvers: {discord_role",
+        "  aprovers: {discord_role",
+        "groups.aprovers",
+        'no person has the group "aprovers"; did you mean "approvers"?',
+    ),
     "Discord account that is a mention": (
         'discord: "1005"',
         'discord: "<@1005>"',

@@ -56,6 +56,7 @@ def test_every_command_explains_itself(command: str) -> None:
         ["pending", "0"],
         ["pending", "one"],
         ["audit", "verify", "--head", "abc"],
+        ["audit", "verify", "--head", "0" * 64],
         ["--config"],
         ["rules", "a", "b"],
     ],
@@ -79,10 +80,19 @@ def test_a_bad_config_is_exit_2_with_every_place(house: House) -> None:
         done = house.run(*command)
         assert done.returncode == 2
         assert 'solo_operater: there is no such key; did you mean "solo_operator"?' in done.stderr
+    for command in (["pending"], ["show", "p1"], ["explain", "p1"]):
+        assert "`signoff status`, `freeze`, `thaw`" in house.run(*command).stderr
     told = json.loads(house.run("check-config", "--json").stdout)
     assert told["valid"] is False
     assert [problem["key"] for problem in told["problems"]] == ["solo_operater"]
     assert told["problems"][0]["line"] > 0
+
+
+def test_no_brake_is_promised_where_it_is_the_people_that_are_wrong(house: House) -> None:
+    path = house.folder / "config.yaml"
+    path.write_text(path.read_text().replace("people:", "people: 7\nx:", 1))
+
+    assert "`freeze`" not in house.run("pending").stderr
 
 
 def test_the_config_is_found_by_option_before_or_after_and_by_environment(house: House) -> None:
@@ -103,10 +113,48 @@ def test_the_shipped_config_holds_and_says_which_surfaces_are_off(house: House) 
 
 
 def test_looking_needs_no_database(house: House) -> None:
-    assert json.loads(house.run("pending", "--json").stdout) == {"proposals": []}
-    assert house.run("pending").stdout == "0 pending\n"
-    assert house.run("show", "nothing").returncode == 1
+    told = json.loads(house.run("pending", "--json").stdout)
+    status = json.loads(house.run("status", "--json").stdout)
+    missed = f"There is no database {house.folder / 'data' / 'signoff.db'}: "
+
+    assert told["proposals"] == []
+    assert told["no_database"] == status["no_database"]
+    assert status["no_database"].startswith(missed)
+    assert house.run("pending").stdout.startswith(f"0 pending\n{missed}")
+    assert missed in house.run("status").stdout
     assert not (house.folder / "data").exists()
+
+
+@pytest.mark.parametrize("command", ["show", "explain"])
+def test_what_is_in_no_database_is_not_called_unknown(house: House, command: str) -> None:
+    done = house.run(command, "nothing")
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("There is no database")
+
+
+def test_a_start_says_that_its_database_is_a_new_one(house: House) -> None:
+    """In the wrong folder, or after its disk was not mounted, nobody would miss what was there."""
+    told = "data/signoff.db: a new one was made."
+
+    assert told in house.run("run", said="\n").stderr
+    assert told not in house.run("run", said="\n").stderr
+    assert "no_database" not in json.loads(house.run("pending", "--json").stdout)
+    assert json.loads(house.run("status", "--json").stdout)["no_database"] is None
+
+
+def test_a_clock_behind_the_trail_is_said_at_the_start_and_by_status(house: House) -> None:
+    house.run("propose", "examples/search.json", "--as", "leila")
+    told = "and the trail has an entry of 2126-"
+    assert told not in house.run("status").stdout
+
+    rewritten = "UPDATE audit SET at = '2126' || substr(at, 5) WHERE seq = 2"
+    by_hand(house.folder / "data" / "signoff.db", rewritten)
+    started = house.run("run", said="\n").stderr
+
+    assert started.count(told) == 1
+    assert told in house.run("status").stdout
+    assert told in json.loads(house.run("status", "--json").stdout)["clock_behind"]
 
 
 @pytest.mark.parametrize("command", [["audit", "verify"], ["freeze", "incident", "--as", "ana"]])

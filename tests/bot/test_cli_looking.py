@@ -44,6 +44,16 @@ def test_a_misspelt_key_takes_no_brake_away(moved_in: House) -> None:
     assert "goes on under its old config" in frozen.stderr
 
 
+def test_a_group_without_people_takes_no_brake_away(moved_in: House) -> None:
+    path = moved_in.folder / "config.yaml"
+    path.write_text(
+        path.read_text().replace("groups: {} ", 'groups: {aprovers: {discord_role: "7"}} ', 1)
+    )
+
+    assert moved_in.run("check-config").returncode == 2
+    assert moved_in.run("freeze", "incident", "--as", "ana").returncode == 0
+
+
 def test_who_the_people_are_must_be_readable_to_freeze(moved_in: House) -> None:
     path = moved_in.folder / "config.yaml"
     path.write_text(path.read_text().replace("people:", "people: 7\nx:", 1))

@@ -113,3 +113,51 @@ async def test_a_reload_that_the_bot_refuses_is_exit_1_with_the_reason(bot: App)
     assert done.exit_code == 1
     assert "the old one stays in force" in done.stderr
     assert "disk full" in done.stderr
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["missing", "there"])
+async def test_a_bot_on_the_database_of_before_is_found_and_no_other_one_frozen(
+    bot: App, there: bool
+) -> None:
+    """`database` is read at the start alone; the shell reads what the file says now."""
+    await bot.workflow.freeze("why", ANA)
+    spoil(bot, "sqlite:///data/signoff.db", "sqlite:///data/other.db")
+    other = bot.config.folder / "data" / "other.db"
+    if there:
+        async with opened(load_config(bot.config.path), {}, PlainNotifier()):
+            pass
+    held = f"on another database, {bot.config.database_file}"
+
+    found, words = await status(bot)
+    frozen, pending = await said(bot, "freeze", "now"), await said(bot, "pending", "--json")
+    taken = await said(bot, "reload")
+    stopped = await said(bot, "show", "nothing")
+
+    assert held in found["running_elsewhere"]
+    assert held in words
+    assert "No bot runs" not in words
+    assert (found["no_database"] is None) is there
+    assert (frozen.exit_code, held in str(frozen.exception)) == (1, True)
+    assert "Nothing was frozen or lifted" in str(frozen.exception)
+    assert held in json.loads(pending.stdout)["running_elsewhere"]
+    assert (taken.exit_code, "only read at a start: database" in taken.stdout) == (0, True)
+    assert held in stopped.stderr
+    assert other.exists() is there
+
+
+async def test_a_bot_with_another_config_is_not_taken_for_this_one(
+    bot: App,
+) -> None:
+    beside = bot.config.path.with_name("other.yaml")
+    text = bot.config.path.read_text()
+    beside.write_text(text.replace("sqlite:///data/signoff.db", "sqlite:///data/other.db"))
+
+    told = await asyncio.to_thread(
+        CliRunner().invoke, signoff, ["--config", str(beside), "status", "--json"]
+    )
+    reloaded = await asyncio.to_thread(
+        CliRunner().invoke, signoff, ["--config", str(beside), "reload"]
+    )
+
+    assert json.loads(told.stdout)["running_elsewhere"] is None
+    assert reloaded.exit_code == 1

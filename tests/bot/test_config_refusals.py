@@ -88,6 +88,12 @@ ALLOWED = {
         "freezes: [{from: 2026-12-24T00:00:00Z, until: 2026-12-27T00:00:00Z, tools: }]",
     ),
     "a target that is no host": ("[staging.shop.example]", "[eu-west/staging:2]"),
+    "a sender on this machine": ("    effects: [email]", "    from: signoff@localhost"),
+    "an id that begins with a dot": ("  cal: {disc", '  ".cal": {disc'),
+    "no TLS later, since it is there at once": (
+        "    effects: [email]",
+        "    smtp: {host: m.example, from: a@shop.example, tls: true, start_tls: false}",
+    ),
     "nobody trusted": ("trusted_sources: [crm-sensor]", "trusted_sources: []"),
     "no money at all": (
         'per_action: {USD: "10000.00"}\n    per_agent_day: {USD: "25000.00"}',

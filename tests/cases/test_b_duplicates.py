@@ -159,3 +159,20 @@ async def test_B11_the_same_document_again_is_the_same_proposal_however_old(worl
     assert (again.proposal_id, again.state, again.deduplicated) == ("p1", "completed", True)
     assert (await world.proposal("p1")).state is State.COMPLETED
     assert world.tool("production-deploy").verbs() == ["execute"]
+
+
+async def test_B04_a_refusal_binds_what_it_was_about_and_nothing_beside_it(world: World) -> None:
+    refused = await world.submits(
+        MAIL, parameters=PARAMETERS | {"body": "See [it](https://x.test/1)"}
+    )
+    await world.rejects("ana", refused.proposal_id or "", "no")
+
+    dressed = await world.submits(
+        MAIL, parameters=PARAMETERS | {"body": "**See** [it](https://x.test/1)"}
+    )
+    other = await world.submits(
+        MAIL, parameters=PARAMETERS | {"body": "See [it](https://x.test/2)"}
+    )
+
+    assert dressed.reason == "previously_rejected"
+    assert other.state == "sentinel_approved"

@@ -196,10 +196,10 @@ def test_E06_a_day_has_a_limit_for_each_agent(spent: str, expected: set[str]) ->
 
 
 def test_E06_all_amounts_of_a_proposal_count_for_the_day() -> None:
-    parameters = {"currency": "USD", "a": {"amount": "9000.00"}, "b": {"amount": "9000.00"}}
+    parameters = {"currency": "USD", "a": {"amount": "4000.00"}, "b": {"amount": "6000.00"}}
 
-    assert codes(**parameters, spent="7000.00") == set()
-    assert codes(**parameters, spent="7000.01") == {"daily_limit"}
+    assert codes(**parameters, spent="15000.00") == set()
+    assert codes(**parameters, spent="15000.01") == {"daily_limit"}
 
 
 def test_E06_a_total_and_its_list_count_once() -> None:

@@ -103,6 +103,30 @@ async def test_F05_what_such_a_rule_judged_goes_nowhere(
     assert await roomy.trail("p1") == ["submitted", "reject", "ignored"]
 
 
+@pytest.mark.parametrize(
+    ("numbers", "retry"), [([6], "later"), ([4], "after_change"), ([4, 6], "after_change")]
+)
+async def test_F05_what_a_rule_had_no_time_for_may_be_sent_again_later(
+    roomy: World, sixty_seconds: Callable[[], None], numbers: list[int], retry: str
+) -> None:
+    await with_odd(roomy, numbers, sixty_seconds)
+
+    answer = await roomy.submits(MAIL)
+
+    assert answer.as_json()["retry"] == retry
+
+
+async def test_F05_no_time_for_one_rule_excuses_nothing_that_another_one_finds(
+    roomy: World, sixty_seconds: Callable[[], None]
+) -> None:
+    await with_odd(roomy, [6], sixty_seconds)
+
+    answer = await roomy.submits(MAIL, parameters=MAIL["parameters"] | {"to": "pat@evil.test"})
+
+    assert {fault.code for fault in answer.errors} >= {"rule_timeout", "domain_not_allowed"}
+    assert answer.as_json()["retry"] == "after_change"
+
+
 @pytest.mark.parametrize("rule", sorted(the_rules()))
 def test_F04_without_one_of_the_nine_nothing_starts(rule: str) -> None:
     eight = {name: settings for name, settings in the_rules().items() if name != rule}

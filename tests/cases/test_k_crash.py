@@ -118,6 +118,36 @@ async def test_I10_what_is_idempotent_is_called_once_more_under_the_same_key(
     assert (await world.proposal("p1")).state is State.COMPLETED
 
 
+@pytest.mark.parametrize(
+    ("happened", "verbs", "reason"),
+    [
+        (True, ["execute", "roll_back"], "rolled_back_by_person"),
+        (False, ["execute"], "did_not_happen"),
+    ],
+)
+async def test_I10_what_somebody_has_stopped_is_not_done_again_in_order_to_be_taken_back(
+    world: World, happened: bool, verbs: list[str], reason: str
+) -> None:
+    tools = dict(world.workflow.policy.tools)
+    tools["send-email"] = replace(tools["send-email"], idempotent=True)
+    await world.adopts(tools=tools)
+    world.tool("send-email").on["execute"] = waiting_for(asyncio.Event())
+    await world.submits(MAIL, proposal_id="p1")
+    await world.workflow.approve("p1", world.sender("ana"))
+    await asyncio.sleep(0)
+    assert (await world.workflow.reject("p1", world.sender("ben"), "stop that")).done
+    await dies(world)
+
+    stuck = await world.proposal("p1")
+    assert world.tool("send-email").verbs() == ["execute"]
+    assert (stuck.state, stuck.attention) == (State.EXECUTING, Attention.OUTCOME_UNKNOWN)
+    assert "ben has stopped it" in stuck.attention_why
+    assert (await world.workflow.settle("p1", world.sender("ana"), happened)).done
+    await world.workflow.idle()
+    assert world.tool("send-email").verbs() == verbs
+    assert (await world.proposal("p1")).reason == reason
+
+
 async def test_I10_a_time_window_bounds_the_start_not_what_is_taken_up_again(
     world: World,
 ) -> None:

@@ -15,6 +15,21 @@ from tests.contracts.store_examples import MINUTE_MS, InStore, executing, ids, r
 class CardsContract(InStore):
     """What people are shown and told."""
 
+    async def test_a_card_that_is_merely_wanted_stands_nowhere(self, store: ProposalStore) -> None:
+        await self.filled(store, waiting("p1"), waiting("p2"))
+
+        def unit(tx: Transaction) -> tuple[list[str], list[str]]:
+            for surface in ("discord", "slack", "terminal"):
+                tx.cards.want("p1", surface, 1)
+            wanted = [card.surface for card in tx.cards.standing("p1")]
+            tx.cards.put(Card("p1", "discord", 1, shown_version=1, delivered=True))
+            tx.cards.put(Card("p1", "slack", 1, message_ids=("m1",)))
+            tx.cards.put(Card("p2", "slack", 1, message_ids=("m2",)))
+            tx.cards.want("p1", "terminal", 2)
+            return wanted, [card.surface for card in tx.cards.standing("p1")]
+
+        assert await store.write(unit) == ([], ["discord", "slack"])
+
     async def test_cards_are_stale_until_they_show_what_is_wanted(
         self, store: ProposalStore
     ) -> None:

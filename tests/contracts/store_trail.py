@@ -72,6 +72,16 @@ class TrailContract(InStore):
 
     # -- the chain -------------------------------------------------------------------
 
+    async def test_a_unit_reads_what_it_has_told_itself(self, store: ProposalStore) -> None:
+        await store.write(lambda tx: tx.audit.append(event("moved", proposal_id="p1")))
+
+        def unit(tx: Transaction) -> list[tuple[int, str]]:
+            tx.audit.append(event("moved", proposal_id="p2"))
+            tx.audit.append(event("note", proposal_id="p1"))
+            return [(entry.seq, entry.event.kind) for entry in tx.audit.of("p1")]
+
+        assert await store.write(unit) == [(1, "moved"), (3, "note")]
+
     async def test_the_chain_grows_entry_by_entry(self, store: ProposalStore) -> None:
         details = {"b": [1, 2.5, None], "a": {"ä": "x"}, "whole": 1.0}
 

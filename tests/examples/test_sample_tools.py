@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from bot.composing import composed
 from lifecycle.document import ProposalDocument
@@ -21,19 +22,21 @@ TOOLS = EXAMPLES / "tools"
 def use(tmp_path):
     """Run a sample tool as the bot does: JSON in, JSON out, in the folder of the config."""
 
-    def run(script: str, verb: str, parameters: Any, *, key="p1:execute:1", receipt=None, fails=0):
+    def run(
+        script: str | Path, verb: str, parameters: Any, *, key="p1:execute:1", receipt=None, fails=0
+    ):
         told = {
             "verb": verb,
             "proposal_id": key.split(":")[0],
             "digest": "sha256:aa",
             "idempotency_key": key,
-            "tool": script,
+            "tool": str(script),
             "target": {"domain": "staging.shop.example", "resource_id": "shop"},
             "parameters": parameters,
             "receipt": receipt,
         }
         ended = subprocess.run(
-            [sys.executable, TOOLS / f"{script}.py", verb],
+            [sys.executable, (TOOLS / script).with_suffix(".py"), verb],
             input=json.dumps(told),
             capture_output=True,
             text=True,
@@ -63,6 +66,19 @@ def test_a_deployment_is_taken_back_to_the_byte(use, site):
     assert use("deploy", "roll_back", {}, receipt=receipt)["still_stands"] == []
     assert site.read_bytes() == before
     assert use("deploy", "roll_back", {}, receipt=receipt)["still_stands"] == []
+
+
+def test_a_deployment_that_died_halfway_is_finished_and_still_taken_back_to_nothing(
+    use, site, tmp_path
+):
+    """It died before it noted what it did; what it had put there is not what was before."""
+    use("deploy", "execute", {"version": "1.0"})
+    next((tmp_path / "data/done").iterdir()).unlink()
+
+    receipt = use("deploy", "execute", {"version": "1.0"})
+    use("deploy", "roll_back", {}, receipt=receipt)
+
+    assert (receipt["kept"], site.exists()) == (None, False)
 
 
 def test_the_first_deployment_is_taken_back_to_nothing(use, site):
@@ -187,3 +203,25 @@ def test_every_example_is_a_proposal_once_it_is_filled_in(file):
     assert document.proposal_id == f"{file.stem}-a1b2c3"
     assert document.actor == "leila"
     assert len((document.justification or "x" * 15).strip()) >= 15
+
+
+def snippet(page: str, beginning: str) -> dict[str, Any]:
+    """Return the tool that a page of the documentation configures."""
+    text = (EXAMPLES.parent / page).read_text()
+    return YAML(typ="safe").load(text[text.index(beginning) :].split("```")[0])
+
+
+def test_the_tool_to_copy_works_alone_as_the_page_configures_it(use, tmp_path):
+    tool = snippet("docs/tools.md", "    kind: command")
+    (tmp_path / "tools").mkdir()
+    for verb in tool.keys() - {"kind", "env"}:
+        program, file, said = tool[verb]
+        copied = tmp_path / file
+        copied.write_bytes((TOOLS / copied.name).read_bytes())
+        assert (program, said) == ("python3", verb)
+
+    receipt = use(copied, "execute", {"version": "1.0"})
+    taken = use(copied, "roll_back", {}, receipt=receipt)
+
+    assert [file.name for file in (tmp_path / "tools").iterdir()] == ["deploy.py"]
+    assert taken["restored"]

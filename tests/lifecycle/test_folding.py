@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.folding import folded, readings, seen, uncased, visible
-from lifecycle.markup import as_read, decoded, leftover_escape, stripped, variants
+from lifecycle.markup import decoded, leftover_escape, stripped, variants
+from lifecycle.undressed import undressed
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = st.text(max_size=40)
@@ -174,7 +175,7 @@ def test_what_some_program_shows_is_a_variant(text: str, shown: str) -> None:
 
 @pytest.mark.parametrize("text", ["a b", "&#97; b", "a <b>b</b>", "a <i hidden>c</i>b", "*a* b"])
 def test_one_text_is_what_most_readers_see(text: str) -> None:
-    assert as_read(text) == "a b"
+    assert undressed(text) == "a b"
 
 
 @given(st.text("<>!-/ab'\"%&;\\u0*_[]()|", max_size=60))

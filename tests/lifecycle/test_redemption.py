@@ -72,6 +72,18 @@ def test_the_excerpt_that_people_saw_must_be_the_beginning_of_the_text():
     assert "excerpt" in refused({"body": text}, {"body": shown})
 
 
+def test_half_a_character_is_no_text_even_where_its_hash_was_approved():
+    text = "abc \ud800"
+    hashed = {"s256": s256(text.encode("utf-8", "surrogatepass"))}
+
+    assert "half of a character" in refused({"body": text}, {"body": hashed})
+
+
+def test_what_is_told_about_a_name_can_be_written():
+    assert "?" in refused({"\ud800": 1}, {})
+    refused({"\ud800": 1}, {}).encode()
+
+
 def test_a_hash_inside_a_list_is_verified_too():
     approved = {"files": [{"name": "a", "content": digest_value("x" * 500)}]}
 

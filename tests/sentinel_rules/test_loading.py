@@ -26,9 +26,10 @@ def hard(**settings: Any) -> RuleSettings:
     return RuleSettings(Level.HARD, settings)
 
 
-def problems_with(**rules: RuleSettings) -> list[str]:
+def problems_with(**rules: RuleSettings | None) -> list[str]:
+    changed = {name: rule for name, rule in (the_rules() | rules).items() if rule is not None}
     with pytest.raises(RuleLoadError) as caught:
-        load_rules(the_rules() | rules)
+        load_rules(changed)
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -48,10 +49,21 @@ def test_the_fingerprint_holds_ids_and_versions() -> None:
 
 
 def test_an_unknown_rule_is_named_with_the_nearest_one() -> None:
-    (problem,) = problems_with(secrets_absnt=hard())
+    problems = problems_with(secrets_absent=None, secrets_absnt=hard())
+
+    assert problems == [
+        "sentinel: the rule secrets_absent is missing: write secrets_absent: {level: hard}.",
+        "sentinel.secrets_absnt: there is no rule secrets_absnt. Did you mean secrets_absent?",
+    ]
+
+
+def test_a_rule_that_is_configured_already_is_not_what_was_meant() -> None:
+    """It is a rule of somebody else, whose package this machine does not have."""
+    (problem,) = problems_with(secrets_absent_too=hard())
 
     assert problem == (
-        "sentinel.secrets_absnt: there is no rule secrets_absnt. Did you mean secrets_absent?"
+        "sentinel.secrets_absent_too: there is no rule secrets_absent_too. Remove it, or install "
+        "the package that brings it."
     )
 
 

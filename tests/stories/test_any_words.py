@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from lifecycle.answers import Sender
+from lifecycle.canonical import s256
 from lifecycle.proposal import ActorKind
-from tests.builders import PROD
+from tests.builders import PROD, REFUND
+from tests.stories.permits import permitted, the_permit
 from tests.world import World
 
 TEXTS = ["", " ", "\ud800", "\x00", "x" * 1_000_000, "p1\n", "💥" * 5_000, "'; DROP TABLE audit;--"]
@@ -60,3 +62,19 @@ async def test_no_reason_breaks_a_stop(world: World, text: str) -> None:
     assert reply.done
     assert (await world.proposal(proposal_id)).decided_by is not None
     assert world.sender("ana").kind is ActorKind.PERSON
+
+
+async def test_half_a_character_whose_hash_was_approved_is_no_text_and_begins_nothing(
+    world: World,
+) -> None:
+    text = "Dear Pat \ud800"
+    letter = {"s256": s256(text.encode("utf-8", "surrogatepass"))}
+    parameters = REFUND["parameters"] | {"letter": letter}
+    proposal_id = await permitted(world, parameters=parameters)
+
+    presented = parameters | {"letter": text}
+    reply = await world.workflow.redeem(await the_permit(world), presented, world.sender("leila"))
+
+    assert (reply.code, reply.words.isascii()) == ("proposal_parameter_mismatch", True)
+    assert (await world.proposal(proposal_id)).state == "sentinel_approved"
+    assert [row["reason"] for row in await world.audit("permit_refused")] == [reply.code]

@@ -68,6 +68,43 @@ async def test_a_person_says_whether_a_mail_was_sent_since(world: World, happene
         assert world.tool("send-email").verbs() == ["execute", "roll_back"]
 
 
+async def test_a_mail_that_was_not_sent_since_is_sent_when_its_window_closes(world: World) -> None:
+    mail = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", mail)
+    await brought_back(world)
+    await world.workflow.thaw(world.sender("ana"))
+
+    retried = await world.workflow.retry(mail, world.sender("ana"))
+    assert (retried.done, retried.code) == (False, "still_running")
+    assert "nothing is committed before that closes" in retried.words
+    await world.workflow.settle(mail, world.sender("ana"), happened=False)
+    await world.passes(minutes=13)
+    assert world.tool("send-email").verbs() == ["execute"]
+    await world.passes(minutes=3)
+
+    assert world.tool("send-email").verbs() == ["execute", "commit"]
+    sent = await world.proposal(mail)
+    assert (sent.state, sent.reason) == (State.COMPLETED, "window_closed_unopposed")
+    assert (await verified_in(world.store, None, lambda _: None)).problems == []
+
+
+async def test_a_mail_whose_window_has_passed_meanwhile_waits_for_a_person_to_retry(
+    world: World,
+) -> None:
+    mail = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", mail)
+    await brought_back(world)
+    await thawed(world)
+
+    await world.workflow.settle(mail, world.sender("ana"), happened=False)
+    assert (await world.proposal(mail)).attention == Attention.COMMIT_FAILED
+    await world.workflow.retry(mail, world.sender("ben"))
+    await world.workflow.idle()
+
+    assert world.tool("send-email").verbs() == ["execute", "commit"]
+    assert (await verified_in(world.store, None, lambda _: None)).problems == []
+
+
 async def test_what_was_under_way_in_the_copy_is_not_called_again(world: World) -> None:
     gate = asyncio.Event()
     world.tool("production-deploy").on["execute"] = waiting_for(gate, {})

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lifecycle.policy import Level, RuleSettings
 from lifecycle.proposal import Attention
 from lifecycle.state import State
 from tests.builders import MAIL, PROD, a_policy
@@ -154,6 +155,43 @@ async def test_a_mail_is_not_committed_with_what_another_one_was_answered(
     await world.passes(minutes=16)
 
     assert world.tool(SEND).verbs() == ["execute"]
+
+
+async def test_a_window_begins_anew_as_long_as_the_trail_tells(world: World, forged: Any) -> None:
+    world.tool(SEND).on["execute"] = raising(RuntimeError("cut off"))
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    forged("UPDATE proposals SET rest = json_set(rest, '$.window_s', 1)")
+    assert any("its window's length in s is 1" in words for words in await problems(world))
+
+    await world.workflow.settle(proposal_id, world.sender("ana"), happened=True)
+    await world.passes(minutes=14)
+
+    assert world.tool(SEND).verbs() == ["execute"]
+
+
+async def test_what_sentinel_found_is_what_the_trail_tells(world: World, forged: Any) -> None:
+    rules = dict(world.workflow.policy.rules)
+    rules["prohibited_content"] = RuleSettings(Level.SOFT, {"phrases": ["invoice"]})
+    await world.adopts(rules=rules)
+    await world.submits(MAIL)
+    assert await problems(world) == []
+
+    forged("UPDATE proposals SET verdict = replace(verdict, 'prohibited_phrase', 'other')")
+
+    said = "what Sentinel found is not what the trail tells"
+    assert [words.partition(": ")[2] for words in await problems(world)] == [said]
+
+
+@pytest.mark.parametrize("changed", ["'$.reason', 'all is well'", "'$.by', 'ben'", "'$.at_ms', 1"])
+async def test_a_freeze_is_the_one_that_the_trail_tells_of(
+    world: World, forged: Any, changed: str
+) -> None:
+    await world.workflow.freeze("incident 7", world.sender("ana"))
+
+    forged(f"UPDATE flags SET value = json_set(value, {changed}) WHERE name = 'freeze'")
+
+    assert [words[:18] for words in await problems(world)] == ["freeze: its reason"]
 
 
 async def test_a_freeze_that_is_lifted_by_hand_is_named(world: World, forged: Any) -> None:

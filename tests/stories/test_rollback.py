@@ -11,6 +11,7 @@ from lifecycle.proposal import Attention
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL
+from tests.cases.cards import a_card, fact
 from tests.fakes.tools import answering, raising, waiting_for
 from tests.world import World
 
@@ -109,6 +110,39 @@ async def test_what_still_stands_is_retried_alone(world: World, mail: str) -> No
 
     assert tool.calls[-1].receipt == {"still_stands": ["copy-2"]}
     assert (await world.proposal(mail)).reason == "rolled_back_by_person"
+
+
+async def test_a_person_reads_what_still_stands_wherever_they_are_called(
+    world: World, mail: str
+) -> None:
+    """Else nobody knows what to take back by hand, and settles as happened what was not."""
+    tool = world.tool("send-email")
+    tool.on["roll_back"] = answering({"still_stands": ["the mail to pat", {"copy": 2}]})
+    await world.rejects("ana", mail)
+    told = "What stands: (1) the mail to pat; (2) {"
+
+    partial = await world.proposal(mail)
+    assert told in partial.attention_why
+    assert told in fact(a_card(partial), "⚠️ Needs a person")
+    assert told in (await world.audit("attention"))[-1]["details"]["why"]
+    tool.on["roll_back"] = raising(ToolFailed("gone"))
+    await world.workflow.retry(mail, world.sender("ben"))
+    await world.workflow.idle()
+
+    assert told in (await world.proposal(mail)).attention_why
+
+
+async def test_what_still_stands_is_told_masked_and_within_bounds(world: World, mail: str) -> None:
+    key = "ghp_" + "a1B2" * 9
+    parts = [f"one\n{key}", "x" * 5_000, *map(str, range(900))]
+    world.tool("send-email").on["roll_back"] = answering({"still_stands": parts})
+    await world.rejects("ana", mail)
+
+    why = (await world.proposal(mail)).attention_why
+    assert key not in why
+    assert "(1) one ‹" in why
+    assert "; and 897 more (all in show --json)." in why
+    assert len(why) < 1_000
 
 
 async def test_a_roll_back_that_failed_calls_a_person(world: World, mail: str) -> None:

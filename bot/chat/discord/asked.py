@@ -24,6 +24,7 @@ from bot.chat.incoming import UNREAD, Incoming
 from bot.chat.replies import CommandReply
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal
+from bot.chat.stops import StopOf, stop_on, stop_typed
 from lifecycle.answers import Sender
 from lifecycle.ports import StoreUnavailable
 from lifecycle.spooling import unavailable
@@ -100,9 +101,9 @@ class Asked:
 
     async def _taken(self, event_id: str, lane: str, payload: Payload) -> None:
         try:
-            await self._inbox.take(event_id, lane, payload)
+            await self._inbox.take(event_id, lane, payload, _stops(payload))
         except StoreUnavailable:
-            await self.work(event_id, payload)
+            await self._inbox.work_unstored(event_id, payload, _stops(payload))
 
     async def _answer(self, event_id: str, taking: asyncio.Task[None]) -> list[Said]:
         answer = self._waiting[event_id]
@@ -139,6 +140,13 @@ class Asked:
             sender, message_id, signal, str(payload["reason"]), in_place=self.in_place(payload)
         )
         return answer_messages(CommandReply.of(reply))
+
+
+def _stops(payload: Payload) -> StopOf | None:
+    """Return of what it is a stop, None where it is none."""
+    if payload["what"] == "pressed":
+        return stop_on(str(payload["message"]), Signal[payload["signal"]])
+    return stop_typed(str(payload["text"]))
 
 
 def place_of(interaction: discord.Interaction) -> dict[str, Any]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 import discord
 
 from bot.chat.answering import Answers
+from bot.chat.aside import Asides
 from bot.chat.commands import Commands
 from bot.chat.discord.files import attached, file_payload
 from bot.chat.discord.render import Said, answer_messages
@@ -81,15 +82,22 @@ def is_command_word(text: str) -> bool:
 class TextCommands:
     """Carries out what was typed and answers under it."""
 
-    def __init__(self, commands: Commands, workflow: Workflow, rest: Rest, notes: Notes) -> None:
+    def __init__(
+        self, commands: Commands, workflow: Workflow, rest: Rest, notes: Notes, asides: Asides
+    ) -> None:
         self._commands = commands
         self._workflow = workflow
         self._rest = rest
         self._notes = notes
+        self._asides = asides
         self.answers = Answers(workflow.world)
 
     async def run(self, event_id: str, payload: Mapping[str, Any]) -> None:
-        """Carry out one command and answer it; without an answer, what was done stays done."""
+        """Carry out one command and answer it; without an answer, what was done stays done.
+
+        No other command waits for the answer. That to a proposal belongs to its event, which
+        nothing stands behind: where the bot ends before it is given, it is given after the start.
+        """
         sender = self.sender(payload, event_id)
         text = str(payload["text"])
         if sender.kind is None and (payload["bot"] or payload["webhook"]):
@@ -97,7 +105,10 @@ class TextCommands:
             return
         files = [attached(each, self._rest) for each in payload["files"]]
         reply = await self._commands.run(text, sender, files)
-        await self.answer(payload, reply)
+        if typed(text).word == "propose":
+            await self._answer(payload, reply)
+        else:
+            self._aside(payload, self._answer(payload, reply))
 
     async def misplaced(self, event_id: str, payload: Mapping[str, Any]) -> None:
         """A command where none is read: one audit row, one note."""
@@ -105,14 +116,17 @@ class TextCommands:
         await self._workflow.note_ignored("", sender, "wrong_place")
         if not payload["bot"] and self._notes.first(sender.account, "wrong_place"):
             words = f"Commands are read in <#{self._rest.settings.channel}> and its threads."
-            await self._say(payload, [Said(words)])
+            self._aside(payload, self._say(payload, [Said(words)]))
 
     async def edited(self, event_id: str, payload: Mapping[str, Any]) -> None:
         """An edited command changes nothing: one audit row."""
         sender = self.sender(payload, event_id)
         await self._workflow.note_ignored("", sender, "duplicate_event")
 
-    async def answer(self, payload: Mapping[str, Any], reply: CommandReply) -> None:
+    def _aside(self, payload: Mapping[str, Any], saying: Coroutine[Any, Any, None]) -> None:
+        self._asides.begin(saying, to=str(payload["user"]))
+
+    async def _answer(self, payload: Mapping[str, Any], reply: CommandReply) -> None:
         """Post an answer under the message that asked; where that is gone, in the channel."""
         await self._say(payload, answer_messages(reply), else_here=True)
 
@@ -133,7 +147,7 @@ class TextCommands:
             await self._workflow.note_ignored("", sender, "unknown_agent")
             reply = CommandReply.words("This bot is no configured agent; nothing was done.")
         if self._notes.first(sender.account, "unknown_agent"):
-            await self.answer(payload, reply)
+            self._aside(payload, self._answer(payload, reply))
 
     async def _say(
         self, payload: Mapping[str, Any], messages: Sequence[Said], *, else_here: bool = False

@@ -67,7 +67,8 @@ class Interactions:
     ) -> None:
         message_id = message_id or str(interaction.message.id if interaction.message else 0)
         asked = {"what": "pressed", "message": message_id, "signal": signal.name, "reason": reason}
-        await self._through(interaction, card_lane(message_id, signal), asked, public=False)
+        lane = card_lane(message_id, signal, str(interaction.user.id))
+        await self._through(interaction, lane, asked, public=False)
 
     async def _ask_why(self, interaction: discord.Interaction) -> None:
         """Open the form; it is the acknowledgement."""

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import discord
 
+from bot.chat.aside import Asides
 from bot.chat.board_keeping import BoardKeeper
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.discord.asked import Asked
 from bot.chat.discord.board import DiscordBoard
-from bot.chat.discord.commands import TextCommands, command_text, is_command_word, message_payload
+from bot.chat.discord.commands import TextCommands, is_command_word, message_payload
 from bot.chat.discord.hints import Hints
 from bot.chat.discord.interactions import Interactions
 from bot.chat.discord.offering import Offering
+from bot.chat.discord.payloads import edit_payload, reaction_payload
 from bot.chat.discord.places import Places
-from bot.chat.discord.reactions import Reactions, reaction_payload
+from bot.chat.discord.reactions import Reactions
 from bot.chat.discord.reasons import reason_given
 from bot.chat.discord.render import literal
 from bot.chat.discord.rest import Outgoing
@@ -32,6 +34,7 @@ from bot.chat.notes import Notes
 from bot.chat.reading import Reading
 from bot.chat.senders import turn_of
 from bot.chat.signals import Signal, of_character
+from bot.chat.stops import StopOf, stop_on, stop_typed
 from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import taking_turns_as
 from bot.chat.typed import lane_of
@@ -56,15 +59,17 @@ class Listening:
         self._workflow: Workflow = workflow
         self._delivery = delivery
         notes = Notes(workflow.world.clock)
+        self._asides = Asides()
         self._hints = Hints(workflow, surface.settings, notes, self._reply)
         self._incoming = Incoming(workflow, SURFACE)
         self.inbox = Inbox(SURFACE, workflow.world, self._worked)
         self.reactions = Reactions(
             *(workflow, self._incoming, surface.rest, surface.seeds),
-            gap=lambda: surface.hearing.gap,
+            unread=lambda card: self.reading.may_be_unread(card),
             tell=self._hints.tell,
+            asides=self._asides,
         )
-        self._commands = TextCommands(commands, workflow, surface.rest, notes)
+        self._commands = TextCommands(commands, workflow, surface.rest, notes, self._asides)
         self._asked = Asked(commands, self._incoming, self.reactions, surface.rest, self.inbox)
         self._interactions = Interactions(self._asked)
         self.offering = Offering(workflow, self._interactions, surface.rest)
@@ -91,6 +96,7 @@ class Listening:
         closing = (self.offering.close(), self._commands.answers.close())
         await asyncio.gather(*self._tasks, *closing, return_exceptions=True)
         await self.inbox.close()
+        await self._asides.close()
 
     def troubles(self) -> list[str]:
         """Return what people should know about what is not heard."""
@@ -127,8 +133,11 @@ class Listening:
         payload = reaction_payload(about, self._settings, me)
         if payload is not None:
             self.reactions.heard(payload)
-            lane = card_lane(payload["message"], Signal[payload["signal"]])
-            self._keep(number, lane, payload)
+            signal = Signal[payload["signal"]]
+            lane = card_lane(payload["message"], signal, payload["user"])
+            heeded = payload["added"] and payload["in_place"]
+            stops = stop_on(payload["message"], signal) if heeded else None
+            self._keep(number, lane, payload, stops)
 
     def _message(self, about: discord.Message, me: int | None) -> None:
         payload = message_payload(about, self._settings, me)
@@ -138,7 +147,7 @@ class Listening:
         lane = f"c:{about.author.id}"
         if payload["text"] is not None:
             lane = lane_of(payload["text"], str(about.author.id), str(about.id))
-            self._keep(str(about.id), lane, payload)
+            self._keep(str(about.id), lane, payload, stop_typed(payload["text"]))
         elif payload["guild"] and (payload["reply_to"] or payload["parent"]):
             self._keep(str(about.id), lane, payload)
 
@@ -151,21 +160,10 @@ class Listening:
             self._deaf = not carries
 
     def _edited(self, about: discord.RawMessageUpdateEvent, me: int | None) -> None:
-        data: Mapping[str, Any] = about.data
-        author = data.get("author") or {}
-        edited = data.get("edited_timestamp")
-        text = command_text(str(data.get("content") or ""), me)
-        ours = str(author.get("id")) == str(me)
-        if not edited or text is None or ours or about.guild_id != self._settings.guild:
-            return
-        payload = {
-            "kind": "edited",
-            "message": str(about.message_id),
-            "channel": str(about.channel_id),
-            "user": str(author.get("id")),
-            "webhook": "webhook_id" in data,
-        }
-        self._keep(f"edit:{about.message_id}:{edited}", f"c:{author.get('id')}", payload)
+        payload = edit_payload(about, self._settings, me)
+        if payload is not None:
+            number = f"edit:{about.message_id}:{about.data.get('edited_timestamp')}"
+            self._keep(number, f"c:{payload['user']}", payload)
 
     def _cleared(self, about: Any, number: str) -> None:
         emoji = getattr(about, "emoji", None)
@@ -185,15 +183,19 @@ class Listening:
         self.board.lost(payload["messages"])
         self._keep(number, "deleted", payload)
 
-    def _keep(self, event_id: str, lane: str, payload: Mapping[str, Any]) -> None:
-        self._spawn(self._kept(event_id, lane, payload))
+    def _keep(
+        self, event_id: str, lane: str, payload: Mapping[str, Any], stops: StopOf | None = None
+    ) -> None:
+        self._spawn(self._kept(event_id, lane, payload, stops))
 
-    async def _kept(self, event_id: str, lane: str, payload: Mapping[str, Any]) -> None:
+    async def _kept(
+        self, event_id: str, lane: str, payload: Mapping[str, Any], stops: StopOf | None
+    ) -> None:
         """Store an event, then work it; where nothing can be stored a ❌ must still be heard."""
         try:
-            await self.inbox.take(event_id, lane, payload)
+            await self.inbox.take(event_id, lane, payload, stops)
         except StoreUnavailable:
-            await self._worked(event_id, payload)
+            await self.inbox.work_unstored(event_id, payload, stops)
 
     def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
         task = asyncio.create_task(work)
@@ -224,7 +226,7 @@ class Listening:
     async def _work(self, event_id: str, payload: Mapping[str, Any]) -> None:
         match payload["kind"]:
             case "reaction":
-                await self._hints.tell(await self.reactions.reacted(event_id, payload))
+                await self.reactions.reacted(event_id, payload)
             case "message":
                 await self._heard(event_id, payload)
             case "edited" if await self._places.ours(payload):
@@ -248,14 +250,17 @@ class Listening:
             if await self.reactions.heard_before(str(payload["text"])):
                 await self._commands.run(event_id, payload)
             else:
-                place = (int(payload["channel"]), int(payload["message"]))
-                await self._reply(*place, literal(UNREAD.words))
+                self._answer(payload, UNREAD.words)
             return
         sender = self._commands.sender(payload, event_id)
         reply = await reason_given(self._incoming, sender, payload)
         if reply is not None:
-            words = literal(reply.words)
-            await self._reply(int(payload["channel"]), int(payload["message"]), words)
+            self._answer(payload, reply.words)
+
+    def _answer(self, payload: Mapping[str, Any], words: str) -> None:
+        """Say something under what was written, beside the work."""
+        place = (int(payload["channel"]), int(payload["message"]))
+        self._asides.begin(self._reply(*place, literal(words)), to=str(payload["user"]))
 
     async def _reply(self, channel: int, message_id: int | None, words: str) -> None:
         try:
@@ -265,8 +270,12 @@ class Listening:
 
     @property
     def quiet(self) -> bool:
-        """True while nothing that was heard waits to be worked."""
-        return self.inbox.quiet and not self._tasks
+        """True while nothing that was heard waits to be worked, or to be answered."""
+        return self.inbox.quiet and not self._tasks and self._asides.quiet
+
+    async def stops_heard(self, proposal_id: str) -> bool:
+        """Hear what stands under ❌ of a card that may not be read since a gap."""
+        return not self._surface.hearing.gap or await self.reactions.stops_heard(proposal_id)
 
     def connected(self) -> None:
         """A connection stands anew: try at once what waited, and read what was missed."""

@@ -20,17 +20,19 @@ from bot.chat.discord.rest import Outgoing, Rest
 from bot.chat.discord.saying import Saying
 from bot.chat.discord.seeds import Seeds
 from bot.chat.discord.settings import SURFACE, DiscordSettings, point_library_at
+from bot.chat.discord.unwritten import Unwritten
 from bot.chat.discord.views import buttons
 from bot.chat.hearing import Hearing, Trouble
 from bot.chat.senders import accounts_of
 from bot.chat.surface import CardGone, Posted, SurfaceFailed
-from lifecycle.ports import Clock, StoreUnavailable
+from lifecycle.ports import Clock
 from lifecycle.records import Card, Message
 from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.discord")
 
-_FAR_MS: Final = 10**15
+#: A signal on a message that is no card yet is kept about so long, in seconds, and not longer.
+_SOON_S: Final = 7.0
 _LARGE: Final = 4_000
 
 
@@ -51,14 +53,14 @@ class DiscordSurface:
         self.problems: list[str] = []
         self._calling = Calling(self)
         self._saying = Saying(self.rest)
-        self._doubtful: set[str] = set()
+        self._unwritten = Unwritten(self.rest)
         self.workflow: Workflow | None = None
 
     async def serve(self, commands: Commands, delivery: Delivery) -> None:
         """Stay connected and hear people until cancelled. Raises StartFailed."""
         self.workflow = commands.workflow
         self.listening = Listening(self, commands, delivery)
-        await self._note_doubtful()
+        await self._unwritten.remember(commands.workflow)
         running = [
             asyncio.create_task(each)
             for each in (self.supervisor.run(), self.seeds.run(), self.listening.run())
@@ -110,24 +112,33 @@ class DiscordSurface:
     async def post_card(self, content: CardContent, claim: str) -> Posted:
         """Post a card and have its seeds put under it; the same claim posts nothing new."""
         card = await self._card(content.proposal_id)
-        known = card.message_ids if card is not None else ()
-        if claim in self._doubtful:
-            before = await self.rest.posted_before(content.proposal_id, known)
+        doubtful = claim in self._unwritten
+        if doubtful:
+            before = await self._unwritten.found(self.workflow, content.proposal_id, card)
             if before is not None:
                 posted = await self._edited(before, content)
-                self._doubtful.discard(claim)
-                self.seeds.want(before, content.seeded)
+                self._stands(posted, content, late=True)
                 return posted
         call = self._calling.role(content, card)
+        began_s = asyncio.get_running_loop().time()
         posted = await self._posted(content, claim, call)
-        self._doubtful.discard(claim)
+        # Until the store says where it stands nobody knows whether it was written down.
+        self._unwritten.add(claim)
         if call is not None:
             await self._calling.called(content.proposal_id)
-        self.seeds.want(int(posted.message_id), content.seeded)
+        took_s = asyncio.get_running_loop().time() - began_s
+        self._stands(posted, content, late=doubtful or took_s > _SOON_S)
         return posted
+
+    def _stands(self, posted: Posted, content: CardContent, *, late: bool) -> None:
+        """A card stands; `late`: it may have stood, and been given ❌ or ✅, for some time."""
+        if late and self.listening is not None:
+            self.listening.reading.found_again(posted.message_id)
+        self.seeds.want(int(posted.message_id), content.seeded)
 
     async def edit_card(self, content: CardContent, card: Card) -> Posted:
         """Render a card anew where it stands; at the end its seeds and buttons go."""
+        self._unwritten.written(card)
         message_id = int(card.message_ids[-1])
         posted = await self._edited(message_id, content)
         self.seeds.kept(message_id, content.seeded)
@@ -144,7 +155,7 @@ class DiscordSurface:
                     raise
                 return await self._posted_less(content, rendered, claim, call, failure)
         except DoneUnknown:
-            self._doubtful.add(claim)
+            self._unwritten.add(claim)
             raise
 
     async def _posted_less(
@@ -252,6 +263,14 @@ class DiscordSurface:
             lines.append(f"discord: seeds are missing under {len(self.seeds.missing)} cards: {why}")
         return tuple(lines)
 
+    def heard_since(self) -> int | None:
+        """Return since when the connection stands, None where none does."""
+        return self.hearing.since_ms
+
+    async def stops_heard(self, proposal_id: str) -> bool:
+        """Hear what stands under ❌ after a gap; False where it cannot be read now."""
+        return self.listening is not None and await self.listening.stops_heard(proposal_id)
+
     def trouble(self) -> Trouble | None:
         """Return what people on other surfaces should know, None where all is well."""
         return self.hearing.trouble()
@@ -262,18 +281,6 @@ class DiscordSurface:
         if self.workflow is None:
             return None
         return await self.workflow.world.store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
-
-    async def _note_doubtful(self) -> None:
-        """What a former process may have posted without writing it down is looked for first."""
-        if self.workflow is None:
-            return
-        try:
-            stale = await self.workflow.world.store.read(
-                lambda tx: tx.cards.stale(SURFACE, _FAR_MS, 10_000)
-            )
-        except StoreUnavailable:
-            return
-        self._doubtful = {card.claim for card in stale if card.claim and not card.delivered}
 
 
 async def _rendered(content: CardContent) -> Rendered:

@@ -15,7 +15,8 @@ log = logging.getLogger("signoff.discord")
 
 #: So long a sign of life is waited for; then the cards are read.
 _ANSWERED_S: Final = 2.0
-#: One question in so long: discord.py leaves heartbeats ten of the gateway's 120 a minute.
+#: One question in so long, and the windows that end meanwhile share it: of the gateway's 120 a
+#: minute these are 30, and the bot sends next to nothing else.
 _APART_MS: Final = FRESH_FOR_S * 1000
 #: An answer to a heartbeat is short; nothing else is looked into.
 _SHORT: Final = 200

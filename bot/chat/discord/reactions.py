@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any, Final
 
-import discord
-
+from bot.chat.aside import Asides
 from bot.chat.catching_up import CatchingUp, Found
 from bot.chat.discord.hints import Hint
 from bot.chat.discord.rest import Emoji, Rest
 from bot.chat.discord.seeds import Seeds
-from bot.chat.discord.settings import SURFACE, DiscordSettings
+from bot.chat.discord.settings import SURFACE
 from bot.chat.incoming import Incoming, counts_later, hint_of
 from bot.chat.senders import sender_of
-from bot.chat.signals import Signal, of_character
+from bot.chat.signals import Signal
 from bot.chat.standing import Standing
 from bot.chat.surface import CardGone, SurfaceFailed
 from bot.chat.typed import approved_id
@@ -32,31 +31,6 @@ _MAY_NOT: Final = frozenset({"not_a_reviewer", "own_proposal", "owner_of_agent"}
 _MOST_REMOVALS: Final = 4_096
 
 
-def reaction_payload(
-    about: discord.RawReactionActionEvent, settings: DiscordSettings, me: int | None
-) -> dict[str, Any] | None:
-    """Return what to keep of a reaction; None where it is nobody's attempt to decide."""
-    signal = of_character(about.emoji.name or "", about.emoji.id)
-    added = about.event_type == "REACTION_ADD"
-    if signal is None or about.user_id == me:
-        return None
-    in_place = about.guild_id == settings.guild and about.channel_id == settings.channel
-    ours = None if about.message_author_id is None else about.message_author_id == me
-    # What people write elsewhere, and what others say to it, is no attempt to decide.
-    if not in_place and (not added or ours is False):
-        return None
-    return {
-        "kind": "reaction",
-        "message": str(about.message_id),
-        "user": str(about.user_id),
-        "signal": signal.name,
-        "variant": about.type.name,
-        "added": added,
-        "in_place": in_place,
-        "ours": ours,
-    }
-
-
 class Reactions:
     """Reactions of one server's channel, on their way to the law and back to the card."""
 
@@ -67,13 +41,15 @@ class Reactions:
         rest: Rest,
         seeds: Seeds,
         *,
-        gap: Callable[[], bool],
+        unread: Callable[[Card], Awaitable[bool]],
         tell: Callable[[Hint], Coroutine[Any, Any, None]],
+        asides: Asides,
     ) -> None:
-        """`gap` says whether something may have been missed that was not read since."""
+        """`unread` says whether something may stand on a card that nobody heard."""
         self._workflow = workflow
-        self._gap = gap
+        self._unread = unread
         self._tell = tell
+        self._asides = asides
         self._incoming = incoming
         self._rest = rest
         self._seeds = seeds
@@ -91,8 +67,9 @@ class Reactions:
         while len(self._removed_ms) > _MOST_REMOVALS:
             self._removed_ms.pop(next(iter(self._removed_ms)))
 
-    async def reacted(self, event_id: str, payload: Mapping[str, Any]) -> Hint | None:
-        """Give one kept reaction its effect; return what its sender is to be told."""
+    async def reacted(self, event_id: str, payload: Mapping[str, Any]) -> None:
+        """Give one kept reaction its effect. What its sender is told, and what is done about the
+        emoji itself, is nothing that anybody's decision waits for."""
         message_id, signal = payload["message"], Signal[payload["signal"]]
         sender = self._sender(payload["user"], event_id)
         key = (message_id, payload["user"], signal, payload["variant"])
@@ -101,24 +78,26 @@ class Reactions:
                 sender, message_id, signal, added=True, in_place=False
             )
             # Whose message it was is not always told; on what may be no card nobody is spoken to.
-            return _hint(reply, sender, message_id) if payload["ours"] else None
-        if not payload["added"]:
-            return await self._removed(key, sender)
-        return await self._added(key, sender, ours=payload["ours"])
+            if payload["ours"]:
+                self._note(_hint(reply, sender, message_id))
+        elif payload["added"]:
+            await self._added(key, sender, ours=payload["ours"])
+        else:
+            self._note(await self._removed(key, sender))
 
     async def _added(
         self, key: tuple[str, str, Signal, str], sender: Sender, *, ours: bool | None
-    ) -> Hint | None:
+    ) -> None:
         message_id, account, signal, _ = key
         if not self.known.add(*key):
-            return None
+            return
         counts = False
         try:
             card = await self._card_soon(message_id, wait=ours is not False)
             if card is None and ours is False:
-                return None
-            if signal is Signal.APPROVE and card is not None:
-                await self._stop_first(card)
+                return
+            if signal is Signal.APPROVE and not await self._still_meant(card, account):
+                return
             reply = await self._incoming.reacted(
                 sender, message_id, signal, added=True, in_place=True
             )
@@ -127,18 +106,31 @@ class Reactions:
             if not counts:  # it is heeded when it comes again, or is found on the card
                 self.known.drop(*key)
         if counts and reply is not None and reply.code in _MAY_NOT:
-            await self._taken_off(message_id, signal, account)
-        if card is None and not await self._forgotten(message_id):
-            return None
-        return _hint(reply, sender, message_id)
+            self._asides.begin(self._taken_off(message_id, signal, account))
+        self._note(_hint(reply, sender, message_id), if_forgotten=card is None)
 
-    async def _forgotten(self, message_id: str) -> bool:
-        """Say whether a message looks like a card of a proposal that the store does not know."""
+    async def _still_meant(self, card: Card | None, account: str) -> bool:
+        """Hear every ❌ before a ✅; False where that took time, in which the ✅ was taken off."""
+        if card is None:
+            return True
+        began_ms = self._workflow.world.clock.now_ms()
+        await self._catching_up.elsewhere.heard_in_time(card.proposal_id)
+        await self._stop_first(card)
+        return not self._left(card.message_ids[-1], (account,), began_ms + 1)
+
+    def _note(self, hint: Hint | None, *, if_forgotten: bool = False) -> None:
+        if hint is not None:
+            self._asides.begin(self._noted(hint, if_forgotten=if_forgotten))
+
+    async def _noted(self, hint: Hint, *, if_forgotten: bool) -> None:
+        """Tell somebody; `if_forgotten` only where the message looks like a card of ours."""
         try:
-            proposal_id = await self._rest.card_in(int(message_id))
+            looks = await self._rest.card_in(int(hint.message_id)) if if_forgotten else None
         except SurfaceFailed:
-            return False
-        return proposal_id is not None and not await self._incoming.knows(proposal_id)
+            return
+        reply = await self._incoming.on_no_card(looks) if looks is not None else None
+        if not if_forgotten or reply is not None:
+            await self._tell(hint if reply is None else Hint(hint.sender, hint.message_id, reply))
 
     async def heard_before(self, text: str) -> bool:
         """Hear a ❌ before a typed command approves; False where the card cannot be read now."""
@@ -146,7 +138,15 @@ class Reactions:
         return proposal_id is None or await self.stopped_first(proposal_id)
 
     async def stopped_first(self, proposal_id: str) -> bool:
-        """Hear what stands under ❌ before an approval, where something may have been missed.
+        """Hear what stands under ❌ before an approval, here and elsewhere, where something may
+        have been missed; False where the card here cannot be read now. Raises SurfaceFailed before
+        anything is connected: what a former process kept waits, for nobody could be answered."""
+        self._rest.check_connected()
+        await self._catching_up.elsewhere.heard_in_time(proposal_id)
+        return await self.stops_heard(proposal_id)
+
+    async def stops_heard(self, proposal_id: str) -> bool:
+        """Hear what stands under ❌ of the card here, where something may have been missed.
 
         False where the card cannot be read now. Where Discord refuses that for good, what a person
         says in words counts alone.
@@ -162,7 +162,7 @@ class Reactions:
         return True
 
     async def _stop_first(self, card: Card) -> None:
-        if not self._gap() or not await self._incoming.open(card):
+        if not await self._unread(card) or not await self._incoming.open(card):
             return
         asked_ms = self._workflow.world.clock.now_ms()
         try:

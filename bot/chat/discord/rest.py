@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +18,8 @@ from bot.chat.surface import CardGone, SurfaceFailed
 from bot.chat.turns import Turns
 
 _PAGE: Final = 100
+#: So many pages are looked through for a card that may stand.
+_PAGES: Final = 5
 _MEMBER_S: Final = 5.0
 #: What follows the id in the last line of a card.
 _CARD_MARK: Final = " · sha256:"
@@ -72,6 +74,10 @@ class Rest:
         if client is None or client.user is None or client.is_closed():
             raise SurfaceFailed("Discord is not connected")
         return client
+
+    def check_connected(self) -> None:
+        """Raise SurfaceFailed where no client is logged in."""
+        _ = self.client
 
     @property
     def me(self) -> int | None:
@@ -153,16 +159,28 @@ class Rest:
                 return found - {str(self.me)}
             after = int(page[-1]["id"])
 
-    async def posted_before(self, proposal_id: str, but: Iterable[str]) -> int | None:
+    async def posted_before(
+        self, proposal_id: str, but: Iterable[str], since_ms: int | None = None
+    ) -> int | None:
         """Return a message of ours in which this proposal's card stands, None where there is none.
 
-        `but` are messages that are known already.
+        `but` are messages that are known already. Where many others have come it is looked for
+        from `since_ms` on: a card comes soon after its proposal.
         """
         known = {int(each) for each in but if each.isdigit()}
-        for message in await answered("looking for a card", self._newest()):
-            if message.id not in known and self._card_in(message) == proposal_id:
-                return message.id
-        return None
+
+        def one_of(messages: Sequence[discord.Message]) -> int | None:
+            found = (m.id for m in messages if m.id not in known)
+            ours = {m.id for m in messages if self._card_in(m) == proposal_id}
+            return next((each for each in found if each in ours), None)
+
+        newest = await answered("looking for a card", self._history(_PAGE))
+        found = one_of(newest)
+        after = None if since_ms is None else _snowflake(since_ms)
+        if found is not None or after is None or len(newest) < _PAGE or newest[-1].id <= after:
+            return found
+        older = self._history(_PAGES * _PAGE, after=discord.Object(after), oldest_first=True)
+        return one_of(await answered("looking for a card", older))
 
     async def card_in(self, message_id: int) -> str | None:
         """Return which proposal's card a message of ours is by its looks, None where it is none."""
@@ -172,8 +190,8 @@ class Rest:
             return None
         return self._card_in(message)
 
-    async def _newest(self) -> list[discord.Message]:
-        return [message async for message in self._channel(None).history(limit=_PAGE)]
+    async def _history(self, limit: int, **where: Any) -> list[discord.Message]:
+        return [each async for each in self._channel(None).history(limit=limit, **where)]
 
     def _card_in(self, message: discord.Message) -> str | None:
         footer = message.embeds[0].footer.text if message.embeds else None
@@ -236,6 +254,11 @@ def _may_ping(role: int | None) -> discord.AllowedMentions:
     return discord.AllowedMentions(
         everyone=False, users=False, roles=[discord.Object(role)], replied_user=False
     )
+
+
+def _snowflake(at_ms: int) -> int:
+    """Return the least id of what was posted at that moment."""
+    return max(0, at_ms - discord.utils.DISCORD_EPOCH) << 22
 
 
 def _custom(emoji: Any) -> int | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from bot.chat.answering import Answers
+from bot.chat.aside import Asides
 from bot.chat.commands import Commands
-from bot.chat.replies import Attached
+from bot.chat.replies import Attached, CommandReply
 from bot.chat.slack.answers import Said as Answer
 from bot.chat.slack.answers import answer, answer_alone
 from bot.chat.slack.calls import SlackRefused, SlackWeb
@@ -70,8 +71,9 @@ def received(text: str) -> str:
 class SlackCommands:
     """Runs what was typed and says the answer where it was asked."""
 
-    def __init__(self, commands: Commands, rest: Rest, web: SlackWeb) -> None:
+    def __init__(self, commands: Commands, rest: Rest, web: SlackWeb, asides: Asides) -> None:
         self._commands = commands
+        self._asides = asides
         self._rest = rest
         self._web = web
         self.answers = Answers(commands.workflow.world)
@@ -82,7 +84,19 @@ class SlackCommands:
         if not files and _wants_file(heard.text):
             files = await self._looked_for(heard)
         reply = await self._commands.run(heard.text, sender, [self._attached(f) for f in files])
-        await self._answered(heard, answer(reply, f"answer-{heard.ts}"))
+        answering = self._answered(heard, answer(reply, f"answer-{heard.ts}"))
+        await self._beside(heard.text, answering, heard.user or heard.bot)
+
+    async def _beside(self, text: str, saying: Coroutine[Any, Any, None], to: str) -> None:
+        """Answer while the next command is worked.
+
+        The answer to a proposal belongs to its event, which nothing stands behind: where the bot
+        ends before it is given, it is given after the start.
+        """
+        if typed(text).word == "propose":
+            await saying
+        else:
+            self._asides.begin(saying, to)
 
     async def _looked_for(self, heard: Said) -> Sequence[Mapping[str, Any]]:
         """Return the files of a mention that came without; none where Slack refuses to say."""
@@ -111,6 +125,9 @@ class SlackCommands:
     async def slash(self, text: str, sender: Sender, response_url: str, user: str) -> None:
         """Run `/signoff …` and answer the person alone."""
         reply = await self._commands.run(unescape(text), sender)
+        await self._beside(unescape(text), self._alone(reply, response_url, user), user)
+
+    async def _alone(self, reply: CommandReply, response_url: str, user: str) -> None:
         words = answer_alone(reply)
         if not await self._web.respond(response_url, words):
             await self._rest.hint(user, reply.text or "done")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
+from bot.chat.aside import Asides
 from bot.chat.event_ids import card_lane
 from bot.chat.inbox import Inbox
 from bot.chat.incoming import UNREAD, Incoming
@@ -15,8 +16,10 @@ from bot.chat.slack.reactions import Reactions
 from bot.chat.slack.speaking import Speaking
 from bot.chat.slack.text import unescape
 from bot.chat.slack.views import Pressed, modal, no_reason, pressed, submitted
+from bot.chat.stops import StopOf, stop_on, stop_typed
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import STOPS, lane_of, typed
+from lifecycle.answers import Reply
 from lifecycle.ports import StoreUnavailable
 
 _ELSEWHERE: Final = "Signoff listens and decides in <#{}> alone."
@@ -38,6 +41,8 @@ class Interactions:
         commands: SlackCommands,
         speaking: Speaking,
         reactions: Reactions,
+        *,
+        asides: Asides,
     ) -> None:
         self._desk = desk
         self._inbox = inbox
@@ -45,16 +50,16 @@ class Interactions:
         self._commands = commands
         self._speaking = speaking
         self._reactions = reactions
+        self._asides = asides
 
     async def heard_command(self, body: Mapping[str, Any]) -> str:
         """Store a slash command; return the word that acknowledges it."""
         user = str(body.get("user_id", ""))
         number = body.get("trigger_id") or body.get("response_url")
         text = str(body.get("text", ""))
-        kept = _kept("command", body)
-        stops = typed(unescape(text)).word in STOPS
-        lane = lane_of(unescape(text), user, str(number))
-        await self._take(f"slash:{number}", lane, kept, self.command if stops else None)
+        kept, words = _kept("command", body), unescape(text)
+        lane, stops = lane_of(words, user, str(number)), typed(words).word in STOPS
+        await self._take(f"slash:{number}", lane, kept, stop_typed(words), unstored=stops)
         return received(text)
 
     async def heard_button(self, body: Mapping[str, Any]) -> None:
@@ -65,10 +70,9 @@ class Interactions:
         action = (body.get("actions") or [{}])[0]
         trigger = str(body.get("trigger_id") or "")
         number = trigger or f"{asked.user}:{action.get('action_ts')}"
-        lane = card_lane(asked.message_ts, asked.signal)
-        stops = asked.signal is Signal.STOP
-        doing = self.button if stops else None
-        fresh = await self._take(f"press:{number}", lane, _kept("action", body), doing)
+        lane = card_lane(asked.message_ts, asked.signal, asked.user)
+        stops, kept = asked.signal is Signal.STOP, _kept("action", body)
+        fresh = await self._take(f"press:{number}", lane, kept, unstored=stops)
         if fresh and stops:
             self._desk.workflow.world.spawn(self._ask_why(asked, trigger))
 
@@ -80,8 +84,10 @@ class Interactions:
         if not sent.reason:
             return no_reason()
         view = body.get("view") or {}
-        lane = card_lane(sent.message_ts, sent.signal)
-        await self._take(f"form:{view.get('id')}", lane, _kept("view", body), self.form)
+        lane = card_lane(sent.message_ts, sent.signal, sent.user)
+        stops = stop_on(sent.message_ts, sent.signal)
+        kept = _kept("view", body)
+        await self._take(f"form:{view.get('id')}", lane, kept, stops, unstored=True)
         return None
 
     async def command(self, event_id: str, body: Mapping[str, Any]) -> None:
@@ -91,11 +97,11 @@ class Interactions:
         url, ours = str(body.get("response_url", "")), self._desk.rest.id
         if body.get("channel_id") != ours:
             await self._desk.workflow.note_ignored("", sender, "wrong_place")
-            await self._desk.web.respond(url, _ELSEWHERE.format(ours))
+            self._asides.begin(self._desk.web.respond(url, _ELSEWHERE.format(ours)), to=user)
             return
         text = str(body.get("text", ""))
         if not await self._reactions.heard_before(unescape(text)):
-            await self._desk.web.respond(url, UNREAD.words)
+            self._asides.begin(self._desk.web.respond(url, UNREAD.words), to=user)
             return
         await self._commands.slash(text, sender, url, user)
 
@@ -116,18 +122,21 @@ class Interactions:
         event_id: str,
         lane: str,
         kept: Mapping[str, Any],
-        stopping: Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]] | None,
+        stops: StopOf | None = None,
+        *,
+        unstored: bool,
     ) -> bool:
-        """Store it; where nothing can be stored a stop is worked all the same: the law spools it.
+        """Store it; where nothing can be stored a stop (`unstored`) is worked all the same: the law
+        spools it.
 
         Slack delivers neither a command nor a form a second time.
         """
         try:
-            return await self._inbox.take(event_id, lane, kept)
+            return await self._inbox.take(event_id, lane, kept, stops)
         except StoreUnavailable:
-            if stopping is None:
+            if not unstored:
                 raise
-            self._desk.workflow.world.spawn(stopping(event_id, kept["body"]))
+            self._desk.workflow.world.spawn(self._inbox.work_unstored(event_id, kept, stops))
             return True
 
     async def _decided(self, event_id: str, asked: Pressed) -> None:
@@ -137,12 +146,16 @@ class Interactions:
             card = await self._incoming.card(asked.message_ts)
             known = card.proposal_id if card is not None else ""
             if not await self._reactions.stopped_first(known):
-                await self._speaking.hint(asked.user, asked.message_ts, UNREAD)
+                self._hint(asked, UNREAD)
                 return
         reply = await self._incoming.pressed(
             sender, asked.message_ts, asked.signal, asked.reason, in_place=in_place
         )
-        await self._speaking.hint(asked.user, asked.message_ts, reply)
+        self._hint(asked, reply)
+
+    def _hint(self, asked: Pressed, reply: Reply) -> None:
+        saying = self._speaking.hint(asked.user, asked.message_ts, reply)
+        self._asides.begin(saying, to=asked.user)
 
     async def _ask_why(self, asked: Pressed, trigger: str) -> None:
         """Open the form at once: a trigger lives for 3 s."""

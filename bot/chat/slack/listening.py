@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bot.chat.aside import Asides
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.event_ids import card_lane
@@ -20,6 +21,7 @@ from bot.chat.slack.interactions import Interactions
 from bot.chat.slack.reactions import Reacted, Reactions, reacted
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
+from bot.chat.stops import StopOf, stop_on, stop_typed
 from bot.chat.surface import CardGone, SurfaceFailed
 from bot.chat.turns import taking_turns_as
 from bot.chat.typed import STOPS, lane_of, typed
@@ -39,19 +41,22 @@ class Listening:
         self._delivery = delivery
         self._me = me
         self._desk, self._rest = desk, desk.rest
-        self._speaking = Speaking(desk, me)
+        self.asides = Asides()
+        self._speaking = Speaking(desk, me, self.asides)
         self.reactions = Reactions(
             *(workflow, self._incoming, desk.rest, desk.accounts, me), tell=self._speaking.void
         )
-        self._commands = SlackCommands(commands, desk.rest, desk.web)
+        self._commands = SlackCommands(commands, desk.rest, desk.web, self.asides)
         self._interactions = Interactions(
-            desk, self.inbox, self._incoming, self._commands, self._speaking, self.reactions
+            *(desk, self.inbox, self._incoming, self._commands, self._speaking, self.reactions),
+            asides=self.asides,
         )
 
     async def close(self) -> None:
         """Let go; what is stored is taken up at the next start."""
         await self._commands.answers.close()
         await self.inbox.close()
+        await self.asides.close()
 
     async def hear(self, kind: str, body: Mapping[str, Any]) -> Mapping[str, Any] | str | None:
         """Store what was delivered. Raises StoreUnavailable: Slack delivers it again then."""
@@ -91,15 +96,15 @@ class Listening:
             await self._keep("reply", body, f"reply:{event['channel']}:{event['ts']}", user)
 
     async def _heard_words(self, body: Mapping[str, Any], heard: Said) -> None:
-        event_id = f"said:{heard.channel}:{heard.ts}"
+        event_id, stops = f"said:{heard.channel}:{heard.ts}", stop_typed(heard.text)
         try:
-            who = heard.user or heard.bot
-            await self._keep("said", body, event_id, lane_of(heard.text, who, heard.ts))
+            lane = lane_of(heard.text, heard.user or heard.bot, heard.ts)
+            await self._keep("said", body, event_id, lane, stops)
         except StoreUnavailable:
             if typed(heard.text).word not in STOPS:
                 raise
             # As with a ❌: where nothing can be stored a stop is heard, and the law spools it.
-            await self.work(event_id, _payload("said", body, event_id))
+            await self.inbox.work_unstored(event_id, _payload("said", body, event_id), stops)
 
     async def _heard_edit(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         """Keep the edit of a command, to note that it changes nothing."""
@@ -114,18 +119,27 @@ class Listening:
         heard, event_id = reacted(event), _number(body)
         if heard is None:
             return
+        heeded = heard.added and heard.channel == self._rest.id
+        stops = stop_on(heard.message_ts, heard.signal) if heeded else None
         try:
             # One lane a card: what ana took back must not count when ben's comes right behind it.
-            lane = card_lane(heard.message_ts, heard.signal)
-            await self._keep("reaction", body, event_id, lane)
+            lane = card_lane(heard.message_ts, heard.signal, heard.user)
+            await self._keep("reaction", body, event_id, lane, stops)
         except StoreUnavailable:
             if heard.signal is not Signal.STOP:
                 raise
             # Where nothing can be stored a ❌ must be heard all the same: the law spools it.
-            await self.work(event_id, _payload("reaction", body, event_id))
+            await self.inbox.work_unstored(event_id, _payload("reaction", body, event_id), stops)
 
-    async def _keep(self, kind: str, body: Mapping[str, Any], event_id: str, lane: str) -> None:
-        await self.inbox.take(event_id, lane, _payload(kind, body, event_id))
+    async def _keep(
+        self,
+        kind: str,
+        body: Mapping[str, Any],
+        event_id: str,
+        lane: str,
+        stops: StopOf | None = None,
+    ) -> None:
+        await self.inbox.take(event_id, lane, _payload(kind, body, event_id), stops)
 
     # -- after the acknowledgement --------------------------------------------------------
 
@@ -172,7 +186,11 @@ class Listening:
         reply = await self._incoming.reacted(
             sender, heard.message_ts, heard.signal, added=heard.added, in_place=in_place
         )
-        if in_place and heard.added and await self._is_of_a_card(heard, reply):
+        if in_place and heard.added:
+            self.asides.begin(self._told(heard, reply), to=heard.user)
+
+    async def _told(self, heard: Reacted, reply: Reply | None) -> None:
+        if await self._is_of_a_card(heard, reply):
             await self._speaking.hint(heard.user, heard.message_ts, reply)
 
     async def _is_of_a_card(self, heard: Reacted, reply: Reply | None) -> bool:
@@ -223,7 +241,7 @@ class Listening:
             await self._speaking.elsewhere(user, heard.channel, sender)
             return
         if not await self.reactions.heard_before(heard.text):
-            await self._rest.hint(user, UNREAD.words, heard.thread_ts)
+            self.asides.begin(self._rest.hint(user, UNREAD.words, heard.thread_ts), to=user)
             return
         await self._commands.mentioned(heard, sender)
 
@@ -234,7 +252,8 @@ class Listening:
         sender = await self._speaking.sender(heard.user, _team(payload), event_id)
         reply = await self._incoming.replied(sender, heard.message_ts, heard.words)
         if reply is not None:
-            await self._rest.hint(heard.user, reply.words, heard.message_ts)
+            saying = self._rest.hint(heard.user, reply.words, heard.message_ts)
+            self.asides.begin(saying, to=heard.user)
 
     async def _edited(self, event_id: str, payload: Payload) -> None:
         changed = payload["event"].get("message") or {}

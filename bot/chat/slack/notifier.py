@@ -179,6 +179,17 @@ class SlackSurface:
             lines.append(f"slack: {len(desk.seeds.missing)} cards stand without the bot's emoji")
         return tuple(lines)
 
+    def heard_since(self) -> int | None:
+        """Return since when the connection stands, None where none does."""
+        return self.desk.hearing.since_ms if self.desk else None
+
+    async def stops_heard(self, proposal_id: str) -> bool:
+        """Hear what stands under ❌ after a gap; False where it cannot be read now."""
+        if self.desk is None or self.listening is None:
+            return False
+        in_gap = self.desk.hearing.gap
+        return not in_gap or await self.listening.reactions.stops_heard(proposal_id)
+
     def trouble(self) -> Trouble | None:
         """Return what people on other surfaces should know, None where all is well."""
         return self.desk.hearing.trouble() if self.desk else None

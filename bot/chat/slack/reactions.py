@@ -98,8 +98,9 @@ class Reactions:
         """Say whether a ✅ still stands in any tone; raises CardGone, SurfaceFailed.
 
         Slack promises no order of events, and delivers late ones again. A ❌ that stands on the
-        card with it, and was not heard of yet, is heard first.
+        card with it, and was not heard of yet, is heard first; so is one on another surface.
         """
+        await self.elsewhere_heard(card.proposal_id)
         listed = _listed(await self._rest.read(given.message_ts))
         if listed[Signal.STOP].users - {self._me.user}:
             found = await self.found(given.message_ts, self._workflow.policy)
@@ -115,7 +116,17 @@ class Reactions:
         return proposal_id is None or await self.stopped_first(proposal_id)
 
     async def stopped_first(self, proposal_id: str) -> bool:
-        """Hear what stands under ❌ of a card before its proposal is approved in another way.
+        """Hear what stands under ❌, here and elsewhere, before an approval that is no emoji on a
+        card; False where the card here cannot be read now."""
+        await self.elsewhere_heard(proposal_id)
+        return await self.stops_heard(proposal_id)
+
+    async def elsewhere_heard(self, proposal_id: str) -> None:
+        """Wait until every ❌ on the other surfaces is heard, as long as that is worth it."""
+        await self._catching_up.elsewhere.heard_in_time(proposal_id)
+
+    async def stops_heard(self, proposal_id: str) -> bool:
+        """Hear what stands under ❌ of the card here.
 
         False where it cannot be read now. Where Slack refuses for good that the bot reads it, what
         a person says in words counts alone.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.chat.aside import Asides
 from bot.chat.incoming import hint_of
 from bot.chat.notes import Notes
 from bot.chat.slack.accounts import SURFACE
@@ -14,9 +15,10 @@ from lifecycle.answers import Reply, Sender
 class Speaking:
     """Knows people by what Slack says of their accounts, and tells them things once."""
 
-    def __init__(self, desk: Desk, me: Me) -> None:
+    def __init__(self, desk: Desk, me: Me, asides: Asides) -> None:
         self._desk = desk
         self._me = me
+        self._asides = asides
         self._notes = Notes(desk.clock)
 
     async def sender(self, user: str, team: str, event_id: str, place: str | None = None) -> Sender:
@@ -57,4 +59,5 @@ class Speaking:
         await self._desk.workflow.note_ignored("", sender, "wrong_place")
         if self._notes.first(user, channel, "wrong_place"):
             other = Rest(self._desk.web, channel, self._desk.clock)
-            await other.hint(user, "Signoff listens in one channel alone:", at=self._desk.rest.id)
+            words = "Signoff listens in one channel alone:"
+            self._asides.begin(other.hint(user, words, at=self._desk.rest.id))

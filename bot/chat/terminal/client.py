@@ -1,29 +1,47 @@
-"""The terminal channel: a line, its tool call included, is finished before the next is read."""
+"""The terminal channel: a line, its tool call included, is finished before the next is read.
+
+Unless the store cannot be written: what waits for that waits for as long as the disk is full, and
+a ❌ must be heard meanwhile.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.replies import CommandReply
 from bot.chat.terminal.commands import TerminalCommands
-from bot.chat.terminal.fences import Abandoned, Input, whole
+from bot.chat.terminal.documents import Abandoned, Heard, Input, Said
 from bot.chat.terminal.lines import Lines
 from bot.chat.terminal.render import Screen
 from lifecycle.ports import StoreUnavailable
 
+T = TypeVar("T")
 log = logging.getLogger("signoff.terminal")
 
+#: So long a line may take while writes fail; then the next one is read.
+_PATIENCE_S: Final = 1.0
+_LOOK_S: Final = 0.1
 _WELCOME: Final = (
     "Signoff at the terminal. Whoever types here is trusted: `ben: approve p1` speaks for ben. "
     "All commands: help. To leave: Ctrl-D"
 )
+_LATER: Final = (
+    "The store cannot be written, so this takes its time; the answer follows, and the next line is "
+    "read."
+)
+_WAITS: Final = (
+    "What was done is not written down yet, so this ends as soon as the store can be written. To "
+    "end it without: Ctrl-C"
+)
+_BROKEN: Final = "Something went wrong here; tell an operator to see the log."
 
 
 class TerminalClient:
@@ -38,58 +56,119 @@ class TerminalClient:
         folders: tuple[Path, ...],
     ) -> None:
         self._workflow = commands.workflow
+        self._world = commands.workflow.world
         self._delivery = delivery
         self._screen = screen
         self._commands = TerminalCommands(commands, folders, lambda: secrets.token_hex(4))
+        self._works: set[asyncio.Task[Any]] = set()
 
     async def run(self, lines: Input) -> None:
         """Work until the end of the input; raises nothing where nobody reads the answers."""
+        heard = Heard(lines)
         try:
             if self._screen.drawn:
                 self._screen.line(_WELCOME)
             await self.settled()
-            while (line := await lines.next()) is not None:
+            while True:
                 try:
-                    command = await whole(line, lines)
+                    command = await heard.next()
                 except Abandoned:
                     continue
+                if command is None:
+                    break
                 await self.answer(command)
+            await self._finished()
         except OSError as error:
             why = error.strerror or str(error)
             log.warning("the terminal is gone (%s): what is typed from here on is not read", why)
+        finally:
+            for work in self._works:
+                work.cancel()
 
-    async def answer(self, line: bytes) -> None:
-        """Answer one line, then finish what it set in motion."""
+    async def answer(self, command: Said) -> None:
+        """Answer one command, then finish what it set in motion. Raises OSError: nobody reads."""
         async with self._delivery.held():
-            reply = await self._run(line)
-            if reply is not None:
-                self._screen.reply(reply)
+            work = self._begun(self._run(command))
+            if await self._ended(work):
+                self._show(work)
+            else:
+                self._screen.line(_LATER)
+                self._begun(self._shown_later(work))
         await self.settled()
         self._screen.forget_answer()
-
-    async def _run(self, line: bytes) -> CommandReply | None:
-        """Run one line; a mistake of ours costs its answer, never the terminal."""
-        try:
-            return await self._commands.run(line)
-        except OSError:
-            raise
-        except Exception as error:
-            log.exception("a line could not be worked off: %s", type(error).__name__)
-            return CommandReply.words("Something went wrong here; tell an operator to see the log.")
 
     async def settled(self) -> None:
         """Show what is due and let what waited for its card begin, until nothing can move now."""
         try:
             while await self._moved():
-                await self._workflow.idle()
+                continue
         except StoreUnavailable:
             log.error("the store cannot be read or written; the terminal shows the rest later")
+        except Exception as error:
+            log.exception("what is due could not be shown: %s", type(error).__name__)
 
     async def _moved(self) -> bool:
-        await self._workflow.idle()
+        if not self._unwritten:
+            idle = self._begun(self._workflow.idle())
+            if not await self._ended(idle):
+                idle.cancel()
+        if self._unwritten:
+            return False  # what is shown now could not be noted, and would be shown at every line
         shown = await self._delivery.drain()
         opened = await self._workflow.open_ready()
         return bool(shown or opened)
+
+    async def _finished(self) -> None:
+        """At the end of the input nothing more can be missed: wait for all that was begun."""
+        if self._world.owed:
+            self._screen.line(_WAITS)
+        while self._works:
+            await asyncio.wait(set(self._works))
+        await self._workflow.idle()
+        await self.settled()
+
+    # -- one piece of work ------------------------------------------------------------------
+
+    async def _run(self, command: Said) -> CommandReply | None:
+        """Run one command; a mistake of ours costs its answer, never the terminal."""
+        try:
+            return await self._commands.run(command)
+        except Exception as error:
+            log.exception("a line could not be worked off: %s", type(error).__name__)
+            return CommandReply.words(_BROKEN)
+
+    async def _shown_later(self, work: asyncio.Task[CommandReply | None]) -> None:
+        await asyncio.wait({work})
+        async with self._delivery.held():
+            try:
+                self._show(work)
+            except OSError as error:
+                log.warning("an answer was read by nobody: %s", error.strerror)
+
+    def _show(self, work: asyncio.Task[CommandReply | None]) -> None:
+        reply = CommandReply.words(_BROKEN) if work.cancelled() else work.result()
+        if reply is not None:
+            self._screen.reply(reply)
+
+    def _begun(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._works.add(task)
+        task.add_done_callback(self._works.discard)
+        return task
+
+    async def _ended(self, work: asyncio.Task[Any]) -> bool:
+        """Wait for the end of some work; False where writes fail and it takes too long for that."""
+        waited_s = 0.0
+        while waited_s < _PATIENCE_S:
+            await asyncio.wait({work}, timeout=_LOOK_S)
+            if work.done():
+                return True
+            waited_s = waited_s + _LOOK_S if self._unwritten or self._world.owed else 0.0
+        return False
+
+    @property
+    def _unwritten(self) -> bool:
+        return self._world.unwritten.since_ms is not None
 
 
 def standard_input(history: Path, say: Callable[[str], None]) -> Input:
@@ -98,4 +177,4 @@ def standard_input(history: Path, say: Callable[[str], None]) -> Input:
         from bot.chat.terminal.keyboard import Keyboard
 
         return Keyboard(history, say)
-    return Lines(sys.stdin.fileno())
+    return Lines(sys.stdin.fileno(), say)

@@ -10,16 +10,23 @@ from typing import Final
 
 from bot.chat.commands import Commands
 from bot.chat.replies import CommandReply
+from bot.chat.terminal.documents import Said
 from bot.chat.terminal.elsewhere import placed
 from bot.chat.terminal.speakers import Spoken, spoken
-from bot.chat.typed import typed
+from bot.chat.terminal.unclosed import TAKE_DOCUMENTS, says_nothing, text_of
+from bot.chat.typed import as_bytes, typed
 from bot.composing import composed
-from lifecycle.answers import Sender
+from lifecycle.answers import Reply, Sender
 from lifecycle.errors import Fault, Refused
 from lifecycle.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
 
-#: Commands that take a document, and may take it from a file.
-_TAKE_FILES: Final = frozenset({"propose", "evidence"})
+_NOT_CLOSED: Final = Fault(
+    "malformed_json",
+    required="one JSON object",
+    actual="a document that is not closed",
+    suggestion="It is not closed, so nothing behind it was read as a command. Write it in one "
+    "line, or between ``` and ```, or put it into a file: propose @file.json",
+)
 
 
 class TerminalCommands:
@@ -32,18 +39,20 @@ class TerminalCommands:
         self._folders = folders
         self._new_id = new_id
 
-    async def run(self, line: bytes) -> CommandReply | None:
-        """Answer one line; None for an empty one and for a comment (`#`)."""
-        text = line.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-        if not text.strip() or text.lstrip().startswith("#"):
+    async def run(self, command: Said) -> CommandReply | None:
+        """Answer one command; None for an empty line and for a comment (`#`)."""
+        text = text_of(command.line)
+        if says_nothing(text):
             return None
         said = spoken(text, self._commands.workflow.policy)
         if said.objection is not None:
             return await self._objected(said)
         word, rest = typed(said.text)
-        if word in _TAKE_FILES and rest.lstrip().startswith("@"):
+        if not command.closed:
+            return await self._not_closed(word, rest, said.sender)
+        if word in TAKE_DOCUMENTS and rest.lstrip().startswith("@"):
             return await self._from_file(word, rest.strip().removeprefix("@"), said.sender)
-        if not _is_utf8(line) and word not in _TAKE_FILES:
+        if not _is_utf8(command.line) and word not in TAKE_DOCUMENTS:
             return CommandReply.words(
                 "This line is not UTF-8: set the terminal or the file to UTF-8.",
                 code="invalid_unicode",
@@ -57,6 +66,14 @@ class TerminalCommands:
             return await self._commands.propose(rest, said.sender)
         await self._commands.workflow.note_ignored("", said.sender, "unknown_agent")
         return CommandReply.words(said.objection or "", code="unknown_agent")
+
+    async def _not_closed(self, word: str, rest: str, sender: Sender) -> CommandReply:
+        """Refuse a document in which nobody knows what was meant to stand behind it."""
+        error = Refused([_NOT_CLOSED])
+        answer = await self._commands.workflow.intake.refused(error, sender, as_bytes(rest))
+        if word == "propose":
+            return CommandReply(document=answer.as_json(), code=answer.reason)
+        return CommandReply.of(Reply.of_error(error))
 
     async def _from_file(self, word: str, name: str, sender: Sender) -> CommandReply:
         try:
@@ -75,21 +92,27 @@ class TerminalCommands:
     def _read(self, name: str) -> bytes:
         """Read a regular file whose size was looked at before; raises Refused."""
         path = self._found(name)
-        announced_size_refused(path.stat().st_size)
-        with path.open("rb") as file:
-            raw = file.read(DOCUMENT_LIMIT_BYTES + 1)
+        try:
+            announced_size_refused(path.stat().st_size)
+            with path.open("rb") as file:
+                raw = file.read(DOCUMENT_LIMIT_BYTES + 1)
+        except OSError as error:
+            raise Refused([_unreadable(name, error)]) from error
         announced_size_refused(len(raw))
         return raw
 
     def _found(self, name: str) -> Path:
+        hidden: OSError | None = None
         for folder in self._folders:
-            path = folder / Path(name).expanduser()
             try:
+                path = folder / Path(name).expanduser()
                 if stat.S_ISREG(path.stat().st_mode):
                     return path
-            except (OSError, ValueError):
+            except PermissionError as error:
+                hidden = error
+            except (OSError, RuntimeError, ValueError):  # the second for ~nobody
                 continue
-        raise Refused([_no_file(name)])
+        raise Refused([_no_file(name) if hidden is None else _unreadable(name, hidden)])
 
 
 def _no_file(name: str) -> Fault:
@@ -99,6 +122,17 @@ def _no_file(name: str) -> Fault:
         actual="no such file",
         suggestion=f"There is no file {name[:200]!r} here or beside the config: check the path "
         "behind @.",
+    )
+
+
+def _unreadable(name: str, error: OSError) -> Fault:
+    why = error.strerror or type(error).__name__
+    return Fault(
+        "malformed_json",
+        required="a file with one JSON object",
+        actual="a file that cannot be read",
+        suggestion=f"The file {name[:200]!r} cannot be read ({why}): the user that runs Signoff "
+        "must be allowed to, and able to.",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -10,13 +11,14 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.patch_stdout import patch_stdout
 
-from bot.chat.terminal.fences import Abandoned
+from bot.chat.terminal.documents import Abandoned
 from bot.chat.terminal.pasted import first_command
 from lifecycle.masking import mask_text
 
 _PROMPT: Final = "signoff> "
-#: Stands before the lines of a fence that is open.
+#: Stands before the lines of a document that is open.
 _WITHIN: Final = "… "
+_OPEN: Final = "The document is not closed: go on with it, or press Ctrl-C to give it up."
 _HOW_TO_LEAVE: Final = "To leave, press Ctrl-D, or Ctrl-C once more."
 
 
@@ -26,17 +28,23 @@ class Keyboard:
     What is pasted is given command by command: a decision in it is never part of another's reason.
     """
 
+    amid = False
+
     def __init__(self, history: Path, say: Callable[[str], None]) -> None:
         """Take where the history is kept, and how one line is shown."""
         self._session: PromptSession[str] = PromptSession(history=_history(history))
         self._say = say
         self._rest = ""
+        self._told = False
 
     async def next(self, *, within: bool = False) -> bytes | None:
-        """Return the next command, None at the end; inside a fence, its next line.
+        """Return the next command, None at the end; inside a document, its next line.
 
-        Raises Abandoned where Ctrl-C was typed inside a fence.
+        Raises Abandoned where Ctrl-C was typed inside a document.
         """
+        if within and not self._rest and not self._told:
+            self._say(_OPEN)
+        self._told = within
         if not self._rest:
             entered = await (self._asked(_WITHIN) if within else self._entered())
             if entered is None:
@@ -87,5 +95,6 @@ class _MaskedHistory(FileHistory):
     """Keeps what was typed without the credentials in it: the file outlives the proposal."""
 
     def store_string(self, string: str) -> None:
-        """Write one line, masked."""
-        super().store_string(mask_text(string))
+        """Write one line, masked, where there is room for it."""
+        with suppress(OSError):  # a full disk makes no keyboard deaf
+            super().store_string(mask_text(string))

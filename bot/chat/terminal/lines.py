@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import threading
+from collections.abc import Callable
 from typing import Final
 
+from bot.chat.terminal.documents import LONGEST_LINE, Abandoned
+
 _CHUNK: Final = 65_536
-#: A line longer than this is cut: what is left is still too large for any document.
-LONGEST_LINE: Final = 1_048_576
+#: A document that is not closed after so long is told of: whoever waits for an answer may wait
+#: for ever.
+_PATIENCE_S: Final = 1.0
+_OPEN: Final = (
+    "A document was begun and is not closed: no line is read as a command before its last brace, "
+    "or its ``` where it began with that. To give it up, send this line: {ending}"
+)
+_GIVEN_UP: Final = "The document was given up; nothing in it was read as a command."
 
 
 class Lines:
@@ -17,32 +27,69 @@ class Lines:
 
     A thread of its own reads, a chunk at a time and only when asked: a blocking read could not be
     taken back, and a daemon thread does not keep the process alive. The last line may lack its
-    end; CRLF counts as one end.
+    end; CRLF counts as one end. What is longer than LONGEST_LINE is given in parts.
     """
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, say: Callable[[str], None]) -> None:
+        """Take the descriptor, and how a line is shown to whoever writes into it."""
+        self.amid = False
         self._fd = fd
+        self._say = say
         self._loop = asyncio.get_running_loop()
         self._wanted = threading.Semaphore(0)
         self._chunks: asyncio.Queue[bytes] = asyncio.Queue()
         self._buffer = bytearray()
         self._ended = False
+        self._open_since_s: float | None = None
+        self._ending = ""
         threading.Thread(target=self._read, name="terminal-input", daemon=True).start()
 
     async def next(self, *, within: bool = False) -> bytes | None:
-        """Return the next line, None at the end of the input; inside a fence it is no other."""
+        """Return the next line, None at the end of the input.
+
+        Where a document stays open, say so, and with which line it is given up. That line cannot
+        stand in a document: nobody knows it before. Raises Abandoned where it is sent.
+        """
+        if not within:
+            self._open_since_s, self._ending = None, ""
+            return await self._line()
+        if self.amid:
+            return await self._line()
+        line = await self._within()
+        if line is None or not self._ending or line.strip() != self._ending.encode():
+            return line
+        self._say(_GIVEN_UP)
+        raise Abandoned
+
+    async def _within(self) -> bytes | None:
+        if self._open_since_s is None:
+            self._open_since_s = self._loop.time()
+        left_s = self._open_since_s + _PATIENCE_S - self._loop.time()
+        if self._ending or (left_s > 0 and b"\n" in self._buffer):
+            return await self._line()
+        coming = asyncio.ensure_future(self._line())
+        try:
+            await asyncio.wait({coming}, timeout=max(0.0, left_s))
+            if not coming.done() or left_s <= 0:
+                self._ending = f"end {secrets.token_hex(8)}"
+                self._say(_OPEN.format(ending=self._ending))
+            return await coming
+        finally:
+            coming.cancel()
+
+    async def _line(self) -> bytes | None:
         searched = 0
         while True:
-            end = self._buffer.find(b"\n", searched)
-            if end >= 0:
-                line = bytes(self._buffer[:end])
-                del self._buffer[: end + 1]
-                return line.removesuffix(b"\r")
+            end = self._buffer.find(b"\n", searched, LONGEST_LINE + 1)
+            self.amid = end < 0 and len(self._buffer) > LONGEST_LINE
+            if end >= 0 or self.amid:
+                line = bytes(self._buffer[: LONGEST_LINE if self.amid else end])
+                del self._buffer[: len(line) + (not self.amid)]
+                return line if self.amid else line.removesuffix(b"\r")
             if self._ended:
                 return self._last()
             searched = len(self._buffer)
             await self._more()
-            searched = min(searched, len(self._buffer))
 
     def _last(self) -> bytes | None:
         line = bytes(self._buffer)
@@ -52,14 +99,8 @@ class Lines:
     async def _more(self) -> None:
         self._wanted.release()
         chunk = await self._chunks.get()
-        if not chunk:
-            self._ended = True
-        room = LONGEST_LINE - len(self._buffer)
-        if room >= len(chunk):
-            self._buffer += chunk
-            return
-        kept, newline, rest = chunk.partition(b"\n")
-        self._buffer += kept[: max(0, room)] + newline + rest
+        self._ended = not chunk
+        self._buffer += chunk
 
     def _read(self) -> None:
         while True:

@@ -23,12 +23,17 @@ class Spoken(NamedTuple):
     objection: str | None = None
 
 
-def spoken(text: str, policy: Policy) -> Spoken:
-    """Split `name: command`; a name that may not be spoken for is a stranger with an objection."""
+def named(text: str) -> tuple[str | None, str]:
+    """Split `name: command`; None where no name stands before it."""
     found = _NAMED.match(text)
-    if found is None:
+    return (None, text) if found is None else (found[1], text[found.end() :])
+
+
+def spoken(text: str, policy: Policy) -> Spoken:
+    """Say who speaks; a name that may not be spoken for is a stranger with an objection."""
+    name, rest = named(text)
+    if name is None:
         return _by_default(text, policy)
-    name, rest = found[1], text[found.end() :]
     sender = _sender(name, policy)
     if sender is not None:
         return Spoken(sender, rest)

@@ -15,6 +15,8 @@ from lifecycle.ports import Transaction
 from lifecycle.state import State
 
 _SPACE: Final = uuid.UUID("5f3c0b5e-6d1e-4c0a-9a53-3d9c4f0a7d11")
+#: So many calls on one proposal are noted by name; of more only until when one of them waits.
+_MOST_NAMED: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,8 @@ class Asked:
     """One call that an adapter asks about. Times in ms UTC.
 
     `proposal_id` is None where no proposal stands behind it; `refused` says why. `digest` is that
-    of the submission as it came.
+    of the submission as it came. Another call may stand on the same proposal, so that what one was
+    told, its end among it, is kept with the call.
     """
 
     id: str
@@ -35,6 +38,7 @@ class Asked:
     refused_at_ms: int | None = None
     outcome: Mapping[str, Any] | None = None
     digest: str = ""
+    cancelled_at_ms: int | None = None
 
 
 def fresh_call(agent: str, key: str, submission: Mapping[str, Any], now_ms: int) -> Asked:
@@ -100,11 +104,61 @@ def keep(tx: Transaction, call: Asked) -> tuple[Asked, bool]:
         denials.keep(tx, call.agent, call.id, asdict(call))
     else:
         tx.flags.put(_flag(call.id), asdict(call))
+        _join(tx, call)
     return call, True
 
 
-def note_use(tx: Transaction, call: Asked, key: str) -> None:
-    """Note which call and key used the permit up; written in the unit that does."""
+def cancel(tx: Transaction, call: Asked, now_ms: int) -> None:
+    """Note that a call was taken back; its proposal may be another call's as well."""
+    tx.flags.put(_flag(call.id), asdict(replace(call, cancelled_at_ms=now_ms)))
+    those = tx.flags.get(_together(call))
+    if those is not None:
+        left = {each: until for each, until in those["calls"].items() if each != call.id}
+        tx.flags.put(_together(call), those | {"calls": left})
+
+
+def nobody_waits(tx: Transaction, call: Asked, now_ms: int) -> bool:
+    """Say whether the proposal behind a cancelled call is nobody's any more.
+
+    One that came through another door is not withdrawn in the name of a call.
+    """
+    found = tx.proposals.get(call.proposal_id) if call.proposal_id else None
+    if found is None or found.terminal or found.execution is not None:
+        return False
+    if _kept(tx, found.proposal_id, call.agent) is None:
+        return False
+    those = tx.flags.get(_together(call))
+    if those is None:  # of a version that did not count
+        return call.proposal_id == call.id
+    return all(
+        until_ms <= now_ms for until_ms in (*those["calls"].values(), those["more_until_ms"])
+    )
+
+
+def in_clear(tx: Transaction, call: Asked) -> bool:
+    """Say whether a call's own words still hold what was masked in its proposal since."""
+    found = tx.proposals.get(call.proposal_id) if call.proposal_id else None
+    masked = found is not None and found.masked
+    return masked and mask_secrets(call.submission) != call.submission
+
+
+def mask(tx: Transaction, call: Asked) -> None:
+    """Keep the words of a call masked from now on."""
+    kept = asked(tx, call.id, call.agent)
+    digest = kept.digest or fingerprint(kept.submission)
+    hidden = replace(kept, submission=mask_secrets(kept.submission), digest=digest)
+    tx.flags.put(_flag(call.id), asdict(hidden))
+
+
+def note_use(tx: Transaction, call: Asked, key: str, now_ms: int) -> None:
+    """Note which call and key used the permit up; written in the unit that does.
+
+    Raises AapRefused, which undoes the use, for a call that ended before its proposal.
+    """
+    if asked(tx, call.id, call.agent).cancelled_at_ms is not None:
+        raise AapRefused(409, "not_approved", "This call is cancelled.")
+    if now_ms >= call.deadline_ms:
+        raise AapRefused(409, "approval_expired", "This call is expired.")
     tx.flags.put(f"aap-use:{call.proposal_id}", {"id": call.id, "key": key})
 
 
@@ -146,6 +200,26 @@ def _kept(tx: Transaction, asked_id: str, agent: str) -> Asked | None:
     return None if call.proposal_id is None and call.refused is None else call
 
 
+def _join(tx: Transaction, call: Asked) -> None:
+    """Note a call among those that stand on its proposal, and until when it does."""
+    those = tx.flags.get(_together(call)) or _those_before(tx, call)
+    begun_ms, more_until_ms = call.created_at_ms, those["more_until_ms"]
+    open_calls = {each: until for each, until in those["calls"].items() if until > begun_ms}
+    if len(open_calls) < _MOST_NAMED:
+        open_calls[call.id] = call.deadline_ms
+    else:
+        more_until_ms = max(more_until_ms, call.deadline_ms)
+    tx.flags.put(_together(call), {"calls": open_calls, "more_until_ms": more_until_ms})
+
+
+def _those_before(tx: Transaction, call: Asked) -> dict[str, Any]:
+    """Return who stands on a proposal of which nothing is noted: whoever it was made for."""
+    first = _kept(tx, call.proposal_id, call.agent) if call.proposal_id else None
+    waits = first is not None and first.id != call.id and first.cancelled_at_ms is None
+    calls = {first.id: first.deadline_ms} if first is not None and waits else {}
+    return {"calls": calls, "more_until_ms": 0}
+
+
 def _dated(call: Asked, created_at_ms: int) -> Asked:
     deadline_ms = created_at_ms + seconds(call.submission["timeout"]) * 1000
     return replace(call, created_at_ms=created_at_ms, deadline_ms=deadline_ms)
@@ -153,3 +227,7 @@ def _dated(call: Asked, created_at_ms: int) -> Asked:
 
 def _flag(asked_id: str) -> str:
     return f"aap:{asked_id}"
+
+
+def _together(call: Asked) -> str:
+    return f"aap-calls:{call.proposal_id}"

@@ -12,9 +12,13 @@ from bot.intake.aap.asking import Asking
 from bot.intake.aap.book import (
     Asked,
     asked,
+    cancel,
+    in_clear,
     is_use,
     keep_outcome,
     known_outcome,
+    mask,
+    nobody_waits,
     note_use,
     used_by,
 )
@@ -23,13 +27,16 @@ from bot.intake.aap.wire import AapRefused
 from bot.intake.http.door import Door
 from bot.intake.http.holding import held
 from bot.intake.http.marks import proposal_key
+from bot.intake.http.waiting import ENDING, BotEnds
 from lifecycle.answers import Reply, Sender
 from lifecycle.moment import rfc3339
 from lifecycle.opening import WAITABLE
+from lifecycle.ports import Transaction
 from lifecycle.proposal import Verb
 
 #: What stands in the way passes by itself, and nothing has happened.
 _FOR_NOW: Final = WAITABLE | {"frozen", "audit_unavailable", "still_running"}
+_AGAIN_S: Final = 5
 
 
 @dataclass(slots=True)
@@ -61,22 +68,33 @@ class Provider:
         content = await self._shown(call)
         if content["status"] != "pending" or not wait_s or call.proposal_id is None:
             return content
-        await held(waiting, incoming, key, at, wait_s)
+        try:
+            await held(waiting, incoming, key, at, wait_s)
+        except BotEnds:
+            raise AapRefused(503, "audit_unavailable", ENDING, _AGAIN_S) from None
         return await self._shown(call)
 
     async def cancel(self, asked_id: str, sender: Sender) -> dict[str, Any]:
-        """Take a call back while it is pending."""
-        call = await self._own(asked_id, sender)
-        content = await self._shown(call)
-        if content["status"] == "cancelled":
-            return content
-        if content["status"] != "pending" or call.proposal_id is None:
+        """Take a call back while it is pending, and its proposal where nobody else waits for it.
+
+        The call first: whatever becomes of its proposal, what is cancelled is never begun.
+        """
+        call, unwanted = await self.door.store.write(
+            lambda tx: self._cancelled(tx, asked_id, str(sender.id))
+        )
+        if unwanted:
+            _raise_for_now(await self.door.workflow.withdraw(str(call.proposal_id), sender))
+        return await self._shown(await self._own(asked_id, sender))
+
+    def _cancelled(self, tx: Transaction, asked_id: str, agent: str) -> tuple[Asked, bool]:
+        """Note it, once; return the call, and whether its proposal is nobody's any more."""
+        call, now_ms = asked(tx, asked_id, agent), self.door.now_ms()
+        status = shown(tx, call, self.door.workflow.world.ring, now_ms)["status"]
+        if status == "pending" and call.proposal_id is not None:
+            cancel(tx, call, now_ms)
+        elif status != "cancelled":
             raise AapRefused(409, "already_terminal", "This call was decided before.")
-        reply = await self.door.workflow.withdraw(call.proposal_id, sender)
-        if not reply.done:
-            _raise_for_now(reply)
-            raise AapRefused(409, "already_terminal", reply.words)
-        return await self._shown(call)
+        return call, nobody_waits(tx, call, now_ms)
 
     async def consume(self, asked_id: str, key: str, sender: Sender) -> dict[str, Any]:
         """Use the approval up; the same key again is the same use."""
@@ -109,6 +127,8 @@ class Provider:
 
     async def _shown(self, call: Asked) -> dict[str, Any]:
         ring, now_ms = self.door.workflow.world.ring, self.door.now_ms()
+        if await self.door.store.read(lambda tx: in_clear(tx, call)):
+            await self.door.store.write(lambda tx: mask(tx, call))
         return await self.door.store.read(lambda tx: shown(tx, call, ring, now_ms))
 
     async def _redeem(self, call: Asked, key: str, sender: Sender) -> None:
@@ -122,7 +142,7 @@ class Provider:
             dict(call.submission["arguments"]),
             sender,
             call.proposal_id,
-            lambda tx: note_use(tx, call, key),
+            lambda tx: note_use(tx, call, key, self.door.now_ms()),
         )
         if reply.done or await self.door.store.read(lambda tx: is_use(tx, call, key)):
             return
@@ -136,4 +156,4 @@ class Provider:
 def _raise_for_now(reply: Reply) -> None:
     """Raise AapRefused 503 where the same may be asked again as it is."""
     if reply.code in _FOR_NOW:
-        raise AapRefused(503, str(reply.code), reply.words, 5)
+        raise AapRefused(503, str(reply.code), reply.words, _AGAIN_S)

@@ -110,6 +110,8 @@ def _guarded(
                     await door.turned_away(sender)
                 raise _unauthorized()
             async with door.turns.turn(incoming, sender):
+                if not door.speaks(incoming, sender):
+                    raise _unauthorized()  # removed while it waited for its turn
                 return await run(incoming, sender)
         except AapRefused as refused:
             return error(refused)
@@ -118,6 +120,6 @@ def _guarded(
             return error(AapRefused(status, refused.code, str(refused)))
 
     async def endpoint(incoming: Request) -> Response:
-        return await carried_out(lambda: guarded(incoming))
+        return await carried_out(door, lambda: guarded(incoming))
 
     return endpoint

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from bot.intake.aap.book import Asked, used_by
+from bot.intake.aap.book import Asked, in_clear, used_by
 from bot.views import as_seen
 from lifecycle import permit as permits
 from lifecycle.errors import PermitRefused
-from lifecycle.masking import mask_text
+from lifecycle.masking import mask_secrets, mask_text
 from lifecycle.moment import rfc3339
 from lifecycle.permit import KeyRing
 from lifecycle.ports import Transaction
@@ -20,18 +20,27 @@ _EXPIRED: Final = frozenset({"expired", "permit_expired"})
 
 
 def shown(tx: Transaction, call: Asked, ring: KeyRing, now_ms: int) -> dict[str, Any]:
-    """Return the whole object: the submission as it was sent, the status, the decision."""
-    content = dict(call.submission) | {
+    """Return the whole object: the submission as it was sent, the status, the decision.
+
+    Masked like its proposal, where that was masked after the call was asked about.
+    """
+    sent = mask_secrets(call.submission) if in_clear(tx, call) else call.submission
+    content = dict(sent) | {
         "id": call.id,
         "created_at": rfc3339(call.created_at_ms),
         "deadline_at": rfc3339(call.deadline_ms),
     }
-    return content | _standing(tx, call, ring, now_ms)
+    standing = _standing(tx, call, ring, now_ms)
+    if standing["status"] == "pending" and now_ms >= call.deadline_ms:
+        standing = _decided("expired", call.deadline_ms)
+    return content | standing
 
 
 def _standing(tx: Transaction, call: Asked, ring: KeyRing, now_ms: int) -> dict[str, Any]:
     if call.refused is not None:
         return _decided("denied", call.refused_at_ms or call.created_at_ms, call.refused)
+    if call.cancelled_at_ms is not None:
+        return _decided("cancelled", max(call.cancelled_at_ms, call.created_at_ms))
     found = tx.proposals.get(call.proposal_id) if call.proposal_id else None
     if found is None:
         return {"status": "pending"}
@@ -44,11 +53,13 @@ def _standing(tx: Transaction, call: Asked, ring: KeyRing, now_ms: int) -> dict[
         case State.REJECTED:
             return _rejected(seen, call)
         case State.SENTINEL_APPROVED | State.EXECUTING | State.COMPLETED | State.ROLLED_BACK:
-            return _approved(tx, call, seen, ring)
+            return _approved(tx, call, seen, ring, now_ms)
 
 
 def _rejected(seen: Proposal, call: Asked) -> dict[str, Any]:
     at_ms = max(call.created_at_ms, seen.decided_at_ms or 0)
+    if at_ms >= call.deadline_ms:
+        return _decided("expired", call.deadline_ms)  # before its proposal, which had longer
     if seen.reason == "withdrawn":
         return _decided("cancelled", at_ms)
     if seen.reason in _EXPIRED:
@@ -56,14 +67,26 @@ def _rejected(seen: Proposal, call: Asked) -> dict[str, Any]:
     return _decided("denied", at_ms, mask_text(seen.explanation) or str(seen.reason))
 
 
-def _approved(tx: Transaction, call: Asked, seen: Proposal, ring: KeyRing) -> dict[str, Any]:
+def _approved(
+    tx: Transaction, call: Asked, seen: Proposal, ring: KeyRing, now_ms: int
+) -> dict[str, Any]:
     kept = tx.permits.of(seen.proposal_id, Verb.EXECUTE.value, 1)
     if kept is None:
         return {"status": "pending"}
+    if _came_too_late(tx, call, kept, now_ms):
+        return _decided("expired", call.deadline_ms)
     issued_ms = max(_issued_ms(kept, ring), call.created_at_ms)
     decided = _decided("approved", issued_ms)
-    decided["decision"]["expires_at"] = rfc3339(max(kept.expires_at_ms, issued_ms + 1))
+    decided["decision"]["expires_at"] = rfc3339(
+        max(min(kept.expires_at_ms, call.deadline_ms), issued_ms + 1)
+    )
     return decided | _consumption(tx, call, kept, issued_ms)
+
+
+def _came_too_late(tx: Transaction, call: Asked, kept: PermitRecord, now_ms: int) -> bool:
+    """Say whether a call's own time was over before its approval was used, by whomever."""
+    used_ms = now_ms if kept.consumed_at_ms is None else kept.consumed_at_ms
+    return used_ms >= call.deadline_ms and not used_by(tx, call)
 
 
 def _issued_ms(kept: PermitRecord, ring: KeyRing) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,6 +13,8 @@ from bot.intake.http.looking import seen_by_agent
 from bot.intake.http.problems import json_response, problem, reply_problem, unknown_proposal
 from bot.intake.http.statuses import reply_status
 from lifecycle.answers import Reply, Sender
+from lifecycle.errors import Refused
+from lifecycle.evidence import read_packet
 
 _USED: Final = "permit_already_consumed"
 _OUTCOMES: Final = ("done", "failed")
@@ -38,7 +40,7 @@ async def receipt(door: Door, incoming: Request, sender: Sender) -> Response:
     fields_of(body, {"outcome": str, "receipt": dict}, needed=("outcome",))
     if body["outcome"] not in _OUTCOMES:
         words = "outcome is done, or failed where nothing was left behind."
-        return problem(422, words, code="wrong_type", reason="wrong_type", retry="after_change")
+        return problem(422, words, code="wrong_type")
     reply = await door.workflow.report(
         proposal_id, sender, body["outcome"], body.get("receipt") or {}
     )
@@ -59,7 +61,17 @@ async def _replied(door: Door, sender: Sender, proposal_id: str, reply: Reply) -
 
 async def evidence(door: Door, incoming: Request, sender: Sender) -> Response:
     """Record what a configured source observed; never an agent."""
-    reply = await door.workflow.record_evidence(await body_of(incoming), sender)
+    raw = await body_of(incoming)
+    reply = await door.workflow.record_evidence(raw, sender)
     if not reply.done:
-        return reply_problem(reply_status(reply.code), reply)
+        return reply_problem(reply_status(reply.code), reply, errors=_faults(door, raw, sender))
     return json_response({"explanation": reply.words}, 201)
+
+
+def _faults(door: Door, raw: bytes, sender: Sender) -> list[dict[str, Any]]:
+    """Return all that is wrong with a packet; a reply tells the first of it."""
+    try:
+        read_packet(raw, sender, door.workflow.world.moment())
+    except Refused as error:
+        return [fault.as_json() for fault in error.faults]
+    return []  # it was read, and refused for what is stored already

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -24,6 +25,7 @@ from bot.intake.http.problems import problem, refused_problem, unauthorized
 from bot.intake.http.queries import QueryWrong
 from bot.intake.http.statuses import refusal_status
 from bot.intake.http.table import OPERATIONS
+from bot.intake.http.waiting import ENDING, BotEnds
 from bot.version import signoff_version
 from lifecycle.errors import Refused
 from lifecycle.ports import StoreUnavailable
@@ -81,7 +83,7 @@ def _endpoint(
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(incoming: Request) -> Response:
         method = "GET" if incoming.method == "HEAD" else incoming.method
-        return await carried_out(lambda: _run(door, methods[method], incoming))
+        return await carried_out(door, lambda: _run(door, methods[method], incoming))
 
     return endpoint
 
@@ -94,9 +96,8 @@ async def _run(door: Door, operation: Operation, incoming: Request) -> Response:
     if sender is None:
         return unauthorized()
     if not (is_agent(sender) or asks_itself or operation.name in _FOR_SOURCES):
-        return problem(
-            403, "Sources record evidence; they have no proposals.", code="unknown_agent"
-        )
+        words = "Sources record evidence; they have no proposals."
+        return problem(403, words, code="unknown_agent")
     async with door.turns.turn(incoming, sender):
         if not door.speaks(incoming, sender):
             return unauthorized()  # removed while it waited for its turn
@@ -106,22 +107,34 @@ async def _run(door: Door, operation: Operation, incoming: Request) -> Response:
     return answer
 
 
-async def carried_out(run: Callable[[], Awaitable[T]]) -> T | Response:
-    """Carry out an operation and turn what it raises into a problem document."""
+async def carried_out(door: Door, run: Callable[[], Awaitable[T]]) -> T | Response:
+    """Carry out an operation and turn what it raises into a problem document.
+
+    So is what cuts it off where the bot ends; any other cancellation is passed on.
+    """
+    try:
+        return await _answered(run)
+    except (BotEnds, asyncio.CancelledError):
+        if not door.ends():
+            raise
+        return problem(503, ENDING, code="audit_unavailable")
+
+
+async def _answered(run: Callable[[], Awaitable[T]]) -> T | Response:
     try:
         return await run()
     except Refused as error:
         return refused_problem(refusal_status(error.code), error)
     except QueryWrong as error:
-        return problem(400, str(error))
+        return problem(400, str(error), code="wrong_type")
     except BodyTooSlow:
         return problem(408, "The body did not arrive in time.", headers={"Connection": "close"})
     except BodyPacked:
         words = "Send the body as it is, without Content-Encoding."
-        return problem(415, words, headers={"Accept-Encoding": "identity"}, retry="after_change")
+        return problem(415, words, headers={"Accept-Encoding": "identity"})
     except StoreUnavailable:
         words = "The store cannot be read or written now; nothing was done. Try again later."
-        return problem(503, words, code="audit_unavailable", retry="later")
+        return problem(503, words, code="audit_unavailable")
     except ClientDisconnect:
         return Response(status_code=400)
 

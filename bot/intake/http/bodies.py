@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from starlette.requests import Request
 
@@ -13,8 +13,20 @@ from lifecycle.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused, read
 #: Presented texts may be larger than the document that names them by digest.
 LARGEST_CALL_BYTES: Final = 1024 * 1024
 _SLOWEST_S: Final = 30.0
+#: Where a message keeps its Turn.
+TURN: Final = "signoff.turn"
 #: Content-Encodings that encode nothing.
 _PLAIN: Final = ("", "identity")
+
+
+class Turn(Protocol):
+    """What a message takes of its sender's share."""
+
+    async def is_read(self, size_bytes: int) -> None:
+        """Say how large the body is, where it came without saying so itself."""
+
+    def end(self) -> None:
+        """Give all back, before the message is answered."""
 
 
 class BodyTooSlow(Exception):
@@ -37,9 +49,13 @@ async def body_of(incoming: Request, limit_bytes: int = DOCUMENT_LIMIT_BYTES) ->
         announced_size_refused(int(announced[:19]), limit_bytes=limit_bytes)
     try:
         async with asyncio.timeout(_SLOWEST_S):
-            return await _read(incoming, limit_bytes)
+            body = await _read(incoming, limit_bytes)
     except TimeoutError:
         raise BodyTooSlow from None
+    turn: Turn | None = incoming.scope.get(TURN)
+    if turn is not None:
+        await turn.is_read(len(body))
+    return body
 
 
 async def object_of(incoming: Request, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> dict[str, Any]:

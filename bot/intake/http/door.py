@@ -58,12 +58,20 @@ class Door:
         return self.workflow.world.public_url.rstrip("/")
 
     def sender(self, incoming: Request) -> Sender | None:
-        """Return who speaks, None for nobody known."""
-        return self.tokens.sender(incoming.headers.get("authorization"))
+        """Return who speaks, None for nobody known, and for a message that names two tokens.
+
+        A proxy before us may have judged by one of them, and we would by the other.
+        """
+        given = incoming.headers.getlist("authorization")
+        return self.tokens.sender(given[0]) if len(given) == 1 else None
 
     def speaks(self, incoming: Request, sender: Sender) -> bool:
         """Say whether it still is `sender` who speaks: a reload may have removed them since."""
         return self.sender(incoming) == sender
+
+    def ends(self) -> bool:
+        """Say whether the bot ends, and this door with it."""
+        return self.waiting.closed
 
     async def turned_away(self, sender: Sender | None) -> None:
         """Write down who wanted to propose and is no agent; strangers share a row (ADR 0014)."""

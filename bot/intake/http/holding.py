@@ -7,13 +7,14 @@ import asyncio
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive
 
-from bot.intake.http.waiting import Mark, Waiting
+from bot.intake.http.waiting import BotEnds, Mark, Waiting
 
 
 async def held(waiting: Waiting, incoming: Request, key: str, seen: Mark, timeout_s: float) -> None:
     """Return once the mark of `key` differs from `seen`, or when the time is over.
 
-    Raises ClientDisconnect once the client has left: what is held for nobody is only in the way.
+    Raises ClientDisconnect once the client has left: what is held for nobody is only in the way;
+    BotEnds where nothing is held any more, or whoever asks would ask again at once, and again.
     """
     if timeout_s <= 0:
         return
@@ -23,6 +24,8 @@ async def held(waiting: Waiting, incoming: Request, key: str, seen: Mark, timeou
         await asyncio.wait((change, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not change.done():
             raise ClientDisconnect
+        if waiting.closed:
+            raise BotEnds
     finally:
         change.cancel()
         leaving.cancel()

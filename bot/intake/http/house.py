@@ -101,7 +101,9 @@ async def task(door: Door, incoming: Request, sender: Sender) -> Response:
         return tx.backlog.get(sender.id or "", task_id)
 
     found = await door.store.read(view)
-    return json_response(_task(found)) if found else problem(404, "You have no task with this id.")
+    if found is None:
+        return problem(404, "You have no task with this id.", code="unknown_proposal")
+    return json_response(_task(found))
 
 
 def _task(found: Task) -> dict[str, Any]:

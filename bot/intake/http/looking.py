@@ -20,6 +20,7 @@ from lifecycle.masking import mask_secrets
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal, Verb
 from lifecycle.questions import question_json, question_of
+from lifecycle.state import State
 
 
 async def one(door: Door, incoming: Request, sender: Sender) -> Response:
@@ -49,8 +50,9 @@ def seen_by_agent(
 def _with_permit(tx: Transaction, door: Door, found: Proposal) -> dict[str, Any]:
     now_ms = door.now_ms()
     content = _shown(tx, door, found)
-    permit = None
-    if as_seen(found, now_ms).permit_waits and not found.expired(now_ms):
+    permit, seen = None, as_seen(found, now_ms)
+    # Of a version that left it standing at the end: whoever redeemed it would not hear the reason.
+    if seen.permit_waits and seen.state is State.SENTINEL_APPROVED:
         kept = tx.permits.of(found.proposal_id, Verb.EXECUTE.value, 1)
         permit = kept.token if kept is not None and kept.consumed_at_ms is None else None
     return content | {"permit": permit}
@@ -99,7 +101,7 @@ async def r3_document(door: Door, incoming: Request, sender: Sender) -> Response
     found = await door.store.read(lambda tx: tx.proposals.with_r3(s256))
     if found is None or found.actor != sender.identity or found.masked:
         words = "You have no document with this hash."
-        return problem(404, words, code="proposal_not_found", reason="proposal_not_found")
+        return problem(404, words, code="proposal_not_found")
     headers = {"Cache-Control": "private, max-age=31536000, immutable"}
     return Response(found.r3_document, 200, headers, media_type="application/json")
 
@@ -129,7 +131,7 @@ async def question(door: Door, incoming: Request, sender: Sender) -> Response:
     found = await door.store.read(lambda tx: question_of(tx, asked_id))
     if found is None or found["actor"] != sender.id:
         words = "You have no question with this id."
-        return problem(404, words, code="unknown_proposal", reason="unknown_proposal")
+        return problem(404, words, code="unknown_proposal")
     if found["answer"] is None:
         await held(door.waiting, incoming, question_key(asked_id), None, wait_s)
         found = await door.store.read(lambda tx: question_of(tx, asked_id)) or found

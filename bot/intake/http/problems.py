@@ -15,6 +15,7 @@ from lifecycle.errors import Refused
 
 PROBLEM_TYPE: Final = "application/problem+json"
 _LATER_S: Final = 60
+_PASSES_BY_ITSELF: Final = frozenset({408, 429, 500, 503})
 
 
 def json_response(
@@ -33,13 +34,18 @@ def problem(
     headers: Mapping[str, str] | None = None,
     **members: Any,
 ) -> Response:
-    """Return a problem document; without a code it says what HTTP itself says."""
+    """Return a problem document; without a code it says what HTTP itself says.
+
+    `reason` and `retry` stand in every one of them, `reason` null where there is no code.
+    """
     content: dict[str, Any] = {
         "type": f"urn:signoff:problem:{code}" if code else "about:blank",
         "title": code.replace("_", " ") if code else HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
         "error": code,
+        "reason": code,
+        "retry": (retry_of(code) if code else _retry_of_status(status)).value,
         **members,
     }
     sent = dict(headers or {})
@@ -50,6 +56,11 @@ def problem(
     if status == HTTPStatus.UNAUTHORIZED:
         sent["WWW-Authenticate"] = "Bearer"
     return Response(orjson.dumps(content), status, sent, media_type=PROBLEM_TYPE)
+
+
+def _retry_of_status(status: int) -> Retry:
+    """Say what HTTP's own word means for whoever sends the same again."""
+    return Retry.LATER if status in _PASSES_BY_ITSELF else Retry.AFTER_CHANGE
 
 
 def answer_problem(status: int, answer: Answer, headers: Mapping[str, str]) -> Response:
@@ -80,7 +91,7 @@ def reply_problem(status: int, reply: Reply, **members: Any) -> Response:
 def unauthorized(detail: str = "") -> Response:
     """Return the answer to whoever has no token that is known here."""
     words = detail or "Send Authorization: Bearer <token> with the token of an agent or source."
-    return problem(401, words, code="unknown_agent", reason="unknown_agent", retry="never")
+    return problem(401, words, code="unknown_agent")
 
 
 def unknown_proposal(proposal_id: str) -> Response:
@@ -90,6 +101,4 @@ def unknown_proposal(proposal_id: str) -> Response:
         "You have no proposal with this id.",
         code="unknown_proposal",
         proposal_id=proposal_id[:64],
-        reason="unknown_proposal",
-        retry="after_change",
     )

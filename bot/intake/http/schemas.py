@@ -109,6 +109,8 @@ _PROBLEM: Final = {
     "status": {"type": "integer"},
     "detail": _STRING,
     "error": _TEXT_OR_NULL,
+    "reason": _TEXT_OR_NULL,
+    "retry": _RETRY,
 }
 _EVIDENCE: Final = {
     "evidence_id": {"type": "string", "pattern": r"^(?!\.+$)[A-Za-z0-9._-]{1,64}$"},

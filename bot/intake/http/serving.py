@@ -7,7 +7,7 @@ import contextlib
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from typing import Final
+from typing import Final, cast
 
 import uvicorn
 from starlette.applications import Starlette
@@ -23,7 +23,10 @@ from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.http")
 
-_LEAVE_S: Final = 2
+#: A little longer than calls under way have (bot.running), so that they are answered; with what
+#: follows, the process still ends within 10 s.
+LEAVE_S: Final = 8.3
+_LAST_S: Final = 0.5
 #: What the kernel may keep of one answer; with more of it nobody could see whether it is taken.
 _KEPT_BYTES: Final = 64 * 1024
 
@@ -83,7 +86,7 @@ async def served(
     finally:
         door.waiting.close()
         server.should_exit = True
-        await asyncio.wait(tasks[:1], timeout=_LEAVE_S + 1)
+        await asyncio.wait(tasks[:1], timeout=LEAVE_S + _LAST_S)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -100,7 +103,7 @@ def _settings(app: Starlette) -> uvicorn.Config:
         lifespan="on",
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=_LEAVE_S,
+        timeout_graceful_shutdown=cast("int", LEAVE_S),  # asyncio, which has it, takes parts
         timeout_keep_alive=30,
         backlog=backlog(),
     )

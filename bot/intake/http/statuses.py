@@ -60,7 +60,9 @@ def refusal_status(code: str, outcome: AuthorityOutcome = AuthorityOutcome.DENY)
 
 def reply_status(code: str | None) -> int:
     """Return the status of a reply to an act."""
-    return 200 if code is None else _BY_CODE.get(code, 422)
+    if code is None:
+        return 200
+    return 400 if code in _NOT_JSON else _BY_CODE.get(code, 422)
 
 
 def _of_state(state: State, reason: str | None) -> int:

@@ -131,7 +131,7 @@ HOUSE: Final = (
         "Record what a configured source observed; never an agent.",
         acting.evidence,
         {201: "Words"},
-        (400, 403, 413, 422),
+        (400, 403, 409, 413, 422),
         body="Evidence",
     ),
     Operation(

@@ -10,14 +10,14 @@ from typing import Final
 
 from starlette.requests import Request
 
-from bot.intake.http.bodies import LARGEST_CALL_BYTES
+from bot.intake.http.bodies import LARGEST_CALL_BYTES, TURN
 from lifecycle.answers import Sender
 from lifecycle.proposal import Identity
 
 #: So much of one sender is worked on together: the largest call, or many small ones.
 _SHARE_BYTES: Final = LARGEST_CALL_BYTES
 #: What even the smallest body counts for.
-_LEAST_BYTES: Final = 4_096
+LEAST_BYTES: Final = 4_096
 
 
 class Turns:
@@ -33,23 +33,67 @@ class Turns:
 
     @contextlib.asynccontextmanager
     async def turn(self, incoming: Request, sender: Sender) -> AsyncIterator[None]:
-        """Be entered when there is room for a message, and make room again."""
+        """Be entered when there is room for a message, and make room again.
+
+        Meanwhile the message has its Turn with it, for whoever reads the body.
+        """
         size_bytes = _announced_bytes(incoming)
-        if not size_bytes:
+        if size_bytes == 0:
             yield
             return
         share = self._shares.setdefault(sender.identity, _Share())
-        await share.take(size_bytes)
+        turn = incoming.scope[TURN] = await _begun(share, size_bytes)
         try:
             yield
         finally:
-            share.give(size_bytes)
+            turn.end()
+
+
+async def _begun(share: _Share, size_bytes: int | None) -> _Taken:
+    if size_bytes is None:
+        await share.reading.acquire()
+    else:
+        await share.take(size_bytes)
+    return _Taken(share, size_bytes)
+
+
+class _Taken:
+    """The Turn of one message. One of unknown size has the place of the one that is read."""
+
+    def __init__(self, share: _Share, size_bytes: int | None) -> None:
+        self._share = share
+        self._size_bytes = size_bytes or 0
+        self._reads = size_bytes is None
+
+    async def is_read(self, size_bytes: int) -> None:
+        """Take what the body counts for, now that its size is known; wait for it with the body."""
+        if self._reads:
+            counted_bytes = max(LEAST_BYTES, size_bytes)
+            await self._share.take(counted_bytes)
+            self._size_bytes = counted_bytes
+            self._read_no_more()
+
+    def end(self) -> None:
+        """Give all back; a second time it changes nothing."""
+        given_bytes, self._size_bytes = self._size_bytes, 0
+        self._share.give(given_bytes)
+        self._read_no_more()
+
+    def _read_no_more(self) -> None:
+        if self._reads:
+            self._reads = False
+            self._share.reading.release()
 
 
 class _Share:
-    """What is left of one sender's share, and who waits for some of it, in order."""
+    """What is left of one sender's share, and who waits for some of it, in order.
+
+    A body in chunks may be as large as any: `reading` lets in one of them at a time, beside those
+    that are worked on. Counted as the largest, it would wait for all of them, and all for it.
+    """
 
     def __init__(self) -> None:
+        self.reading = asyncio.Lock()
         self._left_bytes = _SHARE_BYTES
         self._queue: deque[tuple[int, asyncio.Future[None]]] = deque()
 
@@ -81,12 +125,12 @@ class _Share:
             self._queue.popleft()
 
 
-def _announced_bytes(incoming: Request) -> int:
-    """Return how large a body says it is, 0 for none; in chunks it may be as large as any."""
+def _announced_bytes(incoming: Request) -> int | None:
+    """Return how large a body says it is, 0 for none, None for one that does not say."""
     announced = incoming.headers.get("content-length")
     if "transfer-encoding" in incoming.headers:
-        return _SHARE_BYTES
+        return None
     if announced in (None, "0"):
         return 0
     known = announced.isascii() and announced.isdigit()
-    return max(_LEAST_BYTES, min(int(announced[:19]), _SHARE_BYTES)) if known else _SHARE_BYTES
+    return max(LEAST_BYTES, min(int(announced[:19]), _SHARE_BYTES)) if known else None

@@ -19,6 +19,14 @@ _POLL_S: Final = 1.0
 _GATHER_S: Final = 0.01
 
 
+#: What is under way may go on behind the door for a moment, and its end be written.
+ENDING: Final = "Signoff is stopping. Look what became of this once it runs again."
+
+
+class BotEnds(Exception):
+    """The bot ends: what is held back, or under way, is not answered any more."""
+
+
 class Waiting:
     """Those who wait, by what they wait for. `mark_of` is a view."""
 
@@ -29,6 +37,11 @@ class Waiting:
         self._waiting: dict[str, set[tuple[Mark, asyncio.Future[None]]]] = {}
         self._heard = asyncio.Event()
         self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether nobody is held any more, because the bot ends."""
+        return self._closed
 
     def heard(self) -> None:
         """Say that something may have changed; returns at once."""

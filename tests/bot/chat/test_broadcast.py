@@ -30,6 +30,15 @@ class Breaking(FakeSurface):
             raise self.ends.pop(0)
 
 
+class Connected(FakeSurface):
+    """A surface whose connection may be another one meanwhile."""
+
+    since_ms: int | None = 1
+
+    def heard_since(self) -> int | None:
+        return self.since_ms
+
+
 async def test_a_window_may_close_once_one_surface_was_read() -> None:
     discord, slack = FakeSurface("discord"), FakeSurface("slack")
     stage = Stage(discord, slack)
@@ -68,7 +77,6 @@ async def test_an_answer_that_came_far_too_late_is_asked_for_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("bot.chat.broadcast._PATIENCE_S", 0.01)
-    monkeypatch.setattr("bot.chat.broadcast._COUNTS_S", -1.0)
     monkeypatch.setattr("bot.chat.broadcast._MOST_LATE", 1)
     surface, gate, asked = FakeSurface(), asyncio.Event(), []
     stage = Stage(surface)
@@ -81,11 +89,52 @@ async def test_an_answer_that_came_far_too_late_is_asked_for_again(
 
     monkeypatch.setattr(surface, "read_card", slow)
     assert not await stage.broadcast.read_cards("p1")
+    stage.world.clock.advance(600)  # however long it takes: it is as old as its answer
+    gate.set()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    stage.world.clock.advance(76)
+    assert await stage.broadcast.read_cards("p1")
+    assert len(asked) == 2
+
+
+async def test_an_answer_of_another_connection_counts_for_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.chat.broadcast._PATIENCE_S", 0.01)
+    surface, gate = Connected(), asyncio.Event()
+    stage = Stage(surface)
+    await stage.submits(PROD)
+    asked = []
+
+    async def slow(card: Card) -> bool:
+        asked.append(card)
+        await gate.wait()
+        return True
+
+    monkeypatch.setattr(surface, "read_card", slow)
+    assert not await stage.broadcast.read_cards("p1")
+    surface.since_ms = 2
     gate.set()
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert await stage.broadcast.read_cards("p1")
     assert len(asked) == 2
+
+
+async def test_an_answer_during_which_the_connection_was_lost_counts_for_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    surface = Connected()
+    stage = Stage(surface)
+    await stage.submits(PROD)
+
+    async def lost_meanwhile(card: Card) -> bool:
+        surface.since_ms = None
+        return True
+
+    monkeypatch.setattr(surface, "read_card", lost_meanwhile)
+    assert not await stage.broadcast.read_cards("p1")
 
 
 async def test_a_person_is_lost_only_where_no_account_of_theirs_is_left() -> None:

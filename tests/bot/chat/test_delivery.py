@@ -9,8 +9,10 @@ import pytest
 
 from bot.chat.content import CardContent
 from bot.chat.delivery import ATTENTION_AFTER
+from bot.chat.incoming import Incoming
 from bot.chat.surface import Posted, SurfaceFailed
 from lifecycle.ports import StoreUnavailable
+from lifecycle.records import Card
 from lifecycle.state import State
 from tests.bot.chat.delivering import Stage
 from tests.builders import MAIL, PROD
@@ -119,6 +121,31 @@ async def test_a_deleted_card_is_posted_again_and_changes_no_review() -> None:
     assert surface.posted[0][2] != surface.posted[1][2]
     reviews = await stage.world.store.read(lambda tx: tx.reviews.of("p1"))
     assert [each.counts for each in reviews] == [True]
+
+
+class DeletedMeanwhile(FakeSurface):
+    """Somebody deletes a card in the moment in which it is edited."""
+
+    stage: Stage
+
+    async def edit_card(self, content: CardContent, card: Card) -> Posted:
+        posted = await super().edit_card(content, card)
+        self.gone.add(posted.message_id)
+        await Incoming(self.stage.world.workflow, self.name).deleted(posted.message_id)
+        return posted
+
+
+async def test_a_card_deleted_while_its_edit_is_written_down_is_posted_again() -> None:
+    surface = DeletedMeanwhile()
+    stage = surface.stage = Stage(surface)
+    await stage.submits(PROD, approval_class="dual")
+    await stage.delivery().drain()
+    await stage.world.approves("ana", "p1")
+    await stage.delivery().drain()
+    assert [message for message, _, _ in surface.posted] == ["m1", "m2"]
+    card = await stage.card()
+    assert (card.delivered, card.message_ids) == (True, ("m1", "m2"))
+    assert card.shown_version == card.wanted_version
 
 
 async def test_a_deleted_card_of_what_is_over_is_left_alone() -> None:

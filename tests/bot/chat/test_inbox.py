@@ -7,9 +7,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from bot.chat.inbox import Inbox
+from bot.chat.stops import StopOf, stop_typed
+from bot.chat.typed import lane_of
 from bot.storage.memory import MemoryStore
+from lifecycle import world as law
+from lifecycle.heard import HeardStop, kept_stops
 from lifecycle.ports import Transaction
+from tests.slack_stage import QuickClock
 from tests.world import World, a_world
 
 LONG = "x" * 30_000
@@ -78,3 +85,91 @@ async def test_what_a_former_process_kept_is_worked_off_whatever_its_version() -
     assert sorted(texts) == ["e0", "e1", "e2"]
     assert await after.flag("inbox:slack") == {}
     assert not await after.inbox.take("e1", "p:1", {"text": "again"})
+
+
+class Stopping(Working):
+    """An inbox in which a stop waits; `breaks` where working it meets a mistake of ours."""
+
+    def __init__(self, *, breaks: bool = False) -> None:
+        super().__init__()
+        self.breaks = breaks
+        self.world.clock = self.ours.clock = QuickClock()
+
+    @property
+    def ours(self) -> law.World:
+        return self.world.workflow.world
+
+    async def work(self, event_id: str, payload: Mapping[str, Any]) -> None:
+        await super().work(event_id, payload)
+        if self.breaks:
+            raise RuntimeError("a mistake of ours")
+
+    async def stops(self, proposal_id: str | None = "p1") -> bool:
+        return await self.inbox.take("e1", "x:c1", {"text": "reject"}, StopOf(proposal_id))
+
+    async def kept(self) -> list[HeardStop]:
+        return await self.world.store.read(kept_stops)
+
+
+async def test_a_stop_is_known_to_the_law_from_when_it_was_heard_until_it_was_worked() -> None:
+    working = Stopping()
+    taking = asyncio.create_task(working.stops())
+    await asyncio.sleep(0)
+    assert working.ours.heard.ids() == {"p1"}
+    assert await taking
+    assert [each.proposal_id for each in await working.kept()] == ["p1"]
+
+    working.may.set()
+    await working.inbox.settled()
+    assert working.ours.heard.ids() == frozenset()
+    assert await working.kept() == []
+
+
+async def test_a_stop_that_is_delivered_again_is_no_end_of_the_one_that_waits() -> None:
+    working = Stopping()
+    assert await working.stops()
+    assert not await working.stops()
+    assert working.ours.heard.ids() == {"p1"}
+
+
+async def test_no_stop_is_let_go_of_because_of_a_mistake_of_ours() -> None:
+    working = Stopping(breaks=True)
+    working.may.set()
+    assert await working.stops()
+    await working.inbox.settled()
+    assert len(working.worked) == 3
+    assert working.ours.heard.ids() == {"p1"}
+    assert [each.proposal_id for each in await working.kept()] == ["p1"]
+    assert await Inbox("slack", working.ours, working.work).resume() == 1
+
+
+async def test_a_stop_that_cannot_be_stored_is_known_to_the_law_while_it_is_worked() -> None:
+    working = Stopping()
+    stops = StopOf("p1")
+    doing = asyncio.create_task(working.inbox.work_unstored("e1", {"text": "reject"}, stops))
+    await asyncio.sleep(0)
+    assert working.ours.heard.ids() == {"p1"}
+    working.may.set()
+    await doing
+    assert working.ours.heard.ids() == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "stops"),
+    [
+        ("reject p1 wrong version", StopOf("p1")),
+        ("roll-back p1 wrong recipient", StopOf("p1")),
+        ("freeze everything is wrong", StopOf()),
+        ("freeze", None),
+        ("reject", None),
+        ("approve p1", None),
+        ("thaw", None),
+    ],
+)
+def test_what_is_typed_says_of_what_it_is_a_stop(text: str, stops: StopOf | None) -> None:
+    assert stop_typed(text) == stops
+
+
+def test_a_freeze_waits_for_nothing_else_that_was_typed_and_a_thaw_follows_it() -> None:
+    freeze, thaw, pending = (lane_of(word, "ana", "1") for word in ("freeze x", "thaw", "pending"))
+    assert freeze == thaw != pending

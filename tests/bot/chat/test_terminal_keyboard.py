@@ -208,6 +208,88 @@ async def test_a_fence_whose_first_lines_were_pasted_is_closed_by_hand(desk: Des
     assert "1 pending" in lines
 
 
+OPEN = "The document is not closed: go on with it, or press Ctrl-C to give it up."
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        ["leila: propose {"],
+        ["leila: propose", '{"note": "'],
+        ["leila: propose", "```"],
+        ["leila: propose {", "", "  ", "}{", '"'],
+        ['leila: propose {"note": "', "", "ana: approve d1", ""],
+    ],
+)
+async def test_no_line_typed_inside_a_document_is_a_command_and_behind_ctrl_c_each_one_is(
+    desk: Desk, begun: list[str]
+) -> None:
+    terminal = await two_open()
+    typed = "".join(line + ENTER for line in [*begun, "approve d1"])
+
+    lines = await desk.work(
+        terminal, typed, CTRL_C, "reject d1 wrong", ENTER, "freeze drill", ENTER
+    )
+
+    assert "reviewed" not in await terminal.world.trail("d1")
+    assert await explanation(terminal, "d1") == "wrong"
+    assert any(line.startswith("Frozen by ana: drill.") for line in lines)
+    assert desk.said == [OPEN]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [f"leila: propose {DOCUMENT}"],
+        ["leila: propose", DOCUMENT],
+        ["leila: propose", "```json", DOCUMENT, "```"],
+    ],
+)
+async def test_a_document_typed_line_by_line_is_one_command(desk: Desk, lines: list[str]) -> None:
+    terminal = a_terminal()
+    keys = "".join(line + ENTER for line in "\n".join(lines).split("\n"))
+
+    printed = await desk.work(terminal, keys, "pending", ENTER)
+
+    assert [each["state"] for each in documents(printed)] == ["sentinel_approved"]
+    assert "1 pending" in printed
+
+
+async def test_behind_a_command_that_stands_alone_another_one_is_heard(desk: Desk) -> None:
+    terminal = await two_open()
+
+    lines = await desk.work(
+        terminal, "leila: propose", ENTER, paste("reject d1 wrong\nreject m1 too"), ENTER
+    )
+
+    assert documents(lines)[0]["reason"] == "malformed_json"
+    assert await explanation(terminal, "d1") == "wrong"
+    assert await explanation(terminal, "m1") == "too"
+
+
+async def test_a_paste_that_is_never_closed_ends_with_itself(desk: Desk) -> None:
+    terminal = await two_open()
+
+    lines = await desk.work(
+        terminal, paste('leila: propose {"note": "\napprove d1\n'), ENTER, "freeze drill", ENTER
+    )
+
+    assert "nothing behind it was read as a command" in documents(lines)[0]["explanation"]
+    assert any(line.startswith("Frozen by ana: drill.") for line in lines)
+    assert "reviewed" not in await terminal.world.trail("d1")
+
+
+def test_a_full_disk_makes_no_keyboard_deaf(tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    history = keyboard._history(path)
+    path.unlink()
+    path.symlink_to("/dev/full")
+
+    history.append_string("pending")
+
+    assert history.get_strings() == ["pending"]
+
+
 def test_the_history_of_the_keyboard_keeps_no_credential(tmp_path: Path) -> None:
     history = keyboard._history(tmp_path / "data" / "history")
     history.store_string('leila: propose {"body": "key AKIAIOSFODNN7EXAMPLE"}')

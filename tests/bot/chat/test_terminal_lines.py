@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 from pathlib import Path
 
 import pytest
 
-from bot.chat.terminal.lines import LONGEST_LINE, Lines
-from tests.builders import MAIL, NOW_MS, PROD, a_document
-from tests.terminal import SEARCH, Terminal, a_terminal, documents
+from bot.chat.terminal.documents import LONGEST_LINE, Heard
+from bot.chat.terminal.lines import Lines
+from tests.builders import MAIL, NOW_MS, a_document
 from tests.terminal import Lines as TypedLines
+from tests.terminal import Terminal, a_terminal, documents
 
 # -- files ------------------------------------------------------------------------------------
 
@@ -45,6 +47,45 @@ async def test_a_missing_file_is_named_and_a_large_one_never_read(tmp_path: Path
     assert "There is no file" in device["explanation"]
 
 
+async def test_a_file_that_cannot_be_read_is_refused_with_the_cause_and_ends_nothing(
+    tmp_path: Path,
+) -> None:
+    terminal = a_terminal(None, tmp_path)
+    lines = [b"leila: propose @/proc/self/mem", b"crm-sensor: evidence @/proc/self/mem"]
+
+    await terminal.client.run(TypedLines(*lines, b"leila: propose @.", b"pending"))
+
+    proposed, observed, folder = documents(terminal.printed)
+    for answer in (proposed, observed):
+        assert answer["reason"] == "malformed_json"
+        assert "'/proc/self/mem' cannot be read (Input/output error)" in answer["explanation"]
+    assert "There is no file '.'" in folder["explanation"]
+    assert terminal.printed[-1] == "0 pending"
+
+
+async def test_a_file_of_somebody_else_is_refused_with_the_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who runs this may be root, who reads everything."""
+    terminal = at_a_desk(tmp_path)
+
+    def forbidden(*_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    for name in ("open", "stat"):
+        with monkeypatch.context() as others:
+            others.setattr(Path, name, forbidden)
+            answer = documents(await terminal.types("leila: propose @mail.json"))[0]
+        assert "'mail.json' cannot be read (Permission denied)" in answer["explanation"]
+
+
+async def test_a_home_that_nobody_has_is_no_file(tmp_path: Path) -> None:
+    terminal = at_a_desk(tmp_path)
+
+    answer = documents(await terminal.types("leila: propose @~nobody-at-all/mail.json"))[0]
+    assert "There is no file" in answer["explanation"]
+
+
 async def test_evidence_may_come_from_a_file(tmp_path: Path) -> None:
     terminal = at_a_desk(tmp_path)
     packet = {"evidence_id": "e1", "source": "crm-sensor", "observed_at_ms": NOW_MS, "payload": {}}
@@ -64,11 +105,11 @@ async def lines_of(data: bytes) -> list[bytes]:
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(data)
 
-    lines, found = Lines(reading), []
+    heard, found = Heard(Lines(reading, print)), []
     written = asyncio.get_running_loop().run_in_executor(None, write)
     try:
-        while (line := await lines.next()) is not None:
-            found.append(line)
+        while (said := await heard.next()) is not None:
+            found.append(said.line)
         await written
     finally:
         os.close(reading)
@@ -90,11 +131,13 @@ async def test_lines_are_given_one_by_one(data: bytes, lines: list[bytes]) -> No
     assert await lines_of(data) == lines
 
 
-async def test_a_line_without_end_does_not_fill_the_memory() -> None:
-    found = await lines_of(b"a" * (LONGEST_LINE + 200_000) + b"\nnext\n")
+@pytest.mark.parametrize("more", [0, 1, 200_000, 5_000_000])
+@pytest.mark.parametrize("end", [b"\nnext\n", b"\r\nnext"])
+async def test_a_line_without_end_does_not_fill_the_memory(more: int, end: bytes) -> None:
+    found = await lines_of(b"a" * (LONGEST_LINE + more) + end)
 
-    assert len(found[0]) == LONGEST_LINE
-    assert found[1] == b"next"
+    assert LONGEST_LINE <= len(found[0]) <= 2 * LONGEST_LINE
+    assert found[1:] == [b"next"]
 
 
 async def test_a_document_of_256_kib_fits_a_line_and_a_larger_one_is_too_large() -> None:
@@ -127,26 +170,3 @@ async def test_bytes_that_are_no_utf8_are_answered() -> None:
     assert "UTF-8" in (await terminal.types(b"approve \xff"))[0]
     answer = documents(await terminal.types(b'leila: propose {"a":"\xff"}'))[0]
     assert answer["reason"] == "invalid_unicode"
-
-
-async def test_a_fenced_document_of_several_lines_is_one_command() -> None:
-    terminal = a_terminal()
-    fenced = json.dumps(SEARCH | {"ts_ms": NOW_MS}, indent=1).encode().split(b"\n")
-
-    await terminal.client.run(
-        TypedLines(b"leila: propose ```json", *fenced, b"```", b"leila: propose ```{}```")
-    )
-
-    assert [each["proposal_id"] for each in documents(terminal.fresh())] == ["s1", None]
-
-
-async def test_nothing_inside_a_fence_is_a_command_even_if_it_is_never_closed() -> None:
-    terminal = a_terminal()
-    await terminal.proposes(PROD, proposal_id="p1")
-    terminal.fresh()
-
-    await terminal.client.run(TypedLines(b"leila: propose ```", b"{", b"approve p1"))
-
-    lines = terminal.fresh()
-    assert [each["reason"] for each in documents(lines)] == ["malformed_json"]
-    assert "reviewed" not in await terminal.world.trail("p1")

@@ -126,3 +126,28 @@ async def test_a_permit_of_another_proposal_begins_nothing(
     assert (answer.status_code, answer.json()["reason"]) == (403, "permit_mismatch")
     states = [(await outside.world.proposal(each)).state for each in ("p1", "p2")]
     assert states == [State.SENTINEL_APPROVED, State.SENTINEL_APPROVED]
+
+
+@pytest.mark.parametrize("end", ["withdrawn", "rejected", "expired", "tool gone"])
+async def test_no_permit_is_shown_of_what_has_ended(leila, outside, end: str) -> None:
+    world = outside.world
+    await submitted(leila, REFUND)
+    await world.shows()
+    await world.approves("ana", "p1")
+    assert (await leila.get("/v1/proposals/p1")).json()["permit"]
+    match end:
+        case "withdrawn":
+            await leila.delete("/v1/proposals/p1")
+        case "rejected":
+            await world.rejects("ben", "p1", "paid already")
+        case "expired":
+            await world.passes(minutes=60)
+        case _:
+            tools = dict(world.workflow.policy.tools)
+            del tools["issue-refund"]
+            await world.adopts(tools=tools)
+
+    shown = (await leila.get("/v1/proposals/p1")).json()
+
+    assert (shown["state"], shown["permit"]) == ("rejected", None)
+    assert not (await world.proposal("p1")).permit_waits

@@ -147,3 +147,17 @@ async def test_standard_input_is_read_as_strictly(
     codes = {each["id"]: each["result"].get("structuredContent", {}).get("reason") for each in told}
     assert codes == {1: None} | {f"f{place}": code for place, (_, code) in enumerate(FLAWS)}
     assert await outside.world.audit("submitted") == []
+
+
+async def test_what_agents_send_wrongly_does_not_fill_the_log(
+    leila: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    flawed = calling("propose", a_refund(), '"1.00", "amount": "9.00"', _meta=META)
+    await posted(leila, flawed, True)
+    for name, value in (("host", "evil.example"), ("origin", "http://evil.example")):
+        headers = {"accept": "application/json, text/event-stream", name: value}
+        headers["content-type"] = "application/json"
+        answer = await leila.post("/mcp", content=calling("propose", {}, ""), headers=headers)
+        assert answer.status_code in (403, 421)
+
+    assert [each for each in caplog.records if each.levelname in ("WARNING", "ERROR")] == []

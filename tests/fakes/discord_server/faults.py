@@ -11,6 +11,11 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.fakes.clock import NOON_MS
+
+#: From here Discord counts.
+_EPOCH_MS = 1_420_070_400_000
+
 
 @dataclass
 class Call:
@@ -144,10 +149,10 @@ def not_found(code: int, what: str) -> Refused:
 
 
 class Snowflakes:
-    """Ids that grow, of the size that real ones have."""
+    """Ids that grow, each a millisecond after the one before, from the legend's noon on."""
 
     def __init__(self) -> None:
-        self._next = itertools.count(1_400_000_000_000_000_000, 4_194_304)
+        self._next = itertools.count((NOON_MS - _EPOCH_MS) << 22, 1 << 22)
 
     def __call__(self) -> str:
         return str(next(self._next))

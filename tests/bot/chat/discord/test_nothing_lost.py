@@ -164,3 +164,19 @@ async def test_a_long_answer_to_a_button_fits_a_message(stage: DiscordStage) -> 
     assert "Already decided" in press.text
     assert press.text.replace("\n", "").count("whyy") >= 490
     assert all(len(each["content"]) <= LONGEST_MESSAGE for each in press.answers)
+
+
+@pytest.mark.parametrize(("word", "state"), [("approve", "completed"), ("reject", "rejected")])
+async def test_a_typed_decision_that_was_kept_and_not_worked_counts_after_the_start(
+    stage: DiscordStage, word: str, state: str
+) -> None:
+    proposal_id, _ = await seeded(stage, PROD)
+    stage.workflow.world.stopping = True  # SIGTERM has come
+    stage.server.says(ANA, f"!{word} {proposal_id} because")
+    await until(lambda: stage.store.read(lambda tx: tx.flags.get("inbox:discord")), "kept")
+    await stage.ends()
+    before = len(stage.server.said())
+    await stage.begins()
+    stage.clock.advance(1)
+    await stage.reaches(proposal_id, state)
+    await until(lambda: len(stage.server.said()) > before, "answered")

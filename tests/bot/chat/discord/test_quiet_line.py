@@ -81,6 +81,33 @@ async def test_a_line_that_gives_no_sign_of_life_is_asked_once_and_every_card_is
     assert (beats(stage) - beats_before, readings(stage) - readings_before) == (1, 3)
 
 
+async def test_a_line_that_died_some_seconds_ago_is_no_proof_that_nothing_was_said(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.chat.discord.pulse._ANSWERED_S", 0.05)
+    proposal_id, card = await in_window(stage)
+    stage.clock.advance(WINDOW_S - 3)
+    stage.surface.hearing.alive()
+    stage.server.gateway.answers_heartbeats = False  # nothing comes from here on
+    unheard(card, BEN, CROSS)
+    stage.clock.advance(4)
+    await stage.workflow.close_due()
+    await stage.workflow.idle()
+    assert (await stage.proposal(proposal_id)).state.value == "rolled_back"
+
+
+async def test_on_a_lively_line_windows_that_end_cost_nothing(stage: DiscordStage) -> None:
+    ids = await windows(stage, 3)
+    stage.clock.advance(WINDOW_S + 1)
+    stage.surface.hearing.alive()
+    beats_before, readings_before = beats(stage), readings(stage)
+    stage.clock.advance(1)
+    await stage.workflow.close_due()
+    await stage.workflow.idle()
+    assert await states(stage, ids) == {"completed"}
+    assert (beats(stage), readings(stage)) == (beats_before, readings_before)
+
+
 async def test_what_came_before_the_sign_of_life_is_heard_before_the_window_closes(
     stage: DiscordStage,
 ) -> None:

@@ -1,0 +1,70 @@
+"""What is said beside the work: a note, an answer. Nothing that decides waits until it is said."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from bot.chat.surface import SurfaceFailed
+from lifecycle.ports import StoreUnavailable
+
+log = logging.getLogger("signoff.surfaces")
+
+#: So many may wait to be said; a crowd's notes beyond that are left unsaid.
+_MOST: Final = 1_000
+
+
+class Asides:
+    """Tasks of one surface, let go of with it. What is said to one person keeps its order."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._last: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def quiet(self) -> bool:
+        """True while nothing waits to be said."""
+        return not self._tasks
+
+    def begin(self, saying: Coroutine[Any, Any, object], to: str | None = None) -> None:
+        """Say something by itself; `to` whom, where it stands behind what they are told before."""
+        if len(self._tasks) >= _MOST:
+            saying.close()
+            log.warning("a note is left unsaid: %d others wait", len(self._tasks))
+            return
+        before = self._last.get(to) if to is not None else None
+        task = asyncio.create_task(_said(saying, before))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: saying.close())  # also where it never came to its turn
+        if to is not None:
+            self._last[to] = task
+            task.add_done_callback(lambda ended: self._forget(to, ended))
+
+    async def settled(self) -> None:
+        """Wait until all of it is said."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    async def close(self) -> None:
+        """Let go of what could not be said so far."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _forget(self, to: str, ended: asyncio.Task[None]) -> None:
+        if self._last.get(to) is ended:
+            del self._last[to]
+
+
+async def _said(saying: Coroutine[Any, Any, object], before: asyncio.Task[None] | None) -> None:
+    try:
+        if before is not None:
+            await asyncio.wait({before})
+        await saying
+    except (SurfaceFailed, StoreUnavailable) as failure:
+        log.info("a note could not be posted: %s", failure)
+    except Exception as error:
+        log.error("a note could not be posted: %s", type(error).__name__)

@@ -1,0 +1,58 @@
+"""What is kept of an event until it is worked: plain values, in a form that can be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import discord
+
+from bot.chat.discord.commands import command_text
+from bot.chat.discord.settings import DiscordSettings
+from bot.chat.signals import of_character
+
+
+def reaction_payload(
+    about: discord.RawReactionActionEvent, settings: DiscordSettings, me: int | None
+) -> dict[str, Any] | None:
+    """Return what to keep of a reaction; None where it is nobody's attempt to decide."""
+    signal = of_character(about.emoji.name or "", about.emoji.id)
+    added = about.event_type == "REACTION_ADD"
+    if signal is None or about.user_id == me:
+        return None
+    in_place = about.guild_id == settings.guild and about.channel_id == settings.channel
+    ours = None if about.message_author_id is None else about.message_author_id == me
+    # What people write elsewhere, and what others say to it, is no attempt to decide.
+    if not in_place and (not added or ours is False):
+        return None
+    return {
+        "kind": "reaction",
+        "message": str(about.message_id),
+        "user": str(about.user_id),
+        "signal": signal.name,
+        "variant": about.type.name,
+        "added": added,
+        "in_place": in_place,
+        "ours": ours,
+    }
+
+
+def edit_payload(
+    about: discord.RawMessageUpdateEvent, settings: DiscordSettings, me: int | None
+) -> dict[str, Any] | None:
+    """Return what to keep of the edit of a command; None where it is anything else."""
+    data: Mapping[str, Any] = about.data
+    author = data.get("author") or {}
+    text = command_text(str(data.get("content") or ""), me)
+    ours = str(author.get("id")) == str(me)
+    if not data.get("edited_timestamp") or text is None or ours:
+        return None
+    if about.guild_id != settings.guild:
+        return None
+    return {
+        "kind": "edited",
+        "message": str(about.message_id),
+        "channel": str(about.channel_id),
+        "user": str(author.get("id")),
+        "webhook": "webhook_id" in data,
+    }

@@ -1,0 +1,40 @@
+"""What a card showed when something that was done on it was heard: it may show more when that is
+worked, and nobody decided on what came after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+from bot.chat.event_ids import approved_on
+from lifecycle.ports import Transaction
+
+#: Where an event that is kept tells it.
+_KEY: Final = "shown_version"
+_SHOWN: ContextVar[int | None] = ContextVar("shown_version", default=None)
+
+
+def with_shown(
+    tx: Transaction, surface: str, lane: str, payload: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the event of a lane with what its card shows by now, where it is of a card."""
+    message_id = approved_on(lane)
+    card = tx.cards.find(surface, message_id) if message_id is not None else None
+    return {**payload, _KEY: card.shown_version} if card is not None else dict(payload)
+
+
+@contextmanager
+def as_it_showed(payload: Mapping[str, Any]) -> Iterator[None]:
+    """Work an event for what its card showed when it was heard."""
+    token = _SHOWN.set(payload.get(_KEY))
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
+
+
+def shown_when_heard() -> int | None:
+    """Return which version the card of the event that is worked showed then, None for unknown."""
+    return _SHOWN.get()

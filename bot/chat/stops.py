@@ -1,0 +1,29 @@
+"""Of what something that was heard is a stop: nothing of that is made final before it is worked."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bot.chat.signals import Signal
+from bot.chat.typed import STOPS, split_id, typed
+
+
+class StopOf(NamedTuple):
+    """A proposal, named or by a message that may be its card; everything where neither is known."""
+
+    proposal_id: str | None = None
+    message_id: str | None = None
+
+
+def stop_on(message_id: str, signal: Signal) -> StopOf | None:
+    """Return of what a signal on a message is a stop, None where it is none."""
+    return StopOf(message_id=message_id) if signal is Signal.STOP else None
+
+
+def stop_typed(text: str) -> StopOf | None:
+    """Return of what a command is a stop, None where it is none. A freeze stops everything."""
+    word, rest = typed(text)
+    if word == "freeze":
+        return StopOf() if rest.strip() else None
+    named = split_id(rest)[0] if word in STOPS else ""
+    return StopOf(proposal_id=named) if named else None

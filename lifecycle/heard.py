@@ -1,0 +1,158 @@
+"""Stops that a platform delivered and that are not worked yet: what they are of stands still.
+
+An inbox stores a stop before it is acknowledged and works it off behind that, which takes as long
+as the platform lets it. Nothing may be made final over it meanwhile, on whichever surface it came
+and whichever process is to work it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lifecycle.books import Transaction
+
+FLAG: Final = "stops_heard"
+#: What a proposal waits for while such a stop is of it.
+HEARD: Final = "a stop that was heard and is not carried out yet"
+#: A message may be a card that is posted and not written down yet; so long it may be anything's.
+UNPLACED_MS: Final = 10_000
+#: What nobody could work for so long a person may let go of.
+OVERDUE_MS: Final = 60_000
+#: So long is no trouble yet: it is being worked.
+SOON_MS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class HeardStop:
+    """One stop: of a proposal, or on a message that was no card when it came; else of everything.
+
+    `key` is its own over all surfaces and processes.
+    """
+
+    key: str
+    surface: str
+    at_ms: int
+    proposal_id: str | None = None
+    message_id: str | None = None
+
+    @property
+    def unplaced(self) -> bool:
+        """True where nobody knows what it is of, and that may be nothing."""
+        return self.proposal_id is None and self.message_id is not None
+
+
+class HeardStops:
+    """The stops that wait. Changed by whoever takes and works them, read within units, live.
+
+    A unit may run in another thread: each reading is a single look at one of the dictionaries.
+    """
+
+    def __init__(self) -> None:
+        self._all: dict[str, HeardStop] = {}
+        self._named: dict[str, dict[str, HeardStop]] = {}
+        self._others: dict[str, HeardStop] = {}
+
+    def add(self, stop: HeardStop) -> bool:
+        """Let it wait; False where it does already, of which more may be known now."""
+        known = stop.key in self._all
+        self._all[stop.key] = stop
+        if stop.proposal_id is None:
+            self._others[stop.key] = stop
+        else:
+            self._named.setdefault(stop.proposal_id, {})[stop.key] = stop
+            self._others.pop(stop.key, None)
+        return not known
+
+    def get(self, key: str) -> HeardStop | None:
+        """Return the stop of this key where it waits."""
+        return self._all.get(key)
+
+    def drop(self, key: str) -> None:
+        """It was worked: what it was of goes on."""
+        stop = self._all.pop(key, None)
+        if stop is None:
+            return
+        self._others.pop(key, None)
+        named = self._named.get(stop.proposal_id or "", {})
+        named.pop(key, None)
+        if not named:
+            self._named.pop(stop.proposal_id or "", None)
+
+    def of(self, proposal_id: str) -> tuple[HeardStop, ...]:
+        """Return what waits and is, or may be, of this proposal or of everything."""
+        if not self._all:
+            return ()
+        named = self._named.get(proposal_id)
+        return (*(tuple(named.values()) if named else ()), *tuple(self._others.values()))
+
+    def ids(self) -> frozenset[str]:
+        """Return the proposals that a stop is known to be of."""
+        return frozenset(tuple(self._named))
+
+    def late(self, now_ms: int, proposal_id: str) -> bool:
+        """Say whether one of them waits for longer than working it takes."""
+        waiting = (each for each in self.of(proposal_id) if not each.unplaced)
+        return any(now_ms - each.at_ms > SOON_MS for each in waiting)
+
+    def overdue(self, now_ms: int, proposal_id: str | None = None) -> tuple[HeardStop, ...]:
+        """Return what has waited too long and is of this proposal; of everything (a freeze) where
+        none is named."""
+        found = self._others if proposal_id is None else self._named.get(proposal_id, {})
+        return tuple(
+            each
+            for each in tuple(found.values())
+            if not each.unplaced and now_ms - each.at_ms >= OVERDUE_MS
+        )
+
+    def hold(self, tx: Transaction, now_ms: int, proposal_id: str) -> bool:
+        """Say whether this proposal stands still for a stop."""
+        return any(_is_of(tx, now_ms, each, proposal_id) for each in self.of(proposal_id))
+
+
+def _is_of(tx: Transaction, now_ms: int, stop: HeardStop, proposal_id: str) -> bool:
+    if not stop.unplaced:
+        return True
+    card = tx.cards.find(stop.surface, stop.message_id or "")
+    if card is not None:
+        return card.proposal_id == proposal_id
+    return now_ms - stop.at_ms <= UNPLACED_MS
+
+
+def note(tx: Transaction, stop: HeardStop) -> HeardStop:
+    """Keep a stop beside what the inbox stores of it; return it with what is known of it now."""
+    placed = stop
+    if stop.unplaced and (card := tx.cards.find(stop.surface, stop.message_id or "")) is not None:
+        placed = HeardStop(stop.key, stop.surface, stop.at_ms, card.proposal_id, stop.message_id)
+    tx.flags.put(FLAG, {**_kept(tx), placed.key: _row(placed)})
+    return placed
+
+
+def forget(tx: Transaction, keys: Iterable[str]) -> None:
+    """Keep these no more."""
+    kept = _kept(tx)
+    left = {key: row for key, row in kept.items() if key not in set(keys)}
+    if left != kept:
+        tx.flags.put(FLAG, left)
+
+
+def kept_stops(tx: Transaction) -> list[HeardStop]:
+    """Return what a former process took and did not work."""
+    return [_stop(key, row) for key, row in _kept(tx).items()]
+
+
+def _kept(tx: Transaction) -> dict[str, Any]:
+    return dict(tx.flags.get(FLAG) or {})
+
+
+def _row(stop: HeardStop) -> dict[str, Any]:
+    found = {"proposal_id": stop.proposal_id, "message_id": stop.message_id}
+    named = {key: value for key, value in found.items() if value is not None}
+    return {"surface": stop.surface, "at_ms": stop.at_ms, **named}
+
+
+def _stop(key: str, row: Mapping[str, Any]) -> HeardStop:
+    return HeardStop(
+        key, row["surface"], row["at_ms"], row.get("proposal_id"), row.get("message_id")
+    )

@@ -1,0 +1,29 @@
+"""A person lets go of a stop that was heard and that nobody can work: what it held goes on."""
+
+from __future__ import annotations
+
+from lifecycle.acts import Act, Reviewed, found
+from lifecycle.door import record
+from lifecycle.errors import ReviewRefused
+from lifecycle.finishing import Concluded
+from lifecycle.heard import forget
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.settling import reviewed, reviewer
+
+
+def let_go(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
+    """Hold nothing up any more for the stops that have waited too long.
+
+    Should one of them be worked after all, it counts as it would then. Raises ReviewRefused
+    nothing_to_settle, not_a_reviewer.
+    """
+    proposal = found(tx, moment, act)
+    by = reviewer(moment, proposal, act)
+    keys = [each.key for each in moment.heard.overdue(moment.now_ms, act.proposal_id)]
+    if not keys:
+        raise ReviewRefused("nothing_to_settle", "No stop of it waits any more.")
+    details = {"stops": keys}
+    record(tx, moment, "stop_let_go", by, proposal=proposal, sender=act.sender, details=details)
+    forget(tx, keys)
+    return reviewed(Concluded(proposal), "It goes on over the stop that nobody could carry out.")

@@ -1,0 +1,117 @@
+"""Open windows are judged again after policy or evidence changed: a hard finding rolls back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from lifecycle.claiming import claim_roll_back
+from lifecycle.finishing import Concluded
+from lifecycle.last_judged import awaits_answer, is_owed, note_judged, note_owed, note_paid
+from lifecycle.moment import Moment
+from lifecycle.opening import WAITABLE
+from lifecycle.policy import Level, ToolPolicy
+from lifecycle.ports import Transaction
+from lifecycle.proposal import SENTINEL, Cause, Outcome, Proposal, Verb
+from lifecycle.standing import Standing, changed_rules
+from lifecycle.state import State
+from lifecycle.tier import Puller, Tier
+from lifecycle.verdict import Verdict
+from lifecycle.windows import defers
+
+
+def rules_to_run(
+    proposal: Proposal, before: Standing | None, after: Standing
+) -> Collection[str] | None:
+    """Return which rules a re-check runs: all before execution, the changed ones in a window.
+
+    None means all.
+    """
+    if proposal.state is not State.EXECUTING or before is None:
+        return None
+    return changed_rules(before, after, proposal.tool)
+
+
+def owes_evidence(proposal: Proposal, before: Standing | None) -> bool:
+    """Say whether it is to be judged by its evidence with the policy: where that objected and
+    decided nothing, and where nothing could be judged meanwhile, because its tool was gone."""
+    was_gone = before is not None and proposal.tool not in before.tools
+    return proposal.state is State.EXECUTING and (is_owed(proposal) or was_gone)
+
+
+def recheck_window(
+    tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict | None
+) -> Concluded:
+    """Judge what is under way again after its evidence changed; a hard finding rolls back.
+
+    What cannot be taken back before its tool's answer is known, or could not be judged (no
+    `verdict` although its tool is there), is judged again then; nothing closes it before.
+    """
+    if proposal.state is not State.EXECUTING:
+        return Concluded(proposal)
+    if verdict is None and proposal.tool in moment.policy.tools:
+        return Concluded(_owed(tx, moment, proposal, "It cannot be judged now."))
+    if verdict is None or passes_or_waits(verdict):
+        kept = proposal if awaits_answer(proposal) else note_paid(tx, moment, proposal)
+        return Concluded(kept)
+    words = "; ".join(_words(verdict))
+    if awaits_answer(proposal):
+        return Concluded(_owed(tx, moment, proposal, words))
+    if _can_be_taken_back(proposal):
+        return _rolled_back(tx, moment, proposal, words)
+    return Concluded(note_paid(tx, moment, proposal))  # people decide how it goes on
+
+
+def _owed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
+    """Note it once, where something may still be closed, committed or taken back."""
+    execution = proposal.execution
+    if execution is None or execution.verb is Verb.ROLL_BACK or is_owed(proposal):
+        return proposal
+    by_config = defers(moment.policy.tools.get(proposal.tool))
+    if not (execution.windowed or execution.stages(by_config=by_config)):
+        return proposal
+    return note_owed(tx, moment, proposal, why)
+
+
+def passes_or_waits(verdict: Verdict) -> bool:
+    """Say whether no hard rule objects, or those alone that look at what passes by itself."""
+    return all(finding.code in WAITABLE for _, finding in verdict.findings_at(Level.HARD))
+
+
+def in_window(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    tool: ToolPolicy | None,
+    verdict: Verdict | None,
+) -> Concluded:
+    """Bring what is under way under the policy in force; a hard finding rolls back."""
+    if awaits_answer(proposal):
+        return Concluded(proposal)  # looked at again once the tool has answered, or a person has
+    noted = note_judged(tx, moment, proposal)
+    if tool is not None and tool.tier is Tier.BLOCK:
+        return _rolled_back(tx, moment, noted, "The tool may not be used any more.")
+    if verdict is None or passes_or_waits(verdict):  # what merely aged is no new finding
+        return Concluded(noted)
+    return _rolled_back(tx, moment, noted, "; ".join(_words(verdict)))
+
+
+def _can_be_taken_back(proposal: Proposal) -> bool:
+    execution = proposal.execution
+    return (
+        execution is not None
+        and execution.windowed
+        and execution.verb is Verb.EXECUTE
+        and execution.outcome is Outcome.DONE
+    )
+
+
+def _rolled_back(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Concluded:
+    if not _can_be_taken_back(proposal):
+        return Concluded(proposal)
+    cause = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
+    claim = claim_roll_back(tx, moment, proposal, cause)
+    return Concluded(claim.proposal, claim if claim.token else None)
+
+
+def _words(verdict: Verdict) -> list[str]:
+    return [finding.words for _, finding in verdict.findings_at(Level.HARD)]

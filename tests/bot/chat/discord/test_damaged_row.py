@@ -1,0 +1,85 @@
+"""A row that was changed by hand keeps its own card from being heard, and no other one."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.storage.sqlite import SqliteStore
+from tests.bot.chat.discord.cards import read_again, seeded
+from tests.bot.chat.discord.standing import counting, state_of, unheard
+from tests.builders import PROD
+from tests.fakes.discord_server import DiscordServer
+from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, a_stage, until
+from tests.roomy import a_roomy_policy
+
+
+@pytest.fixture
+async def kept(server: DiscordServer, tmp_path: Path) -> AsyncIterator[DiscordStage]:
+    """A bot with a database on disk."""
+    store = await SqliteStore.open(tmp_path / "signoff.db")
+    stage = a_stage(store, server, a_roomy_policy())
+    await stage.begins()
+    yield stage
+    await stage.ends()
+    await store.close()
+
+
+async def three_cards(stage: DiscordStage) -> list[str]:
+    return [
+        (await seeded(stage, PROD, parameters={"version": f"v{n}"}, approval_class="dual"))[0]
+        for n in range(3)
+    ]
+
+
+async def test_what_was_decided_in_an_absence_is_found_behind_a_damaged_row(
+    kept: DiscordStage, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = kept
+    damaged, stopped, approved = await three_cards(stage)
+    cards = [await stage.card(each) for each in (stopped, approved)]
+    await stage.ends()
+    with closing(sqlite3.connect(tmp_path / "signoff.db")) as other:
+        other.execute("UPDATE proposals SET rest = 'x' WHERE proposal_id = ?", (damaged,))
+        other.commit()
+    unheard(cards[0], BEN, CROSS)
+    unheard(cards[1], ANA, TICK)
+    stage.clock.advance(1)
+    await stage.begins(connected=False)
+    await until(lambda: stage.surface.hearing.connected, "connected")
+    await stage.reaches(stopped, "rejected")
+    await until(lambda: not stage.surface.hearing.gap, "no gap stays open for it")
+    assert await counting(stage, approved) == ["ana"]
+
+    for _ in range(2):
+        stage.clock.advance(181)
+        stage.surface.hearing.alive()
+        await stage.broadcast.catch_up()
+    said = [each for each in caplog.messages if "is not heard" in each and damaged in each]
+    assert len(said) == 1, "said once"
+    row = await stage.store.read(lambda tx: tx.cards.get(damaged, "discord"))
+    assert row is not None
+    assert not await stage.surface.read_card(row), "its own window would not close"
+
+
+async def test_a_mistake_of_ours_with_one_card_keeps_no_other_from_being_read(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _ = await seeded(stage, PROD)
+    second, card = await seeded(stage, PROD, parameters={"version": "v2"})
+    reading = stage.surface.listening.reading  # type: ignore[union-attr]
+    read = reading._read_one
+
+    async def mistaken(card: object) -> int:
+        if card.proposal_id == first:  # type: ignore[attr-defined]
+            raise ValueError("a mistake of ours")
+        return await read(card)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reading, "_read_one", mistaken)
+    unheard(card, BEN, CROSS)
+    await read_again(stage)
+    assert await state_of(stage, second) == "rejected"

@@ -1,0 +1,143 @@
+"""A stop on Slack waits for no note and no answer, and nothing is made final over it meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from bot.chat.broadcast import Broadcast, ServedSurface
+from bot.chat.commands import Commands
+from bot.chat.delivery import Delivery
+from bot.chat.slack.notifier import SlackSurface
+from lifecycle.freezing import frozen
+from lifecycle.workflow import Workflow
+from tests.bot.chat.slack.counted import DEPLOY, mention, state
+from tests.builders import MAIL, PROD
+from tests.fakes.clock import FakeClock
+from tests.fakes.slack_server.workspace import Message
+from tests.fakes.surface import FakeSurface
+from tests.slack_stage import OnSlack, eventually, eventually_async, on_slack
+
+SEND = "send-email"
+WINDOW_S = 900
+
+
+class Beside(FakeSurface):
+    """Another surface, which hears."""
+
+    async def serve(self, commands: Commands, delivery: Delivery) -> None:
+        await asyncio.Event().wait()
+
+
+def beside(_clock: FakeClock) -> Sequence[ServedSurface]:
+    return [Beside("discord")]
+
+
+async def in_window(slack: OnSlack) -> Message:
+    card = await slack.proposes(MAIL)
+    await slack.server.says("UANA", mention(slack, "approve p1"))
+    await slack.stands("p1", "executing")
+    await slack.settles()
+    await slack.keeps_catching_up()
+    return card
+
+
+async def ends_in(slack: OnSlack, wanted: str) -> None:
+    async def there() -> bool:
+        await slack.world.workflow.open_ready()
+        return await state(slack) == wanted
+
+    await eventually_async(there, wanted)
+
+
+async def acknowledged(slack: OnSlack, words: str) -> None:
+    """Let ben stop by a slash command that Slack is told of, while nobody can say who ben is."""
+    slack.server.hold("users.info")
+    envelope = await slack.server.slash("UBEN", words)
+    await eventually(envelope.acked.is_set, "the acknowledgement")
+
+
+async def test_a_window_does_not_close_over_a_stop_that_was_acknowledged() -> None:
+    async with on_slack() as slack:
+        await in_window(slack)
+        await acknowledged(slack, "roll-back p1 wrong recipient")
+        slack.world.clock.advance(WINDOW_S + 1)
+        slack.hearing.alive()
+        await slack.world.workflow.close_due()
+        assert await state(slack) == "executing"
+        assert slack.world.tool(SEND).verbs() == ["execute"]
+        slack.server.release("users.info")
+        await ends_in(slack, "rolled_back")
+
+
+async def test_nothing_begins_over_a_stop_that_was_acknowledged() -> None:
+    async with on_slack() as slack:
+        await slack.proposes(PROD)
+        who = slack.server.fails("users.info", error="internal_error", holding="UBEN", times=None)
+        envelope = await slack.server.slash("UBEN", "reject p1 wrong version")
+        await eventually(envelope.acked.is_set, "the acknowledgement")
+        assert (await slack.world.workflow.approve("p1", slack.world.sender("ana"))).done
+        assert slack.world.tool(DEPLOY).verbs() == []
+        who.times = 0
+        await ends_in(slack, "rejected")
+        assert slack.world.tool(DEPLOY).verbs() == []
+
+
+async def test_a_form_does_not_wait_for_the_note_to_somebody_else() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        for who in ("UCAL", "UBEN"):
+            await slack.server.presses(who, card, "signoff_reject")
+        await eventually(lambda: len(slack.server.calls_of("views.open")) == 2, "both forms")
+        await slack.settles()
+        slack.server.hold("chat.postEphemeral")
+        for who, call in zip(("UCAL", "UBEN"), slack.server.calls_of("views.open"), strict=True):
+            view = {**call.arguments["view"], "id": f"V{who}"}
+            await slack.server.submits(who, view, {"reason_text": "wrong version"})
+        await ends_in(slack, "rejected")
+        slack.server.release("chat.postEphemeral")
+        await slack.settles()
+
+
+async def test_a_freeze_does_not_wait_for_the_answer_to_what_its_operator_asked_before() -> None:
+    async with on_slack() as slack:
+        slack.server.hold("chat.postMessage")
+        await slack.server.says("UANA", mention(slack, "pending"))
+        await slack.server.says("UANA", mention(slack, "freeze everything is wrong"))
+
+        async def is_frozen() -> bool:
+            return await slack.world.store.read(lambda tx: frozen(tx)) is not None
+
+        await eventually_async(is_frozen, "the freeze")
+        slack.server.release("chat.postMessage")
+        await slack.settles()
+
+
+async def test_after_a_restart_no_window_closes_over_a_stop_of_a_platform_that_is_away() -> None:
+    async with on_slack(beside=beside) as slack:
+        await in_window(slack)
+        await acknowledged(slack, "roll-back p1 wrong recipient")
+        await slack.closes()
+        await slack.server.stop()
+        await begins_anew(slack)
+        slack.world.clock.advance(WINDOW_S + 1)
+        await slack.world.workflow.close_due()
+        assert await state(slack) == "executing"
+        assert slack.world.tool(SEND).verbs() == ["execute"]
+        slack.server.held.clear()
+        await slack.server.start()
+        await slack.hears()
+        await ends_in(slack, "rolled_back")
+
+
+async def begins_anew(slack: OnSlack) -> None:
+    """Start a new process over the same store: nothing of the memory is left."""
+    assert slack.settings is not None
+    slack.surface = SlackSurface(slack.settings)
+    slack.broadcast = Broadcast([Beside("discord"), slack.surface])
+    await slack.world.restarts()
+    world = slack.world.workflow.world
+    world.notifier = slack.broadcast
+    slack.broadcast.attach(world)
+    workflow: Workflow = slack.world.workflow
+    slack.serving = asyncio.create_task(slack.broadcast.serve(workflow))

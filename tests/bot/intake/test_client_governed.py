@@ -1,0 +1,141 @@
+"""A governed call is the one that people saw, whatever its caller does meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from bot.client import Signoff, SignoffRefused, governed
+from tests.bot.intake.conftest import Outside
+from tests.bot.intake.refunding import TARGET, decided
+
+
+@pytest.fixture
+async def signoff(outside: Outside):
+    async with Signoff(outside.url, "leila-token", now_ms=outside.world.clock.now_ms) as session:
+        yield session
+
+
+async def test_what_runs_is_what_was_approved(
+    signoff: Signoff, outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[Any] = []
+
+    @governed("issue-refund", signoff=signoff, target=TARGET)
+    async def refund(amount: str, currency: str, lines: list[str], **more: Any) -> dict[str, Any]:
+        """Pay back what the customer is owed for a broken parcel."""
+        ran.append((list(lines), more))
+        return {}
+
+    lines, notes = ["order-17"], {"to": ["pat"]}
+    redeem = signoff.redeem
+
+    async def redeemed(*given: Any) -> dict[str, Any]:
+        answer = await redeem(*given)
+        lines.append("order-18")
+        notes["to"].append("mallory")
+        return answer
+
+    monkeypatch.setattr(signoff, "redeem", redeemed)
+    _, proposal_id = await asyncio.gather(
+        refund("5.00", "USD", lines, notes=notes), decided(outside.world, "ana")
+    )
+
+    approved = (await outside.world.proposal(proposal_id)).read().parameters
+    assert ran == [(["order-17"], {"notes": {"to": ["pat"]}})]
+    assert (approved or {})["lines"] == ["order-17"]
+
+
+async def test_what_changes_while_people_look_is_not_redeemed(
+    signoff: Signoff, outside: Outside
+) -> None:
+    ran: list[list[str]] = []
+
+    @governed("issue-refund", signoff=signoff, target=TARGET)
+    async def refund(amount: str, currency: str, lines: list[str]) -> None:
+        """Pay back what the customer is owed for a broken parcel."""
+        ran.append(list(lines))
+
+    lines = ["order-17"]
+
+    async def meanwhile() -> str:
+        while not await outside.world.audit("submitted"):  # noqa: ASYNC110 - asks the real store
+            await asyncio.sleep(0.01)
+        lines.append("order-18")
+        return await decided(outside.world, "ana")
+
+    await asyncio.gather(refund("5.00", "USD", lines), meanwhile())
+
+    assert ran == [["order-17"]]
+
+
+async def test_an_argument_that_cannot_be_copied_is_refused_before_it_is_proposed(
+    signoff: Signoff, outside: Outside
+) -> None:
+    @governed("issue-refund", signoff=signoff, target=TARGET)
+    async def refund(amount: str, currency: str, lock: Any) -> None:
+        raise AssertionError("must not run")
+
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    for given, code in ((asyncio.current_task(), "wrong_type"), (deep, "too_deep")):
+        with pytest.raises(SignoffRefused) as caught:
+            await refund("5.00", "USD", given)
+        assert caught.value.reason == code
+    assert await outside.world.audit("submitted") == []
+
+
+def test_a_function_that_would_act_before_it_is_awaited_is_not_governed() -> None:
+    done: list[str] = []
+
+    def pay(amount: str) -> dict[str, str]:
+        done.append(amount)
+        return {}
+
+    with pytest.raises(TypeError, match="async def"):
+        governed("issue-refund")(pay)  # type: ignore[arg-type]
+    assert done == []
+
+
+async def test_a_permit_of_what_has_ended_hides_no_reason(
+    signoff: Signoff, outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @governed("issue-refund", signoff=signoff, target=TARGET)
+    async def refund(amount: str, currency: str) -> None:
+        """Pay back what the customer is owed for a broken parcel."""
+        raise AssertionError("must not run")
+
+    wait = signoff.wait
+
+    async def too_late(proposal_id: str, **options: Any) -> dict[str, Any]:
+        await wait(proposal_id, **options)
+        await outside.world.rejects("ben", proposal_id, "paid already")
+        return await wait(proposal_id, **options)
+
+    monkeypatch.setattr(signoff, "wait", too_late)
+    with pytest.raises(SignoffRefused) as caught:
+        await asyncio.gather(refund("5.00", "USD"), decided(outside.world, "ana"))
+
+    assert (caught.value.reason, caught.value.explanation) == (
+        "rejected_by_person",
+        "paid already",
+    )
+
+
+async def test_an_answer_that_is_not_held_is_not_asked_for_in_a_loop(
+    signoff: Signoff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    async def at_once(_proposal_id: str, *, wait_s: int = 0) -> dict[str, Any]:
+        asked.append(wait_s)
+        return {"state": "sentinel_approved", "permit": None}
+
+    monkeypatch.setattr(signoff, "proposal", at_once)
+    with pytest.raises(TimeoutError):
+        await signoff.wait("p1", timeout_s=2)
+
+    assert len(asked) < 6

@@ -1,0 +1,77 @@
+"""What a config surely does not mean is said at the check and at the start, before a night."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bot.config import load_config
+from bot.config.surfaces import choose
+
+HOOK = {"SMTP_USER": "u", "SMTP_PASSWORD": "p"}
+SMTP = "smtp: {host: m.example, from: a@shop.example, username_env: SMTP_USER, password_env: "
+LOGS_IN = ("    effects: [email]", f"    {SMTP}SMTP_PASSWORD}}")
+ASKS = ('execute: ["true"], timeout', 'execute: ["true"], env: [CRM_TOKEN], timeout')
+FREEZES = "Nobody is in the group operators: freeze and thaw work for nobody, here and in chat."
+
+
+def noted(
+    write_config: Callable[..., Path], *changes: tuple[str, str], **environment: str
+) -> list[str]:
+    """Return what is said of the changed config beyond what is said of it unchanged."""
+    before = choose(load_config(write_config()), environment, attached=True).notes
+    after = choose(load_config(write_config(*changes)), environment, attached=True).notes
+    return [note for note in after if note not in before]
+
+
+DOUBTS = {
+    "no operator": (("groups: [approvers, operators]", "groups: [approvers]"), FREEZES),
+    "group of a person": (
+        ('cal: {discord: "1003", groups: []', 'cal: {discord: "1003", groups: [aprovers]'),
+        'No tool asks for the group "aprovers" of cal; did you mean "approvers"?',
+    ),
+    "role of an agent": (
+        ("    roles: [reader, writer]\n    owner", "    roles: [reader, writter]\n    owner"),
+        'Nothing asks for the role "writter" of leila; did you mean "writer"?',
+    ),
+    "role of a tool": (
+        (
+            "    roles: [writer]\n    reviewers",
+            "    roles: [writter, admin, writer]\n    reviewers",
+        ),
+        'send-email asks for the role "writter", which nobody has; did you mean "writer"?',
+    ),
+    "role that nobody has": (
+        ("    roles: [writer]\n    reviewers", "    roles: [postmaster]\n    reviewers"),
+        "Nobody may propose send-email: no agent and no person has a role of its roles.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), DOUBTS.values(), ids=DOUBTS.keys())
+def test_a_slip_that_is_no_mistake_is_said_with_what_was_meant(
+    write_config: Callable[..., Path], change: tuple[str, str], words: str
+) -> None:
+    assert noted(write_config, change) == [words]
+
+
+def test_groups_and_roles_of_ones_own_are_no_slips(write_config: Callable[..., Path]) -> None:
+    own = ('cal: {discord: "1003", groups: []', 'cal: {discord: "1003", groups: [night-shift]')
+    role = ("    roles: [writer]\n    reviewers", "    roles: [mailer]\n    reviewers")
+    has = ("    roles: [reader, writer]\n    owner", "    roles: [reader, mailer]\n    owner")
+
+    assert noted(write_config, own, role, has) == []
+
+
+def test_a_variable_that_is_not_set_is_said_before_a_mail_or_a_call_fails(
+    write_config: Callable[..., Path],
+) -> None:
+    told = noted(write_config, LOGS_IN, ASKS, SMTP_USER="u")
+
+    assert told == [
+        "search is called without what it asks for: CRM_TOKEN is not set.",
+        "The mails of send-email are not sent: SMTP_PASSWORD is not set.",
+    ]
+    assert noted(write_config, LOGS_IN, ASKS, CRM_TOKEN="", **HOOK) == []

@@ -1,0 +1,115 @@
+"""A bot whose disk is full while a tool works: it hears, says what is true, and loses no stop."""
+
+from __future__ import annotations
+
+import json
+import resource
+import time
+from pathlib import Path
+
+import yaml
+
+from tests.processes import DEADLINE_S, Process
+
+#: Works until it is told that it may end.
+WORK = "touch begun\nuntil [ -e go ]; do sleep 0.02; done\n"
+WHY = "The index is built anew after the move"
+
+
+def with_work(bot: Process) -> None:
+    """Let a mail's sibling, an AUTO tool, work until the test says so."""
+    (bot.folder / "work.sh").write_text(WORK)
+    path = bot.folder / "config.yaml"
+    config = yaml.safe_load(path.read_text())
+    config["tools"]["search"] = {
+        "tier": "AUTO",
+        "action_type": "write",
+        "kind": "command",
+        "execute": ["sh", "work.sh"],
+        "timeout_s": 300,
+    }
+    path.write_text(yaml.safe_dump(config))
+    example = json.loads((bot.folder / "examples/search.json").read_text())
+    changes = {"proposal_id": "work", "action_type": "write", "justification": WHY}
+    (bot.folder / "examples/work.json").write_text(json.dumps(example | changes))
+
+
+def wait_for(path: Path) -> None:
+    late = time.monotonic() + DEADLINE_S
+    while not path.exists():
+        assert time.monotonic() < late, f"no {path.name}"
+        time.sleep(0.02)
+
+
+def room(bot: Process, size: int) -> None:
+    """Let no file of the bot grow beyond `size` bytes."""
+    assert bot.process is not None
+    _, most = resource.prlimit(bot.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(bot.process.pid, resource.RLIMIT_FSIZE, (size, most))
+
+
+def full(bot: Process) -> None:
+    """Leave the database no room; a small file, as that of the stops, still has some."""
+    room(bot, (bot.folder / "data/signoff.db-wal").stat().st_size)
+
+
+def state(bot: Process, proposal_id: str) -> tuple[object, object]:
+    shown = json.loads(bot.beside("--json", "show", proposal_id).stdout)
+    return shown["state"], shown["explanation"]
+
+
+def rest_of(bot: Process) -> list[str]:
+    """End the input and return all that is still printed."""
+    assert bot.process is not None
+    assert bot.process.stdin is not None
+    assert bot.process.stdout is not None
+    bot.process.stdin.close()
+    lines = bot.process.stdout.read().decode().splitlines()
+    assert bot.process.wait(DEADLINE_S) == 0
+    return lines
+
+
+def begun(bot: Process) -> str:
+    """Start a bot with an open mail and a tool at work; return the mail."""
+    with_work(bot)
+    bot.start()
+    mail = str(bot.answer("leila: propose @examples/mail.json")["proposal_id"])
+    bot.tell("leila: propose @examples/work.json")
+    wait_for(bot.folder / "begun")
+    full(bot)
+    (bot.folder / "go").touch()
+    return mail
+
+
+def test_a_stop_typed_while_the_disk_is_full_outlives_the_process(bot: Process) -> None:
+    mail = begun(bot)
+
+    kept = bot.ask(f"ben: reject {mail} stop this mail")
+    frozen = bot.ask("freeze now")
+    looked = bot.ask("pending")
+    bot.kill()
+    bot.start()
+    bot.ask("status")
+
+    assert any(line.startswith("Kept: the store cannot be written now") for line in kept)
+    assert any("so nothing was done" in line for line in frozen)
+    assert "1 pending" in looked
+    assert state(bot, mail) == ("rejected", "stop this mail")
+
+
+def test_what_a_tool_did_is_written_and_told_once_the_disk_is_freed(bot: Process) -> None:
+    mail = begun(bot)
+    lines = bot.ask(f"ben: reject {mail} stop this mail")
+
+    room(bot, resource.RLIM_INFINITY)
+    lines += rest_of(bot)
+
+    bot.start()
+    bot.ask("status")
+
+    told = [json.loads(line) for line in lines if line.startswith('{"proposal_id":"work"')]
+    assert [each["state"] for each in told] == ["completed"]
+    assert state(bot, mail) == ("rejected", "stop this mail")
+    assert len([line for line in lines if "The store cannot be written since" in line]) == 1
+    assert len([line for line in lines if "The store can be written again" in line]) == 1
+    assert bot.beside("audit", "verify").returncode == 0

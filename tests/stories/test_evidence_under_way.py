@@ -1,0 +1,183 @@
+"""Evidence that turns while a tool runs, or nobody knows what came of it: judged once that is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lifecycle import last_judged
+from lifecycle.adopting import Adopter
+from lifecycle.gating import Gatekeeper
+from tests.builders import MAIL
+from tests.fakes.tools import raising
+from tests.stories.forging import problems
+from tests.stories.resting_on_evidence import (
+    SEND,
+    TAKEN_BACK,
+    Mail,
+    has_no_window,
+    is_taken_back,
+)
+from tests.world import World
+
+
+@pytest.fixture(params=["running", "unknown"])
+async def mail(world: World, request: pytest.FixtureRequest) -> Mail:
+    """A mail under way."""
+    under_way = Mail(world, request.param)
+    await under_way.is_sent()
+    return under_way
+
+
+async def test_what_objects_while_nobody_knows_the_outcome_rolls_back_once_it_is_known(
+    world: World, mail: Mail
+) -> None:
+    await world.observes(False)
+    assert world.tool(SEND).verbs() == ["execute"]
+
+    await mail.is_answered()
+
+    await is_taken_back(world)
+
+
+async def test_an_objection_does_not_age_away_before_anybody_could_act_on_it(
+    world: World, mail: Mail
+) -> None:
+    await world.observes(False)
+    world.clock.advance(90 * 60)
+
+    await mail.is_answered()
+
+    await is_taken_back(world)
+
+
+async def test_evidence_that_turns_back_before_the_outcome_is_known_takes_nothing_back(
+    world: World, mail: Mail
+) -> None:
+    await world.observes(False)
+    world.clock.advance(1)
+    await world.observes(True)
+    world.clock.advance(9 * 60)
+
+    await mail.is_answered()
+    await world.passes(minutes=16)
+
+    assert world.tool(SEND).verbs() == ["execute", "commit"]
+    assert (await world.proposal("m1")).reason == "window_closed_unopposed"
+
+
+async def test_an_objection_outlives_a_restart(world: World, mail: Mail) -> None:
+    await world.observes(False)
+    mail.how = "unknown"  # what was running then
+    await world.restarts()
+    await world.keeps_house()
+
+    await mail.is_answered()
+
+    await is_taken_back(world)
+
+
+async def test_a_window_does_not_close_on_an_objection_that_no_round_has_come_to(
+    world: World, mail: Mail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.observes(False)
+    monkeypatch.setattr(Adopter, "recheck", lambda _self: asyncio.sleep(0))
+    await mail.is_answered()
+    assert world.tool(SEND).verbs() == ["execute"]
+
+    await world.passes(minutes=16)
+
+    await is_taken_back(world)
+
+
+async def test_while_the_outcome_is_unknown_nothing_is_judged_again_and_again(
+    world: World, mail: Mail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    for name in ("check", "check_evidence"):
+        monkeypatch.setattr(Gatekeeper, name, counting(getattr(Gatekeeper, name), asked))
+    await world.observes(False)
+    assert len(asked) == 1
+
+    for _ in range(5):
+        world.clock.advance(1)
+        await world.workflow.recheck()
+        await world.workflow.recover()
+        await world.workflow.close_due()
+
+    assert len(asked) == 1
+    await mail.is_answered()
+    await is_taken_back(world)
+
+
+def counting(real: Callable[..., Any], asked: list[str]) -> Callable[..., Any]:
+    async def counted(self: Any, proposal: Any, **how: Any) -> Any:
+        asked.append(proposal.proposal_id)
+        return await real(self, proposal, **how)
+
+    return counted
+
+
+async def test_what_was_taken_back_in_part_is_not_judged_for_ever(
+    world: World, mail: Mail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.tool(SEND).on["roll_back"] = raising(RuntimeError("cut off"))
+    await world.observes(False)
+    await mail.is_answered()
+    assert world.tool(SEND).verbs() == TAKEN_BACK
+    await world.workflow.settle("m1", world.sender("ana"), happened=False)
+
+    await world.workflow.recheck()
+    asked: list[str] = []
+    monkeypatch.setattr(Gatekeeper, "check_evidence", counting(Gatekeeper.check_evidence, asked))
+    await world.workflow.recheck()
+
+    assert asked == []
+
+
+@pytest.mark.parametrize("how", ["running", "unknown"])
+async def test_without_a_window_nothing_is_committed_that_evidence_objected_to_meanwhile(
+    world: World, how: str
+) -> None:
+    await has_no_window(world)
+    mail = Mail(world, how)
+    await mail.is_sent()
+    await world.observes(False)
+
+    await mail.is_answered()
+    await world.keeps_house()
+
+    await is_taken_back(world)
+
+
+async def test_a_window_that_names_no_evidence_closes_without_a_question_about_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.submits(MAIL, proposal_id="m1")
+    await world.approves("ana", "m1")
+
+    def asked(_tx: Any) -> list[str]:
+        raise AssertionError("nobody has to ask")
+
+    monkeypatch.setattr(last_judged, "unjudged", asked)
+    await world.passes(minutes=16)
+
+    assert world.tool(SEND).verbs() == ["execute", "commit"]
+
+
+@pytest.mark.parametrize("how", ["running", "unknown"])
+async def test_the_trail_tells_of_an_objection_that_waits(on_disk: World, how: str) -> None:
+    mail = Mail(on_disk, how)
+    await mail.is_sent()
+    await on_disk.observes(False)
+    assert await problems(on_disk) == []
+
+    await mail.is_answered()
+
+    trail = await on_disk.trail("m1")
+    assert [kind for kind in trail if kind.startswith("check_")] == ["check_owed"]
+    assert trail[-2:] == ["roll_back_claimed", "roll_back"]
+    assert await problems(on_disk) == []
