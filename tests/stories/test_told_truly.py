@@ -145,12 +145,15 @@ async def test_a_receipt_that_comes_too_late_decides_nothing_and_is_kept_for_who
     await world.passes(minutes=61)
 
     late = await world.workflow.report(proposal_id, leila, "done", {"refund": "r-77"})
-    again = await world.workflow.report(proposal_id, leila, "failed", {})
+    again = await world.workflow.report(proposal_id, leila, "done", {})
+    other = await world.workflow.report(proposal_id, leila, "failed", {})
 
     waits = await world.proposal(proposal_id)
     assert (late.code, again.code) == ("already_decided", "permit_already_consumed")
+    assert other.code == "already_decided", "a person weighs both words"
     assert waits.attention is Attention.OUTCOME_UNKNOWN
     assert "Its agent reported later: done." in waits.attention_why
+    assert "Its agent reported later: failed." in waits.attention_why
     assert (waits.frame or {})["value"] == {"refund": "r-77"}
     await world.workflow.settle(proposal_id, world.sender("ana"), happened=True)
     assert (await world.proposal(proposal_id)).state is State.COMPLETED

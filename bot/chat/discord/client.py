@@ -10,8 +10,9 @@ import asyncio
 import itertools
 import logging
 import random
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Final, Protocol
 
 import discord
@@ -231,8 +232,29 @@ async def _closed(client: SignoffClient) -> None:
     Whoever waits here may be cancelled without the closing being cancelled with it: a client that
     is half closed would hold its connections for ever, and end its supervisor with its own end.
     """
-    closing = asyncio.ensure_future(client.close())
+    await _said_goodbye(client.close())
+    for connection in _unknown_to(client):
+        await _said_goodbye(connection.close())
+    await client.http.close()
+
+
+async def _said_goodbye(goodbye: Coroutine[Any, Any, None]) -> None:
+    closing = asyncio.ensure_future(goodbye)
     await asyncio.wait({closing}, timeout=_GOODBYE_S)
     if not closing.cancel() and not closing.cancelled() and closing.exception() is not None:
         log.debug("closing a client: %s", type(closing.exception()).__name__)
-    await client.http.close()
+
+
+def _unknown_to(client: SignoffClient) -> list[discord.gateway.DiscordWebSocket]:
+    """Return connections that the client never came to know, each kept alive by a thread.
+
+    discord.py hands over a connection once it has identified, and waits up to five seconds before
+    that: cancelled there, it leaves the connection open and its heart beating.
+    """
+    hearts = (t for t in threading.enumerate() if isinstance(t, discord.gateway.KeepAliveHandler))
+    return [
+        heart.ws
+        for heart in hearts
+        if getattr(heart.ws, "_connection", None) is client._connection
+        and not heart._stop_ev.is_set()
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 
 import psutil
 import pytest
@@ -17,8 +18,19 @@ from tests.contracts.tool_contract import call
 NAP = f"sleep 600.{os.getpid()}"
 
 
+#: A killed process ends when the kernel next looks at it, on a busy machine a moment later.
+DYING_S = 5.0
+
+
 def alive(mark: str) -> list[int]:
-    """Return the processes whose command line holds a mark of ours."""
+    """Return the processes whose command line holds a mark of ours, once the killed have ended."""
+    until = time.monotonic() + DYING_S
+    while (found := _seen(mark)) and time.monotonic() < until:
+        time.sleep(0.01)
+    return found
+
+
+def _seen(mark: str) -> list[int]:
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
         line = " ".join(process.info["cmdline"] or [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 
@@ -60,6 +61,23 @@ async def test_a_session_that_was_forgotten_is_read_from_the_cards(stage: Discor
     await stage.reaches(proposal_id, "completed")
     assert [review.found_late for review in await stage.reviews(proposal_id)] == [True]
     await until(lambda: gateway.identified == 2, "identified again")
+
+
+async def test_a_bot_that_stops_while_it_waits_to_identify_leaves_no_heart_beating(
+    unstarted: DiscordStage,
+) -> None:
+    stage, gateway = unstarted, unstarted.server.gateway
+    await stage.begins()
+    before = set(gateway.sockets)
+    gateway.send_op(9, False)
+    await until(lambda: gateway.sockets - before and hearts(), "a new connection, not identified")
+    await stage.ends()
+    assert gateway.identified == 1
+    await until(lambda: not hearts(), "silence", 5)
+
+
+def hearts() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name.startswith("keep-alive")]
 
 
 async def test_an_authentication_that_is_refused_means_a_fresh_client(stage: DiscordStage) -> None:
