@@ -31,6 +31,20 @@ _AGAIN_S: Final = (0.5, 1.0, 2.0, 4.0)
 #: So long at most, whatever the answer asks for: somebody waits for the result.
 _LONGEST_S: Final = 60.0
 _LATER: Final = "later"
+#: What Signoff says of a receipt that it cannot read: that the work is done it must hear all the
+#: same, or a person has to find out.
+_UNREADABLE: Final = frozenset(
+    {
+        "too_large",
+        "too_deep",
+        "out_of_range",
+        "non_finite_number",
+        "invalid_unicode",
+        "control_character",
+        "duplicate_key",
+        "wrong_type",
+    }
+)
 
 
 def fitting(receipt: Receipts | None, result: Any) -> dict[str, Any]:
@@ -40,7 +54,7 @@ def fitting(receipt: Receipts | None, result: Any) -> dict[str, Any]:
         json.dumps(made, allow_nan=False)
     except Exception as error:
         log.warning("a receipt is left out: %s", type(error).__name__)
-        return {"receipt_left_out": type(error).__name__}
+        return _left_out(type(error).__name__)
     return dict(made)
 
 
@@ -66,19 +80,34 @@ async def decided(wait: Wait, proposal_id: str, timeout_s: float | None) -> dict
 async def told(report: Report, proposal_id: str, outcome: str, receipt: dict[str, Any]) -> None:
     """Report an outcome, again where nobody answers or the answer says `later`.
 
-    Raises nothing: the work is over, and whoever called must have its result. Unreported, it is
-    looked into by a person once its time is over.
+    A receipt that Signoff cannot read (a number of 64 bits, a mebibyte) is left out. Raises
+    nothing: the work is over, and whoever called must have its result. Unreported, it is looked
+    into by a person once its time is over.
     """
+    refused = await _reported(report, proposal_id, outcome, receipt)
+    if refused in _UNREADABLE:
+        await _reported(report, proposal_id, outcome, _left_out(refused))
+
+
+async def _reported(
+    report: Report, proposal_id: str, outcome: str, receipt: dict[str, Any]
+) -> str | None:
+    """Report; return the code with which it was refused for good, None where none was given."""
     for usual_s in (*_AGAIN_S, None):
         try:
             await report(proposal_id, outcome, receipt)
-            return
+            return None
         except (SignoffUnreachable, SignoffRefused) as error:
             pause_s = None if usual_s is None else _pause_s(error, usual_s)
             if pause_s is None:
                 log.warning("%s is %s, and that was not taken: %s", proposal_id, outcome, error)
-                return
+                return error.reason if isinstance(error, SignoffRefused) else None
             await asyncio.sleep(pause_s)
+    raise AssertionError  # the last of them returns
+
+
+def _left_out(why: str) -> dict[str, Any]:
+    return {"receipt_left_out": why}
 
 
 def _pause_s(error: SignoffUnreachable | SignoffRefused, usual_s: float) -> float | None:

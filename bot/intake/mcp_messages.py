@@ -15,7 +15,7 @@ from bot.intake.http.bodies import TURN, Turn
 from bot.intake.http.door import Door, is_agent
 from bot.intake.http.problems import json_response, problem
 from bot.intake.http.turns import LEAST_BYTES
-from bot.intake.mcp_reading import Context, Judge, flaw_of, repaired
+from bot.intake.mcp_reading import Context, Judge, flaw_of, is_unanswerable, repaired
 from lifecycle.answers import Answer, refusal
 from lifecycle.errors import Refused
 
@@ -56,12 +56,14 @@ class StrictMessages:
             await self._app(scope, replayed(raw, receive), send)
             return
         body = repaired(raw)
-        if body is None:
-            error = {"code": types.PARSE_ERROR, "message": f"{flaw.code}: {flaw}"}
+        message = json.loads(body) if body is not None else {}
+        if body is None or is_unanswerable(message):
+            code = types.PARSE_ERROR if body is None else types.INVALID_REQUEST
+            error = {"code": code, "message": f"{flaw.code}: {flaw}"}
             answer = json_response({"jsonrpc": "2.0", "id": None, "error": error}, 400)
             await answer(scope, receive, send)
             return
-        noted = (flaw, raw, json.loads(body).get("method"))
+        noted = (flaw, raw, message.get("method"))
         await self._app({**scope, _FLAW: noted}, replayed(body, receive), send)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import anyio
@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from bot.intake.http.bodies import LARGEST_CALL_BYTES
 from lifecycle.answers import Answer, refusal
-from lifecycle.errors import Refused
+from lifecycle.errors import Fault, Refused
 from lifecycle.reading import MAX_DEPTH, read_object
 
 Context = ServerRequestContext[Any, Any]
@@ -28,6 +28,9 @@ Judge = Callable[[Context], Awaitable[Answer | None]]
 
 #: A document lies in the arguments, these in the parameters, and these in the message.
 _AROUND: Final = 3
+_NO_ID: Final = Fault(
+    "wrong_type", "id", suggestion="The id of a message is a string or a whole number."
+)
 
 
 def strictly(judge: Judge, told: Callable[[Answer], HandlerResult]) -> ServerMiddleware[Any]:
@@ -47,10 +50,20 @@ def strictly(judge: Judge, told: Callable[[Answer], HandlerResult]) -> ServerMid
 def flaw_of(raw: bytes) -> Refused | None:
     """Return why a message is not what it strictly should be, None where nothing is wrong."""
     try:
-        read_object(raw, limit_bytes=LARGEST_CALL_BYTES, max_depth=MAX_DEPTH + _AROUND)
+        message = read_object(raw, limit_bytes=LARGEST_CALL_BYTES, max_depth=MAX_DEPTH + _AROUND)
     except Refused as error:
         return error
-    return None
+    return Refused([_NO_ID]) if is_unanswerable(message) else None
+
+
+def is_unanswerable(message: Mapping[str, Any]) -> bool:
+    """Say whether a message asks for an answer under an id that is none in MCP.
+
+    The SDK would take it for a notification, say that it was accepted, and do nothing.
+    """
+    asked_id = message.get("id")
+    known = isinstance(asked_id, int | str) and not isinstance(asked_id, bool)
+    return "method" in message and "id" in message and not known
 
 
 def repaired(raw: bytes) -> bytes | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import select
 import threading
 from collections.abc import Callable
 from typing import Final
@@ -106,7 +107,7 @@ class Lines:
         while True:
             self._wanted.acquire()
             try:
-                chunk = os.read(self._fd, _CHUNK)
+                chunk = _chunk_of(self._fd)
             except OSError:
                 chunk = b""
             try:
@@ -115,3 +116,17 @@ class Lines:
                 return  # the loop is closed: nobody waits any more
             if not chunk:
                 return
+
+
+def _chunk_of(fd: int) -> bytes:
+    """Return what comes next, empty at the end.
+
+    Whoever shares the descriptor may have made it non-blocking: nothing there is no end.
+    """
+    while True:
+        try:
+            return os.read(fd, _CHUNK)
+        except BlockingIOError:
+            ready = select.poll()
+            ready.register(fd, select.POLLIN)
+            ready.poll()

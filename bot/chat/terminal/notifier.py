@@ -56,7 +56,8 @@ class TerminalSurface:
         if message.kind in _WORDS and isinstance(words, str):
             if self._screen.answered(words):
                 return
-            await self._written(lambda: self._screen.line(words))
+            # Lines of somebody's answer stand behind its first one: none of them is ours.
+            await self._written(lambda: self._screen.line(words.replace("\n", "\n    ")))
         else:
             await self._written(lambda: self._screen.document(message.body))
 

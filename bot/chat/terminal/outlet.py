@@ -11,6 +11,7 @@ import atexit
 import errno
 import io
 import os
+import select
 import threading
 import time
 from collections import deque
@@ -92,7 +93,12 @@ class Outlet(io.TextIOBase):
     def _put(self, data: bytes) -> None:
         rest = memoryview(data)
         while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
+            try:
+                rest = rest[os.write(self._descriptor, rest) :]
+            except BlockingIOError:  # whoever shares the descriptor made it non-blocking
+                room = select.poll()
+                room.register(self._descriptor, select.POLLOUT)
+                room.poll()
 
     def _drained(self) -> None:
         """Let what is taken be written before the process ends, as long as somebody reads."""

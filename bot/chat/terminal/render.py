@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TextIO
@@ -14,10 +15,15 @@ from rich.table import Table as Drawn
 from rich.text import Text
 
 from bot.chat.content import CardContent, Colour, Field
+from bot.chat.letters import escape
 from bot.chat.replies import CommandReply, Table
 from bot.chat.terminal.outlet import Outlet
 from bot.chat.terminal.tables import drawn
 
+#: What a terminal obeys instead of showing it, or shows in another order: C0, DEL, C1, bidi.
+_OBEYED: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
 #: What changes while a proposal is open, beside its state.
 _NEWS: Final = ("Reviewers", "Window", "Decisions")
 #: The corners of the frame, a dash and a space on each side of the title.
@@ -53,8 +59,11 @@ class Screen:
         self.line(json.dumps(value, ensure_ascii=True, separators=(",", ":")))
 
     def line(self, text: str) -> None:
-        """Write one plain line. Raises OSError where nobody reads any more."""
-        out = self._out
+        """Write plain text. Raises OSError where nobody reads any more.
+
+        Whoever wrote it, and by which way it came: nothing in it commands the terminal.
+        """
+        out, text = self._out, _OBEYED.sub(lambda found: escape(found[0]), text)
         try:
             out.write(text + "\n")
         except UnicodeEncodeError:

@@ -20,7 +20,8 @@ class Unclosed:
     """A document as far as it has come. It is fed with what follows, each character once.
 
     `open` until the last of its braces, or the fence, is closed; what is valid JSON is never
-    closed too early. `fenced` where only a fence closes it.
+    closed too early. `fenced` where only a fence closes it: one behind which a quotation mark
+    follows on its line stands inside a text, as JSON's texts end on the line they begin on.
     """
 
     def __init__(self, begin: str) -> None:
@@ -29,22 +30,32 @@ class Unclosed:
         self._in_string = False
         self._depth = 0
         self._carried = ""
+        self._past = False
         self.fenced = self._mark == _FENCE
         self.open = True
         self.feed(begin[len(self._mark) :])
 
     def feed(self, more: str) -> None:
         """Take what follows. An end of a line, where there is one, belongs to it."""
+        if self._mark:
+            self._look_for_mark(more)
+            return
         if not self.open:
             return
         text = self._carried + more
-        if self._mark:
-            self._carried = text[1 - len(self._mark) :] if len(self._mark) > 1 else ""
-            self.open = self._mark not in text
-            return
         whole = text if (len(text) - len(text.rstrip("\\"))) % 2 == 0 else text[:-1]
         self._carried = text[len(whole) :]
         self._weigh(whole)
+
+    def _look_for_mark(self, more: str) -> None:
+        """Close where a line ends with the mark; the last line may still go on."""
+        if self._past:
+            return
+        ends = [line.rpartition('"')[2] for line in (self._carried + more).split("\n")]
+        closing = [self._mark in end for end in ends]
+        self.open, self._past = not any(closing), any(closing[:-1])
+        # Of more than its last characters only the mark itself is needed.
+        self._carried = self._mark if closing[-1] else ends[-1][-len(_FENCE) :]
 
     def _weigh(self, text: str) -> None:
         """Count the braces and brackets that stand outside strings."""

@@ -35,7 +35,7 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import Verb
 
 #: What stands in the way passes by itself, and nothing has happened.
-_FOR_NOW: Final = WAITABLE | {"frozen", "audit_unavailable", "still_running"}
+_FOR_NOW: Final = WAITABLE | {"frozen", "audit_unavailable", "still_running", "rule_timeout"}
 _AGAIN_S: Final = 5
 
 

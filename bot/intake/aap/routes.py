@@ -13,6 +13,7 @@ from bot.intake.aap.provider import Provider
 from bot.intake.aap.wire import (
     AapRefused,
     Misshapen,
+    as_error,
     error,
     key_of,
     seconds,
@@ -120,6 +121,6 @@ def _guarded(
             return error(AapRefused(status, refused.code, str(refused)))
 
     async def endpoint(incoming: Request) -> Response:
-        return await carried_out(door, lambda: guarded(incoming))
+        return as_error(await carried_out(door, lambda: guarded(incoming)))
 
     return endpoint

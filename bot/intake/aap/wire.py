@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
+import orjson
 from starlette.responses import Response
 
-from bot.intake.http.problems import json_response
+from bot.intake.http.problems import PROBLEM_TYPE, json_response
 
 _KNOWN: Final = {
     "tool": str,
@@ -25,6 +27,17 @@ _PART: Final = re.compile(r"([0-9]+)([smhd])")
 _UNIT_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 LONGEST_S: Final = 604_800 - 60
 LONGEST_KEY: Final = 512
+_TYPES: Final = {
+    400: "invalid_request",
+    401: "unauthorized",
+    404: "not_found",
+    408: "invalid_request",
+    409: "conflict",
+    413: "invalid_request",
+    415: "invalid_request",
+}
+#: What the connection itself needs of an answer.
+_KEPT_HEADERS: Final = frozenset({"connection", "accept-encoding"})
 
 
 class AapRefused(Exception):
@@ -80,14 +93,30 @@ def key_of(header: str | None) -> str:
 
 def error(refused: AapRefused) -> Response:
     """Return an error as AAP writes it."""
-    kinds = {400: "invalid_request", 401: "unauthorized", 404: "not_found", 409: "conflict"}
     content = {
         "error": {
-            "type": kinds.get(refused.status, "unavailable"),
+            "type": _TYPES.get(refused.status, "unavailable"),
             "code": refused.code,
             "message": str(refused),
             "request_id": str(uuid.uuid4()),
         }
     }
-    later = {"Retry-After": str(refused.retry_after_s)} if refused.retry_after_s else {}
-    return json_response(content, refused.status, later)
+    headers = {"Retry-After": str(refused.retry_after_s)} if refused.retry_after_s else {}
+    if refused.status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    return json_response(content, refused.status, headers)
+
+
+def as_error(answer: Response) -> Response:
+    """Return what every door says alike, such as that the store cannot be read, as AAP writes it.
+
+    Anything else is returned as it is.
+    """
+    if answer.media_type != PROBLEM_TYPE:
+        return answer
+    told = orjson.loads(answer.body)
+    code, later_s = told["reason"] or "invalid_request", told.get("retry_after_s", 0)
+    written = error(AapRefused(told["status"], code, told["detail"], later_s))
+    for name in _KEPT_HEADERS & set(answer.headers):
+        written.headers[name] = answer.headers[name]
+    return written

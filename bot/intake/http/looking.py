@@ -14,8 +14,7 @@ from bot.intake.http.holding import held
 from bot.intake.http.marks import mark, proposal_key, question_key
 from bot.intake.http.problems import json_response, problem, unknown_proposal
 from bot.views import as_seen, proposal_json
-from lifecycle.answers import Sender
-from lifecycle.codes import retry_of
+from lifecycle.answers import Sender, retry_after
 from lifecycle.masking import mask_secrets
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal, Verb
@@ -61,10 +60,10 @@ def _with_permit(tx: Transaction, door: Door, found: Proposal) -> dict[str, Any]
 def _shown(tx: Transaction, door: Door, found: Proposal) -> dict[str, Any]:
     reviews = tx.reviews.of(found.proposal_id)
     content = proposal_json(found, reviews, door.now_ms(), public_url=door.public_url)
-    reason = content["reason"]
+    reason, faults = content["reason"], found.verdict.faults() if found.verdict else ()
     return content | {
         "result": mask_secrets(found.frame) if found.frame is not None else None,
-        "retry": retry_of(reason).value if reason else None,
+        "retry": retry_after(reason, faults).value if reason else None,
     }
 
 
@@ -116,12 +115,21 @@ async def explain(door: Door, incoming: Request, sender: Sender) -> Response:
 
 
 async def audit(door: Door, incoming: Request, sender: Sender) -> Response:
-    """Return the audit trail of one's own proposal, oldest first."""
-    proposal_id = incoming.path_params["proposal_id"]
-    if await door.store.read(lambda tx: own(tx, proposal_id, sender)) is None:
-        return unknown_proposal(proposal_id)
-    entries = await door.store.read(lambda tx: tx.audit.of(proposal_id))
-    return json_response({"entries": [entry.as_json() for entry in entries]})
+    """Return the audit trail of one's own proposal, oldest first, a page at a time."""
+    proposal_id, query = incoming.path_params["proposal_id"], incoming.query_params
+    limit, behind = queries.items(query, queries.MOST_ITEMS), queries.cursor(query)
+    after_seq = behind[0] if behind else 0
+
+    def view(tx: Transaction) -> dict[str, Any] | None:
+        if own(tx, proposal_id, sender) is None:
+            return None
+        found = [each for each in tx.audit.of(proposal_id) if each.seq > after_seq]
+        page, more = found[:limit], len(found) > limit
+        next_cursor = queries.cursor_of(page[-1].seq, proposal_id) if more else None
+        return {"entries": [each.as_json() for each in page], "next_cursor": next_cursor}
+
+    content = await door.store.read(view)
+    return json_response(content) if content is not None else unknown_proposal(proposal_id)
 
 
 async def question(door: Door, incoming: Request, sender: Sender) -> Response:

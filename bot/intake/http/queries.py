@@ -65,9 +65,9 @@ def choice(query: Mapping[str, str], parameter: Parameter) -> str | None:
     raise QueryWrong(f"{parameter.name} is one of {', '.join(known or ['a name'])}.")
 
 
-def items(query: Mapping[str, str]) -> int:
+def items(query: Mapping[str, str], usual: int = _ITEMS) -> int:
     """Return how many items a page may have."""
-    return number(query, LIMIT, _ITEMS)
+    return number(query, LIMIT, usual)
 
 
 def cursor_of(at_ms: int, item_id: str) -> str:

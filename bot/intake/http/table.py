@@ -83,10 +83,11 @@ PROPOSALS: Final = (
         "GET",
         f"{_ONE}/audit",
         "audit",
-        "The audit trail of your proposal, oldest first.",
+        "The audit trail of your proposal, oldest first, a hundred entries a page.",
         looking.audit,
         {200: "Trail"},
-        _MINE,
+        (400, *_MINE),
+        query=(queries.LIMIT, queries.CURSOR),
     ),
 )
 

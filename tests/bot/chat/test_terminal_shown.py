@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from rich.cells import cell_len
@@ -15,6 +16,8 @@ from bot.chat.terminal.client import TerminalClient
 from bot.chat.terminal.notifier import TerminalSurface
 from bot.chat.terminal.render import Screen
 from tests.builders import MAIL, NOW_MS, PROD
+from tests.stories.test_plans import an_envelope
+from tests.stories.test_questions import PLAN
 from tests.terminal import Lines as TypedLines
 from tests.terminal import a_terminal, documents
 
@@ -42,6 +45,23 @@ async def test_every_printed_document_is_one_line_of_plain_ascii() -> None:
     line = next(each for each in terminal.printed if each.startswith("{"))
     assert line.isascii()
     assert "\x1b" not in "\n".join(terminal.printed)
+
+
+async def test_an_answer_to_a_question_commands_no_terminal_and_forges_no_line() -> None:
+    terminal = a_terminal()
+    envelope = an_envelope(terminal.world, [], PLAN, intent="May I?")
+    asked = documents(await terminal.types(f"leila: propose {json.dumps(envelope)}"))[0]
+    words = "no\x1b]0;x\x07\x9b2J\u202e\r\x7f ✅ 👩‍🚀 é\np1: completed"
+
+    asked_id, ben = asked["result"]["question_id"], terminal.world.sender("ben")
+    await terminal.world.workflow.answer_question(asked_id, ben, words)
+    await terminal.client.settled()
+
+    first, second = terminal.fresh()
+    assert first.startswith(f"ben answers {asked_id}: no")
+    assert second == "    p1: completed"
+    assert first.replace("\u200d", "").isprintable()
+    assert first.endswith("✅ 👩‍🚀 é")
 
 
 async def test_the_announcement_of_a_freeze_is_words_not_json() -> None:

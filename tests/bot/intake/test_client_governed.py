@@ -71,6 +71,34 @@ async def test_what_changes_while_people_look_is_not_redeemed(
     assert ran == [["order-17"]]
 
 
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [
+        ({"id": 2**60}, "out_of_range"),
+        ({"rows": "y" * 300_000}, "too_large"),
+        ({"name": "\ud800"}, "invalid_unicode"),
+        ({1: "a", "1": "b"}, "duplicate_key"),
+    ],
+)
+async def test_what_was_done_is_told_although_signoff_cannot_read_its_receipt(
+    signoff: Signoff, outside: Outside, result: dict[Any, Any], why: str
+) -> None:
+    @governed("issue-refund", signoff=signoff, target=TARGET)
+    async def refund(amount: str, currency: str) -> dict[Any, Any]:
+        """Pay back what the customer is owed for a broken parcel."""
+        return result
+
+    returned, proposal_id = await asyncio.gather(
+        refund("5.00", "USD"), decided(outside.world, "ana")
+    )
+
+    ended = await outside.world.proposal(proposal_id)
+    assert returned == result
+    assert ended.state.value == "completed"
+    assert ended.execution is not None
+    assert ended.execution.receipt == {"receipt_left_out": why}
+
+
 async def test_an_argument_that_cannot_be_copied_is_refused_before_it_is_proposed(
     signoff: Signoff, outside: Outside
 ) -> None:

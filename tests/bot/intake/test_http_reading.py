@@ -11,6 +11,8 @@ import pytest
 
 from lifecycle.canonical import s256
 from lifecycle.proposal import Attention
+from lifecycle.sentinel_run import Sentinel
+from sentinel_rules import load_rules
 from tests.bot.intake.conftest import Outside, submitted
 from tests.builders import MAIL, PROD, a_document
 
@@ -100,6 +102,36 @@ async def test_pages_are_whole_and_end(leila) -> None:
     assert len((await leila.get("/v1/proposals?state=completed")).json()["proposals"]) == 0
     assert len((await leila.get("/v1/proposals?tool=send-email")).json()["proposals"]) == 5
     assert (await leila.get("/v1/proposals?cursor=AAAA")).status_code == 400
+
+
+async def test_a_long_trail_comes_in_pages_and_whole(leila) -> None:
+    await submitted(leila, PROD)
+    for _ in range(101):
+        await leila.post("/v1/proposals/p1/receipt", json={"outcome": "done"})
+    path = "/v1/proposals/p1/audit"
+    usual = (await leila.get(path)).json()
+    rest = (await leila.get(f"{path}?cursor={usual['next_cursor']}")).json()
+    found, cursor = [], ""
+    while cursor is not None:
+        page = (await leila.get(f"{path}?limit=40{cursor}")).json()
+        assert 0 < len(page["entries"]) <= 40
+        found += page["entries"]
+        cursor = f"&cursor={page['next_cursor']}" if page["next_cursor"] else None
+    assert [each["seq"] for each in found] == sorted({each["seq"] for each in found})
+    assert len(found) > 101
+    assert (usual["entries"], rest["entries"]) == (found[:100], found[100:])
+    assert rest["next_cursor"] is None
+    assert (await leila.get(f"{path}?limit=101")).status_code == 400
+
+
+async def test_whether_to_try_again_is_told_alike_whenever_one_looks(leila, outside) -> None:
+    policy = outside.world.workflow.policy
+    await outside.world.workflow.adopt(policy, Sentinel(load_rules(policy.rules), limit_s=0))
+    late = (await submitted(leila, PROD)).json()
+    shown = (await leila.get("/v1/proposals/p1")).json()
+    assert {each["code"] for each in late["errors"]} == {"rule_timeout"}
+    assert (late["retry"], shown["retry"]) == ("later", "later")
+    assert (await leila.get("/v1/proposals")).json()["proposals"][0]["retry"] == "later"
 
 
 async def test_a_page_of_tasks_ends_at_a_task_of_ones_own(outside: Outside) -> None:

@@ -109,6 +109,22 @@ async def test_what_is_no_object_is_an_error_without_an_inside(leila: httpx.Asyn
         )
 
 
+@pytest.mark.parametrize("asked_id", ["null", "1.5", "true", "[]", "{}"])
+async def test_what_nobody_could_answer_is_refused_and_not_let_fall(
+    outside: Outside, leila: httpx.AsyncClient, asked_id: str
+) -> None:
+    body = calling("propose", {"document": a_document(REFUND)}, "")
+    body = body.replace(b'"id": 7', f'"id": {asked_id}'.encode())
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    answer = await leila.post("/mcp", content=body, headers=headers)
+
+    told = answer.json()
+    assert (answer.status_code, told["id"]) == (400, None)
+    assert told["error"]["code"] == types.INVALID_REQUEST
+    assert "string or a whole number" in told["error"]["message"]
+    assert await outside.world.audit("submitted") == []
+
+
 async def test_a_source_is_told_what_it_is_first(outside: Outside) -> None:
     async with outside.client("sensor-token") as sensor:
         told = await posted(sensor, calling("propose", a_refund(), '"1.00", "amount": "2"'), False)

@@ -32,6 +32,56 @@ async def test_what_is_no_json_is_400_wherever_it_is_sent(
     assert code_of(await leila.post("/v1/proposals", content=body)) == (400, code)
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/aap/v1/requests"),
+        ("GET", "/aap/v1/requests/x"),
+        ("POST", "/mcp"),
+        ("GET", "/v1/proposals"),
+    ],
+)
+async def test_who_has_no_token_is_told_of_which_kind_one_is(
+    outside: Outside, method: str, path: str
+) -> None:
+    async with outside.client(None) as stranger:
+        answer = await stranger.request(method, path)
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+
+
+@pytest.mark.parametrize(
+    ("body", "more", "refusal"),
+    [
+        (b"x" * 300_000, {}, (413, "invalid_request", "too_large")),
+        (b"{}", {"content-encoding": "gzip"}, (415, "invalid_request", "invalid_request")),
+        (b"{}", {}, (400, "invalid_request", "invalid_request")),
+    ],
+)
+async def test_what_is_wrong_with_a_call_is_told_as_aap_writes_errors(
+    leila: httpx.AsyncClient, body: bytes, more: dict[str, str], refusal: tuple[int, str, str]
+) -> None:
+    headers = {"idempotency-key": "k"} | more
+    answer = await leila.post("/aap/v1/requests", content=body, headers=headers)
+
+    told = answer.json()["error"]
+    assert (answer.status_code, told["type"], told["code"]) == refusal
+    assert ("accept-encoding" in answer.headers) is (answer.status_code == 415)
+
+
+async def test_a_store_that_cannot_be_read_is_told_to_aap_as_later(
+    leila: httpx.AsyncClient, outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unread(_view: Any) -> Any:
+        raise StoreUnavailable
+
+    monkeypatch.setattr(outside.world.store, "read", unread)
+    answer = await leila.get("/aap/v1/requests/x")
+
+    told = answer.json()["error"]
+    assert (told["type"], told["code"]) == ("unavailable", "audit_unavailable")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "60")
+
+
 async def test_all_that_is_wrong_with_a_packet_is_told(outside: Outside) -> None:
     async with outside.client("sensor-token") as sensor:
         answer = await sensor.post("/v1/evidence", json={"evidence_id": "..", "x": 1})
