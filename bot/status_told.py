@@ -70,7 +70,8 @@ def _surface_lines(tx: Transaction) -> Sequence[str]:
     kept = kept_health(tx)
     if kept is None:
         return ()
-    return (f"Surfaces as the bot saw them at {moment_words(kept['at_ms'])}:", *kept["lines"])
+    lines = kept["lines"] or ("none: HTTP is on alone",)
+    return (f"Surfaces as the bot saw them at {moment_words(kept['at_ms'])}:", *lines)
 
 
 def status_json(

@@ -133,6 +133,9 @@ def _told(error: Exception) -> int:
     if isinstance(error, EXPECTED):
         refuse(str(error) or type(error).__name__, _code_of(error))
         return FAILED
+    if isinstance(error, OSError) and error.filename is not None:
+        refuse(f"{error.filename} cannot be used: {error.strerror}.{_remedy(error)}")
+        return FAILED
     refuse(f"Signoff met an error it does not know ({type(error).__name__}).{_kept(error)}")
     return FAILED
 
@@ -145,12 +148,18 @@ def _code_of(error: Exception) -> str | None:
     )
 
 
+def _remedy(error: OSError) -> str:
+    if not isinstance(error, PermissionError):
+        return ""
+    return " Call Signoff as the account that runs the bot, as in: sudo -u signoff signoff status"
+
+
 def _kept(error: Exception) -> str:
     """Write the traceback where it can be read later, its secrets masked; say where."""
     from lifecycle.masking import mask_text
 
-    path = Path(gettempdir()) / f"signoff-error-{os.getpid()}.log"
     try:
+        path = Path(gettempdir()) / f"signoff-error-{os.getpid()}.log"
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(mask_text("".join(traceback.format_exception(error))))
     except OSError:

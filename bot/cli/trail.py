@@ -10,8 +10,10 @@ import typer
 
 from bot.cli.options import FAILED, USAGE, ConfigOption, JsonOption, some_config_of, wants_json
 from bot.cli.saying import complain, fail, give, progress, say, say_json
+from bot.cli.stopping import stoppable
 
 if TYPE_CHECKING:
+    from bot.config import Config
     from bot.trail import Verified
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
@@ -61,11 +63,7 @@ def verify(
         fail(
             "That is the hash before the first entry: every trail has it, so it proves none.", USAGE
         )
-    loaded = some_config_of(context, config)
-    from bot.trail import verified
-
-    with progress("Checking the chain") as done:
-        found = asyncio.run(verified(loaded, head, done))
+    found = _verified(some_config_of(context, config), head)
     if wants_json(context, json):
         say_json(
             {
@@ -80,6 +78,18 @@ def verify(
         _tell(found)
     if found.problems:
         raise typer.Exit(FAILED)
+
+
+def _verified(config: Config, head: str | None) -> Verified:
+    from bot.trail import verified
+
+    with progress("Checking the chain") as done, stoppable() as step:
+
+        def told(read: int) -> None:
+            step()
+            done(read)
+
+        return asyncio.run(verified(config, head, told))
 
 
 def _tell(found: Verified) -> None:
@@ -103,4 +113,10 @@ def export(context: typer.Context, config: ConfigOption = None) -> None:
     loaded = some_config_of(context, config)
     from bot.trail import exported
 
-    asyncio.run(exported(loaded, give))
+    with stoppable() as step:
+
+        def written(line: str) -> None:
+            step()
+            give(line)
+
+        asyncio.run(exported(loaded, written))

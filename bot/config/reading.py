@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -21,6 +22,8 @@ LARGEST_FILE: Final = 256 * 1024
 _MOST_VALUES: Final = 20_000
 _DEEPEST: Final = 24
 _TAG: Final = "tag:yaml.org,2002:"
+#: 0755 is 755 to one reader and 493 to another.
+_PADDED: Final = re.compile(r"[+-]?0[0-9]")
 #: What YAML says of a second colon in a line, as in `database: memory:`.
 _COLON: Final = "mapping values are not allowed here"
 
@@ -114,18 +117,23 @@ class _Reader:
         try:
             return read(str(node.value))
         except ValueError:
-            words = "this number is not read here; write it in decimal digits, finite and shorter"
+            words = (
+                "this number is not read here; write it in decimal digits, finite and shorter, "
+                "without a 0 before them"
+            )
             self.problems.add(parts, words)
             return None
 
 
 def _whole(text: str) -> int:
+    if _PADDED.match(text):
+        raise ValueError(text)
     return int(text, 10)
 
 
 def _finite(text: str) -> float:
     number = float(text)
-    if not math.isfinite(number):
+    if _PADDED.match(text) or not math.isfinite(number):
         raise ValueError(text)
     return number
 
@@ -193,7 +201,9 @@ def _composed(path: Path, text: str) -> Node | None:
         raise _invalid(path, line, words) from None
     except YAMLError as error:
         words = str(error).splitlines()[0] if str(error) else "unreadable"
-        raise _invalid(path, 0, f"this is not YAML: {words}") from None
+        at = getattr(error, "position", None)  # of a character that no YAML may hold
+        line = 0 if at is None else text.count("\n", 0, at) + 1
+        raise _invalid(path, line, f"this is not YAML: {words}") from None
     except RecursionError:
         raise _invalid(path, 0, "the file is nested too deeply to be read") from None
 

@@ -17,6 +17,8 @@ from lifecycle.policy import ToolKind
 _STDIN: Final = 0
 #: A token of fewer characters can be guessed.
 _SHORTEST_TOKEN: Final = 16
+#: With a secret of fewer no key is made (`bot.keys`).
+_SHORTEST_SECRET: Final = 16
 #: What stands before a secret of Standard Webhooks.
 _PREFIX: Final = "whsec_"
 
@@ -58,6 +60,7 @@ def choose(config: Config, environment: Mapping[str, str], *, attached: bool) ->
     if http:
         notes += _speakers(config, environment)
     notes += _signers(config, environment)
+    notes += _permits(config, environment)
     notes += doubts(config.policy, environment)
     notes += programs_missing(config.policy.tools.values(), config.folder, environment)
     if config.policy.solo_operator:
@@ -82,6 +85,17 @@ def _speakers(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
     for names in holders.values():
         if len(names) > 1:
             yield f"{' and '.join(names)} cannot speak over HTTP: they have the same token."
+
+
+def _permits(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
+    """Say that the start will refuse the secret of permits, as long as that can be mended."""
+    named = config.permit_secret_env
+    secret = environment.get(named) if named else None
+    if secret is not None and len(secret) < _SHORTEST_SECRET:
+        yield (
+            f"No bot starts: {named} is set to fewer than {_SHORTEST_SECRET} characters. Set more, "
+            "or do not set it at all."
+        )
 
 
 def _signers(config: Config, environment: Mapping[str, str]) -> Iterator[str]:

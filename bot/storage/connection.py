@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sqlite3
 from collections.abc import Callable
@@ -14,9 +15,11 @@ from typing import Final, TypeVar
 import aiosqlite
 
 from bot.storage.queries import PRAGMAS
+from bot.storage.remedies import remedy
 
 T = TypeVar("T")
 
+log: Final = logging.getLogger("signoff")
 #: The name under which a copy is made ready to take the database's place.
 RESTORED: Final = ".restored"
 #: What the 19th and 20th byte of a database say of its journal.
@@ -71,16 +74,21 @@ async def connect(path: Path, *, writing: bool) -> Connection:
     try:
         await connection.opened()
     except sqlite3.Error as error:
-        raise CannotOpen(f"The database {path} cannot be opened: {error}.") from error
+        words = f"The database {path} cannot be opened: {error}.{remedy(error, path)}"
+        raise CannotOpen(words) from error
     return connection
 
 
 def open_plain(path: Path, *, writing: bool) -> sqlite3.Connection:
     """Open `path` as a plain sqlite3 connection with the pragmas in force.
 
-    Raises sqlite3.Error, and CannotOpen where a writing connection is not in WAL mode or a reading
-    one cannot see the newest commits.
+    Raises sqlite3.Error, and CannotOpen where `path` is no file, a writing connection is not in WAL
+    mode or a reading one cannot see the newest commits.
     """
+    if path.exists() and not path.is_file():  # whoever opens a pipe waits for ever
+        raise CannotOpen(
+            f"{path} is no file: name one, as in `database: sqlite:///data/signoff.db`."
+        )
     if writing:
         _made_ready(path)
     mode = "rwc" if writing else "ro&immutable=1" if sealed(path) else "ro"
@@ -132,6 +140,12 @@ def _made_ready(path: Path) -> None:
     Raises CannotOpen where a restore was cut off before the copy took the name.
     """
     if path.exists():
+        if not path.stat().st_size:  # cut to nothing, or left by a start that got no further
+            log.warning(
+                "The database %s is an empty file. Where proposals stood in it they are gone: stop "
+                "the bot and bring a copy back with: signoff restore FILE",
+                path,
+            )
         return
     half = path.with_name(path.name + RESTORED)
     if half.exists():

@@ -14,7 +14,8 @@ from bot.storage.durable_files import sync_file, sync_folder
 from bot.storage.lock import FileLock
 from bot.storage.migrations import check_known
 from bot.storage.opening import undisturbed
-from bot.storage.queries import PRAGMAS
+from bot.storage.queries import PRAGMAS, QUERIES
+from bot.storage.remedies import remedy
 
 Progress = Callable[[int], object]
 
@@ -33,7 +34,7 @@ def back_up(database: Path, file: Path, progress: Progress = lambda _done: None)
         raise CannotOpen(f"{file} exists already; name a file that does not.")
     if not database.exists():
         raise CannotOpen(f"There is no database {database} to copy.")
-    _copy(database, file, progress)
+    _copy(database, file, progress, remedy)
 
 
 def bring_back(
@@ -50,11 +51,11 @@ def bring_back(
     """
     if not file.exists():
         raise CannotOpen(f"There is no file {file}.")
-    database = database.resolve()
-    database.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(database)
-    lock.take()
+    database = lock.database
     try:
+        database.parent.mkdir(parents=True, exist_ok=True)
+        lock.take()
         fresh = database.with_name(database.name + RESTORED)
         fresh.unlink(missing_ok=True)
         _copy(file, fresh, progress)
@@ -62,6 +63,9 @@ def bring_back(
         kept = _kept_beside(database)
         fresh.replace(database)
         sync_folder(database.parent)
+    except OSError as error:
+        words = f"{file} cannot take the place of {database}: {error.filename}: {error.strerror}."
+        raise CannotOpen(words) from error
     finally:
         lock.release()
     return kept
@@ -76,7 +80,12 @@ def _prepared(fresh: Path, prepare: Callable[[Path], object]) -> None:
         raise CannotOpen(f"{fresh} is still in use by somebody; nothing was changed.")
 
 
-def _copy(source: Path, target: Path, progress: Progress) -> None:
+def _copy(
+    source: Path,
+    target: Path,
+    progress: Progress,
+    remedy_of: Callable[[Exception, Path], str] = lambda _error, _path: "",
+) -> None:
     half_made = target.with_name(target.name + ".part")
     try:
         half_made.unlink(missing_ok=True)
@@ -85,7 +94,9 @@ def _copy(source: Path, target: Path, progress: Progress) -> None:
         half_made.replace(target)
         sync_folder(target.parent)
     except (sqlite3.Error, OSError) as error:
-        raise CannotOpen(f"{source} cannot be copied to {target}: {error}.") from error
+        why = getattr(error, "strerror", None) or error
+        words = f"{source} cannot be copied to {target}: {why}.{remedy_of(error, source)}"
+        raise CannotOpen(words) from error
     finally:
         half_made.unlink(missing_ok=True)
 
@@ -100,13 +111,16 @@ def _copy_pages(source: Path, half_made: Path, progress: Progress) -> None:
         closing(open_plain(source, writing=False)) as original,
         closing(sqlite3.connect(half_made, isolation_level=None)) as copy,
     ):
+        # One snapshot: after each write of the bot SQLite would begin anew, and with a large
+        # database come to no end.
+        original.execute(QUERIES["begin_reading"])
+        check_known(original, source)
         original.backup(copy, pages=_PAGES_A_STEP, progress=told)
         copy.row_factory = sqlite3.Row
         copy.execute(PRAGMAS["single_file"])
         found = copy.execute(PRAGMAS["integrity"]).fetchone()[0]
         if found != "ok":
             raise CannotOpen(f"{source} is damaged: {found}.")
-        check_known(copy, source)
 
 
 def _kept_beside(database: Path) -> Path | None:

@@ -26,9 +26,9 @@ class FileLock:
     """
 
     def __init__(self, database: Path) -> None:
-        """Name the database; nothing is taken yet."""
+        """Name the database; nothing is taken yet. Raises what `path_of_lock` does."""
         self.path = path_of_lock(database)
-        self._database = database.resolve()
+        self.database = database.resolve()
         self._descriptor: int | None = None
 
     def take(self) -> None:
@@ -42,8 +42,13 @@ class FileLock:
             holder = number_in(os.pread(descriptor, _LONGEST_NUMBER, 0))
             os.close(descriptor)
             raise AlreadyRunning(self._taken_by(holder))
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+        except OSError as error:  # a full disk
+            os.close(descriptor)
+            words = f"The lock file {self.path} cannot be written: {error.strerror}."
+            raise CannotOpen(words) from error
         self._descriptor = descriptor
 
     def release(self) -> None:
@@ -56,14 +61,20 @@ class FileLock:
     def _taken_by(self, holder: int | None) -> str:
         who = f"process {holder}" if holder else "another process"
         return (
-            f"The database {self._database} is in use by {who}. Stop that one first, or use a "
+            f"The database {self.database} is in use by {who}. Stop that one first, or use a "
             "command that only reads."
         )
 
 
 def path_of_lock(database: Path) -> Path:
-    """Return the lock file of a database; a link to it is the same database."""
-    database = database.resolve()
+    """Return the lock file of a database; a link to it is the same database.
+
+    Raises CannotOpen for a link that leads back to itself.
+    """
+    try:
+        database = database.resolve()
+    except (OSError, RuntimeError) as error:
+        raise CannotOpen(f"The database {database} is a link that leads nowhere.") from error
     return database.with_name(database.name + ".lock")
 
 

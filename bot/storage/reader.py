@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from bot.storage.connection import Connection
 from bot.storage.queries import QUERIES
+from bot.storage.remedies import remedy
 from bot.storage.transaction import SqliteTransaction
 from lifecycle.ports import StoreUnavailable, Transaction
 
@@ -29,7 +30,8 @@ class Readers:
         try:
             return await next(self._turns).run(partial(_on_snapshot, view))
         except sqlite3.Error as error:
-            raise StoreUnavailable(f"The database cannot be read: {error}.") from error
+            words = f"The database cannot be read: {error}.{remedy(error)}"
+            raise StoreUnavailable(words) from error
         except ValueError as error:
             if any(connection.is_open for connection in self._connections):
                 raise

@@ -12,6 +12,7 @@ from bot.storage.connection import CannotOpen, Connection, connect
 from bot.storage.lock import FileLock
 from bot.storage.migrations import check_schema, migrate
 from bot.storage.reader import Readers
+from bot.storage.remedies import remedy
 from bot.storage.writer import Writer
 from lifecycle.ports import StoreUnavailable, Transaction
 
@@ -111,19 +112,8 @@ async def _prepare(
     try:
         await connection.run(lambda plain: prepare(plain, path))
     except sqlite3.Error as error:
-        raise CannotOpen(f"The database {path} cannot be used: {error}.{_remedy(error)}") from error
-
-
-def _remedy(error: sqlite3.Error) -> str:
-    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
-        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY:
-            return " Its folder must allow new files; to look at a copy, put it where they are."
-        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return (
-                " It is damaged: stop the bot, keep the file, and bring a copy back with: restore"
-            )
-        case _:
-            return ""
+        words = f"The database {path} cannot be used: {error}.{remedy(error, path)}"
+        raise CannotOpen(words) from error
 
 
 def _must_exist(path: Path) -> None:

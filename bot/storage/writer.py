@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from bot.storage.connection import Connection
 from bot.storage.queries import QUERIES
+from bot.storage.remedies import remedy
 from bot.storage.transaction import SqliteTransaction
 from lifecycle.ports import StoreUnavailable, Transaction
 
@@ -182,6 +183,6 @@ def _end_unit(
 
 
 def _unavailable(error: sqlite3.Error) -> StoreUnavailable:
-    unavailable = StoreUnavailable(f"The database could not take this: {error}.")
+    unavailable = StoreUnavailable(f"The database could not take this: {error}.{remedy(error)}")
     unavailable.__cause__ = error
     return unavailable

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 #: what is exchanged, for what, the key that is named, a piece of the sentence
 IN_SETTINGS = {
+    "a number that two readers read in two ways": (
+        "proposal_ttl_s: 86400",
+        "proposal_ttl_s: 0755",
+        "limits.proposal_ttl_s",
+        "without a 0 before them",
+    ),
     "misspelt top-level key": (
         "solo_operator: false",
         "solo_operater: false",

@@ -161,3 +161,11 @@ async def test_a_bot_with_another_config_is_not_taken_for_this_one(
 
     assert json.loads(told.stdout)["running_elsewhere"] is None
     assert reloaded.exit_code == 1
+
+
+async def test_a_bot_that_only_agents_reach_has_no_surface_and_status_says_so(bot: App) -> None:
+    """Before, the list of its surfaces was announced and empty."""
+    seen = '{"at_ms": 0, "names": [], "lines": [], "troubles": {}}'
+    by_hand(bot.config.database_file, f"INSERT INTO flags VALUES ('surfaces', '{seen}')")
+
+    assert "1970-01-01 00:00:00 UTC:\nnone: HTTP is on alone\n" in (await status(bot))[1]

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.config import Config, load_config
+from bot.config.surfaces import choose
+from bot.keys import KeysUnusable, load_ring
 from lifecycle.policy import ActionType, ApprovalClass, Level, Rate, Safety
 from lifecycle.tier import ALWAYS_BLOCKED, Tier
 
@@ -244,3 +246,21 @@ def test_who_may_ask_and_who_owns_them_is_part_of_the_policy(write_config, old, 
     before = load_config(write_config()).policy.digest
 
     assert load_config(write_config((old, new))).policy.digest != before
+
+
+@pytest.mark.parametrize("secret", ["", "x" * 15])
+def test_a_secret_that_the_start_refuses_is_noted_before(config: Config, secret: str) -> None:
+    environment = {"SIGNOFF_PERMIT_SECRET": secret}
+    told = "No bot starts: SIGNOFF_PERMIT_SECRET is set to fewer than 16 characters."
+
+    with pytest.raises(KeysUnusable):
+        load_ring(config.data, config.permit_secret_env, environment)
+    assert [n for n in choose(config, environment, attached=True).notes if n.startswith(told)]
+
+
+@pytest.mark.parametrize("environment", [{}, {"SIGNOFF_PERMIT_SECRET": "x" * 16}])
+def test_a_secret_that_the_start_takes_is_not_noted(
+    config: Config, environment: dict[str, str]
+) -> None:
+    assert "No bot starts" not in str(choose(config, environment, attached=True).notes)
+    assert load_ring(config.data, config.permit_secret_env, environment)

@@ -131,6 +131,7 @@ FILES = {
     ),
     "a tag that makes objects": (b"people: !!python/object:os.system {}\n", "is not read here"),
     "two documents": (b"people: {}\n---\npeople: {}\n", "not YAML"),
+    "a character that no YAML holds": (b"people: {}\n# \x07\n", "config.yaml:2: this is not YAML"),
 }
 
 

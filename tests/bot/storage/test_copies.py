@@ -180,6 +180,29 @@ async def test_at_every_moment_of_a_restore_there_is_a_database(
     assert await held(database) == ["p8", "p9"]
 
 
+async def test_a_bot_that_goes_on_writing_does_not_make_a_copy_begin_anew(tmp_path: Path) -> None:
+    """Else the copy of a large database never comes to its end."""
+    database = tmp_path / "signoff.db"
+    store = await filled(database, "p1")
+    with closing(sqlite3.connect(database, isolation_level=None)) as bot:
+        bot.execute("CREATE TABLE years (x)")
+        bot.execute("INSERT INTO years VALUES (zeroblob(20000000))")
+        told: list[int] = []
+
+        def wrote(done: int) -> None:
+            assert done > max(told, default=0), "it began anew"
+            told.append(done)
+            bot.execute("INSERT INTO flags VALUES (?, '0')", (f"later {done}",))
+
+        back_up(database, tmp_path / "copy.db", wrote)
+    await store.close()
+
+    with closing(sqlite3.connect(tmp_path / "copy.db")) as plain:
+        assert len(told) > 3
+        assert plain.execute("SELECT * FROM flags WHERE name LIKE 'later%'").fetchall() == []
+        assert told[-1] == plain.execute("PRAGMA page_count").fetchone()[0]
+
+
 def only_from(suffix: str, instead: Callable[..., None]) -> Callable[..., object]:
     real = Path.replace
 

@@ -1,0 +1,123 @@
+"""What keeps a database from being used is named with what a person can do about it."""
+
+# ruff: noqa: ASYNC240 - nobody else waits for the loop of a test
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+from collections.abc import Callable, Coroutine
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.storage import CannotOpen, open_reader, open_store
+from bot.storage.connection import open_plain
+from bot.storage.copies import back_up, bring_back
+from bot.storage.lock import FileLock, path_of_lock
+from bot.storage.remedies import remedy
+from bot.storage.sqlite import SqliteStore
+from lifecycle.ports import ProposalStore
+from tests.builders import a_proposal
+
+URL = "sqlite:///signoff.db"
+OPENINGS = (open_store, open_reader)
+
+Opening = Callable[[str, Path], Coroutine[Any, Any, ProposalStore]]
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> Path:
+    """A database with a proposal in it."""
+    path = tmp_path / "signoff.db"
+    store = await SqliteStore.open(path)
+    await store.write(lambda tx: tx.proposals.add(a_proposal()))
+    await store.close()
+    return path
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+async def test_a_damaged_database_is_told_with_the_way_back(
+    database: Path, opening: Opening
+) -> None:
+    os.truncate(database, database.stat().st_size // 2)
+
+    with pytest.raises(CannotOpen, match=r"malformed.* bring a copy back with: signoff restore"):
+        await opening(URL, database.parent)
+    with pytest.raises(CannotOpen, match="bring a copy back with"):
+        back_up(database, database.with_name("copy.db"))
+    with pytest.raises(CannotOpen) as refused:
+        bring_back(database, database.with_name("other.db"))
+    assert "restore FILE" not in str(refused.value)  # that is what was tried
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+@pytest.mark.parametrize("made", [os.mkdir, os.mkfifo])
+async def test_what_is_no_file_is_no_database_and_nobody_waits_for_it(
+    tmp_path: Path, made: Callable[[Path], None], opening: Opening
+) -> None:
+    made(tmp_path / "signoff.db")
+
+    with pytest.raises(CannotOpen, match="is no file: name one"):
+        await opening(URL, tmp_path)
+
+
+def test_a_database_that_another_program_holds_is_told_with_what_to_do(database: Path) -> None:
+    with (
+        closing(sqlite3.connect(database, isolation_level=None)) as other,
+        closing(sqlite3.connect(database, isolation_level=None, timeout=0)) as ours,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(sqlite3.OperationalError) as refused:
+            ours.execute("BEGIN IMMEDIATE")
+
+    assert "end that one, or let it finish" in remedy(refused.value)
+
+
+def test_an_empty_file_in_the_place_of_the_database_is_no_silent_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "signoff.db"
+    open_plain(path, writing=True).close()
+    assert caplog.messages == []
+
+    os.truncate(path, 0)
+    with caplog.at_level(logging.WARNING):
+        open_plain(path, writing=True).close()
+
+    (told,) = caplog.messages
+    assert f"{path} is an empty file" in told
+    assert "signoff restore" in told
+
+
+def test_a_link_that_leads_back_to_itself_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "signoff.db"
+    path.symlink_to(path)
+
+    with pytest.raises(CannotOpen, match="a link that leads nowhere"):
+        path_of_lock(path)
+
+
+def test_a_lock_file_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_given: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    lock = FileLock(tmp_path / "signoff.db")
+    for _ in range(2):  # the second is no AlreadyRunning: the first let go
+        with pytest.raises(CannotOpen, match=r"signoff\.db\.lock cannot be written: No space left"):
+            lock.take()
+
+
+async def test_a_restore_into_a_folder_that_is_a_file_is_refused_with_its_name(
+    database: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "data").touch()
+
+    with pytest.raises(CannotOpen, match=r"cannot take the place of .*data: File exists"):
+        bring_back(database, tmp_path / "data" / "signoff.db")
