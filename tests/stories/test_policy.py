@@ -35,6 +35,23 @@ async def test_where_the_quorum_changed_approvals_are_void(world: World) -> None
     assert world.tool(TOOL).calls == []
 
 
+async def test_where_sentinel_finds_something_else_approvals_are_void(world: World) -> None:
+    proposal_id = (await world.submits(PROD, approval_class="dual")).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    before = await world.proposal(proposal_id)
+    rules = {**world.workflow.policy.rules}
+    rules["prohibited_content"] = RuleSettings(Level.SOFT, {"phrases": ["broken checkout"]})
+
+    await world.adopts(rules=rules)
+
+    after = await world.proposal(proposal_id)
+    assert (after.tier, after.quorum) == (before.tier, before.quorum), "only what was found differs"
+    reviews = await world.store.read(lambda tx: tx.reviews.of(proposal_id))
+    assert [review.void_why for review in reviews] == ["the policy changed"]
+    await world.approves("ben", proposal_id, "seen as it is now")
+    assert world.tool(TOOL).verbs() == []
+
+
 async def test_a_proposal_judged_under_an_old_policy_gets_the_tier_of_the_new(
     world: World,
 ) -> None:
