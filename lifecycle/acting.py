@@ -55,7 +55,16 @@ class Acting:
         spools: bool = False,
     ) -> Reply:
         """Run one act to its end. `spools` keeps it on disk where the store cannot take it."""
-        return await self.world.surely(self._acting(act, unit, spools=spools))
+        acting = self._stopping if spools else partial(self._acting, spools=False)
+        return await self.world.surely(acting(act, unit))
+
+    async def _stopping(
+        self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed]
+    ) -> Reply:
+        """Stop it, and let it stand still meanwhile: asking who stops it may take long."""
+        now_ms = self.world.clock.now_ms()
+        with self.world.heard.meanwhile(act.sender.surface, now_ms, act.proposal_id):
+            return await self._acting(act, unit, spools=True)
 
     async def _acting(
         self,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from lifecycle.door import announce, record
 from lifecycle.evidence import judged, unjudged
@@ -129,9 +130,12 @@ class Adopter:
         bound = await self.world.store.read(lambda tx: tx.proposals.bound_to(evidence_id, _ALL))
         for proposal in bound:
             if proposal.state is State.EXECUTING:
-                await self._recheck_evidence(proposal)
+                work: Coroutine[Any, Any, object] = self._recheck_evidence(proposal)
             elif proposal.opener is not None:
-                await self.gatekeeper.open(proposal.proposal_id)
+                work = self.gatekeeper.open(proposal.proposal_id)
+            else:
+                continue
+            await self.world.beside(proposal.proposal_id, work)
         return len(bound)
 
     async def judge_evidence(self) -> int:

@@ -68,14 +68,24 @@ def thaw(tx: Transaction, moment: Moment, sender: Sender) -> Reply:
     One that was heard and could not be worked so far holds nothing up any more.
     """
     _operator(moment, sender)
-    forget(tx, [each.key for each in moment.heard.overdue(moment.now_ms)])
+    let_go = _let_go(tx, moment, sender)
     if frozen(tx) is None:
-        return Reply("Nothing is frozen.")
+        return Reply(f"Nothing is frozen.{let_go}")
     tx.flags.put(FLAG, None)
     record(tx, moment, "thawed", sender.identity, sender=sender)
     words = f"Thawed by {sender.id}: what is due goes on, checked again."
     announce(tx, moment, f"thaw:{moment.now_ms}", words)
-    return Reply(words)
+    return Reply(words + let_go)
+
+
+def _let_go(tx: Transaction, moment: Moment, sender: Sender) -> str:
+    """Hold nothing up for a freeze that nobody could work; return the words, empty for none."""
+    keys = [each.key for each in moment.heard.overdue(moment.now_ms)]
+    if not keys:
+        return ""
+    record(tx, moment, "stop_let_go", sender.identity, sender=sender, details={"stops": keys})
+    forget(tx, keys)
+    return " A freeze that was heard and that nobody could carry out is let go of."
 
 
 def _operator(moment: Moment, sender: Sender) -> None:

@@ -7,8 +7,10 @@ and whichever process is to work it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, Final
 
 from lifecycle.books import Transaction
@@ -53,6 +55,17 @@ class HeardStops:
         self._all: dict[str, HeardStop] = {}
         self._named: dict[str, dict[str, HeardStop]] = {}
         self._others: dict[str, HeardStop] = {}
+        self._numbers = count()
+
+    @contextmanager
+    def meanwhile(self, surface: str, at_ms: int, proposal_id: str) -> Iterator[None]:
+        """Let a stop that is being carried out wait, in memory alone, until that is done."""
+        stop = HeardStop(f"act:{next(self._numbers)}", surface, at_ms, proposal_id)
+        self.add(stop)
+        try:
+            yield
+        finally:
+            self.drop(stop.key)
 
     def add(self, stop: HeardStop) -> bool:
         """Let it wait; False where it does already, of which more may be known now."""
@@ -86,6 +99,10 @@ class HeardStops:
             return ()
         named = self._named.get(proposal_id)
         return (*(tuple(named.values()) if named else ()), *tuple(self._others.values()))
+
+    def unplaced(self) -> tuple[HeardStop, ...]:
+        """Return those of which nobody knew what they are of when they came."""
+        return tuple(each for each in tuple(self._others.values()) if each.unplaced)
 
     def ids(self) -> frozenset[str]:
         """Return the proposals that a stop is known to be of."""
@@ -122,11 +139,15 @@ def _is_of(tx: Transaction, now_ms: int, stop: HeardStop, proposal_id: str) -> b
 
 def note(tx: Transaction, stop: HeardStop) -> HeardStop:
     """Keep a stop beside what the inbox stores of it; return it with what is known of it now."""
-    placed = stop
-    if stop.unplaced and (card := tx.cards.find(stop.surface, stop.message_id or "")) is not None:
-        placed = HeardStop(stop.key, stop.surface, stop.at_ms, card.proposal_id, stop.message_id)
-    tx.flags.put(FLAG, {**_kept(tx), placed.key: _row(placed)})
-    return placed
+    found = placed(tx, stop)
+    tx.flags.put(FLAG, {**_kept(tx), found.key: _row(found)})
+    return found
+
+
+def placed(tx: Transaction, stop: HeardStop) -> HeardStop:
+    """Return a stop with what it is of, where its message is known to be a card by now."""
+    card = tx.cards.find(stop.surface, stop.message_id or "") if stop.unplaced else None
+    return replace(stop, proposal_id=card.proposal_id) if card is not None else stop
 
 
 def forget(tx: Transaction, keys: Iterable[str]) -> None:

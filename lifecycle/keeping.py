@@ -79,12 +79,15 @@ class Keeper:
         concluded = await self._closed(readable) if readable else ()
         for one in concluded:
             self._carry(one)
-        await self._tell_of_stops(readable)
+        await self._tell_of_stops(batch)
         return len(concluded)
 
-    async def _tell_of_stops(self, seen: Sequence[Proposal]) -> None:
-        """Note what stays open over a stop that nobody can work: people are called in the end."""
-        for proposal in seen:
+    async def _tell_of_stops(self, batch: Sequence[Proposal]) -> None:
+        """Note what stays open over a stop that nobody can work: people are called in the end.
+
+        Also where its card cannot be read: what is ill there may be what keeps the stop waiting.
+        """
+        for proposal in batch:
             moment = self.world.moment()
             if moment.heard.late(moment.now_ms, proposal.proposal_id):
                 await self.world.write(partial(_kept_open, moment, proposal.proposal_id))
@@ -156,6 +159,8 @@ class Keeper:
             tried = await self.world.beside(proposal_id, self.gatekeeper.open(proposal_id))
             opened += tried is not None and tried.state is not State.SENTINEL_APPROVED
             self._look_again(tried, moment.now_ms)
+        later = self.look_again_ms.items()  # of the others some are not waiting any more
+        self.look_again_ms = {key: at_ms for key, at_ms in later if at_ms > moment.now_ms}
         return opened
 
     def _look_again(self, tried: Proposal | None, now_ms: int) -> None:
@@ -240,7 +245,8 @@ def _closed_afresh(moment: Moment, seen: Sequence[Proposal], tx: Transaction) ->
 def _kept_open(moment: Moment, proposal_id: str, tx: Transaction) -> None:
     fresh = tx.proposals.get(proposal_id)
     if fresh is not None and waits_for_a_stop(tx, moment, fresh):
-        not_closed(tx, moment, fresh, f"it waits for {HEARD}")
+        remedy = f"roll-back {proposal_id} <reason>, or let go of that stop: retry {proposal_id}"
+        not_closed(tx, moment, fresh, f"it waits for {HEARD}; {remedy}")
 
 
 def _expired(tx: Transaction, moment: Moment, ids: Sequence[str]) -> int:

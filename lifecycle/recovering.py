@@ -13,6 +13,7 @@ from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.gating import Gatekeeper
+from lifecycle.heard import HEARD, placed
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
 from lifecycle.opening import tell_of_a_changed_row
@@ -49,11 +50,26 @@ class Recoverer:
 
     async def recover(self) -> int:
         """Take up orphaned calls and checks, and agents that never reported."""
+        await self._place_stops()
         taken = 0
         for proposal_id in sorted(self.orphans):
             done = await self.world.beside(proposal_id, self._recover_call(proposal_id))
             taken += done or False
         return taken + await self._overdue_agents() + await self._recover_checks()
+
+    async def _place_stops(self) -> None:
+        """Note of what a stop is whose message was no card yet when it came, and is one by now.
+
+        Only then are people called where nobody can work it, and can let go of it.
+        """
+        heard = self.world.heard
+        unplaced = heard.unplaced()
+        if not unplaced:
+            return
+        found = await self.world.store.read(lambda tx: [placed(tx, stop) for stop in unplaced])
+        for stop in found:
+            if not stop.unplaced and heard.get(stop.key) is not None:
+                heard.add(stop)
 
     async def _recover_call(self, proposal_id: str) -> bool:
         moment = self.world.moment()
@@ -118,12 +134,9 @@ def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded |
         why = "The stored row no longer fits what was approved, so it is not called again."
         tell_of_a_changed_row(tx, moment, proposal, why)
         return Concluded(unknown(tx, moment, proposal, why))
-    if execution.verb is not Verb.ROLL_BACK and _judged_otherwise(moment, proposal):
-        why = "The process ended while the tool was running, and the policy is another one since."
-        return Concluded(unknown(tx, moment, proposal, why))
-    if execution.verb is not Verb.ROLL_BACK and proposal.kept_stop is not None:
-        stopper = proposal.kept_stop.person
-        why = f"The process ended while the tool was running, and {stopper} has stopped it."
+    why_not = _why_not_again(moment, proposal)
+    if execution.verb is not Verb.ROLL_BACK and why_not is not None:
+        why = f"The process ended while the tool was running, and {why_not}."
         return Concluded(unknown(tx, moment, proposal, why))
     if tool is not None and tool.idempotent and execution.tries < _TRIES:
         still = stands_still(tx, moment, proposal)
@@ -132,6 +145,17 @@ def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded |
         claim: Claim = reclaim(tx, moment, proposal, CLOCK)
         return Concluded(claim.proposal, claim)
     return Concluded(unknown(tx, moment, proposal, "The process ended while the tool was running."))
+
+
+def _why_not_again(moment: Moment, proposal: Proposal) -> str | None:
+    """Say what stands against one more call for good; None where nothing does."""
+    if _judged_otherwise(moment, proposal):
+        return "the policy is another one since"
+    if proposal.kept_stop is not None:
+        return f"{proposal.kept_stop.person} has stopped it"
+    if moment.heard.overdue(moment.now_ms, proposal.proposal_id):
+        return f"it waits for {HEARD}"
+    return None
 
 
 def _judged_otherwise(moment: Moment, proposal: Proposal) -> bool:

@@ -12,6 +12,7 @@ from lifecycle.errors import ReviewRefused
 from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
+from lifecycle.heard import HEARD, OVERDUE_MS
 from lifecycle.moment import Moment
 from lifecycle.opening import still_true
 from lifecycle.ports import Transaction
@@ -46,7 +47,7 @@ def retry(
     if execution is not None and execution.outcome is Outcome.RUNNING:
         raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
     if execution is None or proposal.attention not in _REPEATABLE:
-        raise ReviewRefused("nothing_to_settle", f"Nothing of {proposal.proposal_id} has failed.")
+        raise ReviewRefused("nothing_to_settle", _nothing_words(moment, proposal.proposal_id))
     if execution.verb is not Verb.ROLL_BACK:
         _may_act_again(tx, moment, proposal)
         _sentinel_agrees(tx, moment, proposal, checked)
@@ -55,6 +56,18 @@ def retry(
     claim = reclaim(tx, moment, proposal, by)
     concluded = Concluded(claim.proposal, claim if claim.token else None)
     return reviewed(concluded, f"{execution.verb.value} is tried again.")
+
+
+def _nothing_words(moment: Moment, proposal_id: str) -> str:
+    """Say that nothing failed; and where a stop waits, when somebody may let go of that."""
+    words = f"Nothing of {proposal_id} has failed."
+    if not moment.heard.overdue(moment.now_ms + OVERDUE_MS, proposal_id):  # by then, at most
+        return words
+    waited_s = OVERDUE_MS // 1000
+    return (
+        f"{words} It waits for {HEARD}. Where that has waited for {waited_s} s, retry "
+        f"{proposal_id} lets go of it."
+    )
 
 
 def _sentinel_agrees(

@@ -118,10 +118,7 @@ def _reviewed(proposal: Proposal, words: str) -> Reviewed:
 
 
 def _too_late(proposal: Proposal) -> None:
-    raise ReviewRefused(
-        "window_closed",
-        f"{_TOO_LATE}{decided_words(proposal)}",
-    )
+    raise ReviewRefused("window_closed", f"{_TOO_LATE}{decided_words(proposal)}")
 
 
 def _by_orchestrator(moment: Moment, proposal: Proposal, act: Act) -> bool:
@@ -216,6 +213,9 @@ def _rolling_back(proposal: Proposal) -> str:
             f"{proposal_id} was rolled back in part and something still stands: retry "
             f"{proposal_id}, or settle {proposal_id} happened where it was taken back by hand."
         )
+    if proposal.attention is Attention.OUTCOME_UNKNOWN:
+        look = f"look, then: settle {proposal_id} happened | did-not-happen"
+        return f"Whether {proposal_id} was rolled back is not known; {look}"
     return f"{proposal_id} is being rolled back."
 
 

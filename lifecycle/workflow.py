@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from lifecycle import agent_tools, freezing, reporting
@@ -202,8 +203,10 @@ class Workflow:
         """Take up what a former process left: stops first, then calls, then what waits."""
         held = (str(stop["proposal_id"]) for stop in self.world.spool.kept())
         self.world.held.update(held)
+        now_ms = self.world.clock.now_ms()
         for waiting in await self.world.store.read(kept_stops):
-            self.world.heard.add(waiting)
+            # A clock that was set back meanwhile must not make it wait until that time comes.
+            self.world.heard.add(replace(waiting, at_ms=min(waiting.at_ms, now_ms)))
         await self.recoverer.find_orphans()  # before a replayed stop makes a call of our own
         await self.acting.replay_spool()
         await self.adopter.take_policy(self.world.law, announced=False)

@@ -106,3 +106,16 @@ async def test_what_was_executed_and_is_stopped_is_taken_back_where_it_happened(
     assert "whether it was done is not known; if it was, it is taken back" in reply.words
     await settled(world, happened=True)
     assert world.tool(SEND).verbs() == ["execute", "roll_back"]
+
+
+async def test_a_stop_of_what_may_be_taken_back_already_says_that_nobody_knows(
+    world: World,
+) -> None:
+    world.tool(SEND).on["roll_back"] = raising(RuntimeError("cut off"))
+    await world.submits(MAIL)
+    await world.approves("ana", "p1")
+    await world.rejects("ben", "p1")
+    reply = await world.rejects("ana", "p1")
+    assert reply.code == "already_decided"
+    assert "is being rolled back" not in reply.words
+    assert "settle p1 happened" in reply.words

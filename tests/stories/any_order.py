@@ -1,0 +1,122 @@
+"""Deeds in a random lawful order, and what must hold after each of them and at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.trail import verified_in
+from lifecycle.heard import HeardStop
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Proposal, Verb
+from lifecycle.state import State
+from tests.stories.any_deeds import Deeds
+
+_BEGINS = frozenset({"execute", "commit_claimed", "called_again"})
+_DEEDS = {
+    "submits": 4, "approves": 9, "rejects": 2, "freezes": 0.3, "thaws": 1, "adopts": 0.7,
+    "dies": 1.2, "settles": 2, "retries": 1.5, "observes": 1, "hears": 0.7, "works": 1.5,
+    "does_a_job": 6, "passes": 3, "answers": 3, "turns": 2, "loses_the_disk": 0.4, "shows": 3,
+}  # fmt: skip
+
+
+@dataclass
+class Frozen:
+    """Whether everything is frozen, entry after entry."""
+
+    on: bool
+
+
+@dataclass(frozen=True)
+class Before:
+    """What stood at one moment, before a deed."""
+
+    seq: int
+    stopped: frozenset[str]
+    heard: frozenset[HeardStop]
+    frozen: Frozen
+
+
+class Disorder(Deeds):
+    """One life of a bot, in which anything may come at any time."""
+
+    async def step(self) -> None:
+        """Do one thing, at least in part, and look."""
+        before = await self.world.store.read(self._as_it_stands)
+        deed = self.chance.choices(list(_DEEDS), list(_DEEDS.values()))[0]
+        await getattr(self, deed if self.proposed else "submits")()
+        await self.turns_of_the_loop(self.chance.choice((0, 1, 2, 5, 60, 60)))
+        entries = await self.world.store.read(lambda tx: tx.audit.exported(before.seq, 10_000))
+        self.wrong += [words for entry in entries for words in self._wrong_about(entry, before)]
+        self.wrong += (await verified_in(self.world.store, None, lambda _: None)).problems
+        self.wrong += [
+            f"{key} ({tool}) called {times} times"
+            for (key, tool), times in self.calls.items()
+            if times > (3 if self.tools[tool].idempotent else 1)
+        ]
+
+    def _as_it_stands(self, tx: Transaction) -> Before:
+        return Before(
+            tx.audit.head()[0],
+            frozenset(self.stopped),
+            frozenset(stop for stop in self.law.heard._all.values()),
+            Frozen(on=bool(tx.flags.get("freeze"))),
+        )
+
+    def _wrong_about(self, entry: Mapping[str, Any], before: Before) -> list[str]:
+        """Name what may not be begun: over a stop that stood before, or in a freeze."""
+        kind, named = entry["kind"], entry["proposal_id"]
+        before.frozen.on = kind == "frozen" or (before.frozen.on and kind != "thawed")
+        if kind not in _BEGINS or entry["details"].get("verb") == Verb.ROLL_BACK:
+            return []
+        still = (stop for stop in before.heard if self.law.heard.get(stop.key) is not None)
+        held = before.frozen.on or any(stop.proposal_id in (named, None) for stop in still)
+        found = [f"{kind} of {named} while it stands still"] if held else []
+        return found + ([f"{kind} of {named} after its stop"] if named in before.stopped else [])
+
+    async def left_alone(self) -> None:
+        """Let everything work again and two days pass: what then is open has called a person."""
+        self.mode, self.failures = "done", 0
+        for _ in range(4):
+            await self.answers()
+        await self.thaws()
+        while self.law.heard._all:
+            await self.works()
+        for seconds in (1, 6, 31, 61, 901, 901, 7_200, 90_000, 90_000):
+            self.world.clock.advance(seconds)
+            for answer in self.waiting:
+                answer.done() or answer.set_result("done")
+            await self.turns_of_the_loop(60)
+            await self.world.keeps_house()
+            await self.world.workflow.recheck()
+            await self.world.workflow.idle()
+        for proposal in await self._all():
+            if not (proposal.terminal or proposal.attention):
+                self.wrong.append(f"{proposal.proposal_id} waits for ever: {proposal.state}")
+            lost = proposal.state is State.COMPLETED and proposal.proposal_id in self.stopped
+            if lost and proposal.proposal_id not in self.found_done:
+                self.wrong.append(f"{proposal.proposal_id} was stopped, and is completed")
+
+    async def looked_after(self) -> None:
+        """Let a person see to what calls for one: then everything ends."""
+        for _ in range(3):
+            for proposal in await self._all():
+                if not proposal.terminal:
+                    named, ana = proposal.proposal_id, self.world.sender("ana")
+                    await self.world.workflow.settle(named, ana, happened=True)
+                    await self.world.workflow.roll_back(named, ana, "no")
+                    await self.world.workflow.idle()
+            await self.world.passes(minutes=20)
+        self.wrong += [f"{p.proposal_id} never ends" for p in await self._all() if not p.terminal]
+
+    async def _all(self) -> list[Proposal]:
+        return [
+            proposal
+            for number in range(1, self.proposed + 1)
+            if (
+                proposal := await self.world.store.read(
+                    lambda tx, named=f"p{number}": tx.proposals.get(named)
+                )
+            )
+        ]

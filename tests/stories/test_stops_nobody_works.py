@@ -1,0 +1,126 @@
+"""A stop that was heard and that nobody works: people are called, whatever else is ill."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+
+from lifecycle.heard import HEARD, HeardStop, kept_stops, note
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Attention, Outcome
+from lifecycle.state import State
+from tests.builders import MAIL
+from tests.fakes.clock import NOON_MS, FakeClock
+from tests.fakes.tools import waiting_for
+from tests.world import World
+
+SEND = "send-email"
+WINDOW_S = 900
+
+
+async def heard(world: World, **of_what: str) -> HeardStop:
+    """Take a stop into an inbox that does not come to it."""
+    stop = HeardStop("terminal:e1", "terminal", world.clock.now_ms(), **of_what)
+    placed = await world.store.write(lambda tx: note(tx, stop))
+    world.workflow.world.heard.add(placed)
+    return placed
+
+
+async def in_window(world: World) -> None:
+    await world.submits(MAIL)
+    await world.approves("ana", "p1")
+
+
+def its_card_is_in(message_id: str, tx: Transaction) -> None:
+    (card,) = tx.cards.of("p1")
+    tx.cards.put(replace(card, message_ids=(*card.message_ids, message_id)))
+
+
+async def a_while_passes(world: World) -> None:
+    for _ in range(100):
+        await world.passes(seconds=1)
+
+
+async def is_overdue(world: World) -> None:
+    called = await world.proposal("p1")
+    assert called.state is State.EXECUTING
+    assert called.attention is Attention.OVERDUE
+    assert HEARD in called.attention_why
+
+
+async def test_people_are_called_also_where_no_card_can_be_read(world: World) -> None:
+    await in_window(world)
+    await heard(world, proposal_id="p1")
+    world.notifier.readable = False
+    world.clock.advance(WINDOW_S)
+    await a_while_passes(world)
+    await is_overdue(world)
+
+
+async def test_people_are_called_to_a_stop_that_came_before_its_card_was_written_down(
+    world: World,
+) -> None:
+    await in_window(world)
+    stop = await heard(world, message_id="m-2")
+    assert stop.unplaced
+    await world.store.write(partial(its_card_is_in, "m-2"))
+    world.clock.advance(WINDOW_S)
+    await a_while_passes(world)
+    await is_overdue(world)
+    assert (await world.workflow.retry("p1", world.sender("ana"))).done
+    await world.passes(seconds=61)
+    assert (await world.proposal("p1")).state is State.COMPLETED
+
+
+async def test_a_clock_that_was_set_back_lets_a_stop_hold_no_longer_than_others(
+    world: World,
+) -> None:
+    await heard(world, message_id="m-x")
+    ours = world.workflow.world
+    ours.clock = world.clock = FakeClock(NOON_MS - 86_400_000)
+    await world.restarts()
+    await in_window(world)
+    await world.passes(seconds=11)
+    assert world.tool(SEND).verbs() == ["execute"]
+
+
+async def test_a_thaw_that_lets_go_of_a_freeze_says_so_in_the_trail(world: World) -> None:
+    stop = await heard(world)
+    await world.passes(seconds=61)
+    reply = await world.workflow.thaw(world.sender("ana"))
+    assert reply.done
+    assert "let go" in reply.words
+    (entry,) = await world.audit("stop_let_go")
+    assert entry["details"]["stops"] == [stop.key]
+    assert await world.store.read(kept_stops) == []
+
+
+async def test_a_call_that_was_cut_off_does_not_wait_for_ever_for_such_a_stop(world: World) -> None:
+    tools = dict(world.workflow.policy.tools)
+    tools[SEND] = replace(tools[SEND], idempotent=True)
+    await world.adopts(tools=tools)
+    world.tool(SEND).on["execute"] = waiting_for(asyncio.Event())
+    await world.submits(MAIL)
+    await world.workflow.approve("p1", world.sender("ana"))
+    await asyncio.sleep(0.01)
+    for task in set(world.workflow.world.tasks):
+        task.cancel()
+    await heard(world, proposal_id="p1")
+    await world.restarts()
+    await a_while_passes(world)
+    called = await world.proposal("p1")
+    assert called.attention is Attention.OUTCOME_UNKNOWN
+    assert called.execution is not None
+    assert called.execution.outcome is Outcome.UNKNOWN
+    assert world.tool(SEND).verbs() == ["execute"]
+
+
+async def test_what_waited_and_ended_is_remembered_no_longer(world: World) -> None:
+    await world.workflow.freeze("x", world.sender("ana"))
+    await heard(world, proposal_id="p1")
+    await in_window(world)
+    await world.passes(seconds=6)
+    await world.rejects("ben", "p1")
+    await world.passes(seconds=6)
+    assert world.workflow.keeper.look_again_ms == {}

@@ -1,0 +1,74 @@
+"""A stop holds from the moment in which it is given, however long it is asked who gave it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from lifecycle.state import State
+from tests.builders import MAIL, PROD
+from tests.fakes.notifier import PlainNotifier
+from tests.world import World
+
+DEPLOY, SEND = "production-deploy", "send-email"
+WINDOW_S = 900
+
+
+@dataclass
+class Slow(PlainNotifier):
+    """A platform that takes its time to say who is still there."""
+
+    answers: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+        if surely:
+            await self.answers.wait()
+        return await super().lost_members(people, surely=surely)
+
+
+async def stopping(world: World, person: str, proposal_id: str = "p1") -> asyncio.Task[object]:
+    """Type a stop, which waits for the platform's word on who typed it."""
+    world.notifier = world.workflow.world.notifier = Slow()
+    typed = world.workflow.reject(proposal_id, world.sender(person), "not now")
+    given = asyncio.create_task(typed)
+    await asyncio.sleep(0.01)
+    return given
+
+
+async def is_answered(world: World, given: asyncio.Task[object]) -> None:
+    notifier = world.notifier
+    assert isinstance(notifier, Slow)
+    notifier.answers.set()
+    await given
+    await world.workflow.idle()
+
+
+async def test_a_window_does_not_close_while_it_is_asked_who_stops_it(world: World) -> None:
+    await world.submits(MAIL)
+    await world.approves("ana", "p1")
+    given = await stopping(world, "ben")
+    world.clock.advance(WINDOW_S + 1)
+    await world.workflow.close_due()
+    await is_answered(world, given)
+    assert (await world.proposal("p1")).state is State.ROLLED_BACK
+    assert world.tool(SEND).verbs() == ["execute", "roll_back"]
+
+
+async def test_nothing_begins_while_it_is_asked_who_stops_it(world: World) -> None:
+    await world.submits(PROD)
+    given = await stopping(world, "ben")
+    assert (await world.workflow.approve("p1", world.sender("ana"))).done
+    await world.workflow.open_ready()
+    await is_answered(world, given)
+    assert (await world.proposal("p1")).reason == "rejected_by_person"
+    assert world.tool(DEPLOY).verbs() == []
+
+
+async def test_what_a_stranger_typed_holds_nothing_once_it_is_refused(world: World) -> None:
+    await world.submits(MAIL)
+    await world.approves("ana", "p1")
+    await is_answered(world, await stopping(world, "cal"))
+    await world.passes(seconds=WINDOW_S + 1)
+    assert (await world.proposal("p1")).state is State.COMPLETED
+    assert not world.workflow.world.heard.of("p1")
