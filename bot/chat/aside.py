@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Coroutine
 from typing import Any, Final
 
@@ -14,6 +15,8 @@ log = logging.getLogger("signoff.surfaces")
 
 #: So many may wait to be said; a crowd's notes beyond that are left unsaid.
 _MOST: Final = 1_000
+#: So many of them to one person or agent: whoever asks all the time leaves room for the others.
+_MOST_OF_ONE: Final = 100
 
 
 class Asides:
@@ -22,6 +25,7 @@ class Asides:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
         self._last: dict[str, asyncio.Task[None]] = {}
+        self._waiting: Counter[str] = Counter()
 
     @property
     def quiet(self) -> bool:
@@ -30,7 +34,7 @@ class Asides:
 
     def begin(self, saying: Coroutine[Any, Any, object], to: str | None = None) -> None:
         """Say something by itself; `to` whom, where it stands behind what they are told before."""
-        if len(self._tasks) >= _MOST:
+        if len(self._tasks) >= _MOST or (to is not None and self._waiting[to] >= _MOST_OF_ONE):
             saying.close()
             log.warning("a note is left unsaid: %d others wait", len(self._tasks))
             return
@@ -41,6 +45,7 @@ class Asides:
         task.add_done_callback(lambda _: saying.close())  # also where it never came to its turn
         if to is not None:
             self._last[to] = task
+            self._waiting[to] += 1
             task.add_done_callback(lambda ended: self._forget(to, ended))
 
     async def settled(self) -> None:
@@ -55,8 +60,11 @@ class Asides:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _forget(self, to: str, ended: asyncio.Task[None]) -> None:
+        self._waiting[to] -= 1
         if self._last.get(to) is ended:
             del self._last[to]
+        if not self._waiting[to]:
+            del self._waiting[to]
 
 
 async def _said(saying: Coroutine[Any, Any, object], before: asyncio.Task[None] | None) -> None:

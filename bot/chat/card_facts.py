@@ -22,6 +22,8 @@ from lifecycle.verdict import Verdict
 #: Constraints that are enforced for every tool.
 _ENFORCED: Final = frozenset({"max_rows", "allowed_fields", "forbidden_fields"})
 _MOST_NAMED: Final = 12
+#: The label of the field that says where a proposal stands.
+STATE: Final = "State"
 #: Where nobody reacts: what was approved there was typed.
 _TYPED_AT: Final = "terminal"
 
@@ -53,7 +55,7 @@ def facts_of(proposal: Proposal, beside: Beside) -> tuple[Field, ...]:
             _attention(proposal),
             Field("Action", _action(proposal, tool)),
             Field("Tier", _tier(proposal)),
-            Field("State", state_words(proposal)),
+            Field(STATE, state_words(proposal)),
             _verdict(proposal.verdict),
             _reviewers(proposal, beside, tool),
             _deadline(proposal, beside.now_ms),

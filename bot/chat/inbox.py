@@ -26,6 +26,14 @@ Payload = Mapping[str, Any]
 Work = Callable[[str, Payload], Awaitable[None]]
 
 
+class _Lane:
+    """What is worked in order: whose turn it is, and which events are not worked yet."""
+
+    def __init__(self) -> None:
+        self.turn = asyncio.Lock()
+        self.events: set[str] = set()
+
+
 class Inbox:
     """The events of one surface. Events of one lane (a person) are worked off in order.
 
@@ -41,8 +49,8 @@ class Inbox:
         self._world = world
         self._work = work
         self._pace = asyncio.Lock()
-        self._lanes: dict[str, asyncio.Lock] = {}
-        self._tasks: dict[asyncio.Task[None], str] = {}
+        self._lanes: dict[str, _Lane] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def quiet(self) -> bool:
@@ -52,7 +60,7 @@ class Inbox:
     @property
     def heard_out(self) -> bool:
         """True while nothing waits that may decide: an answer to a proposal takes its time."""
-        return all(lane.startswith(PROPOSING) for lane in self._tasks.values())
+        return all(lane.startswith(PROPOSING) for lane in self._lanes)
 
     async def take(
         self, event_id: str, lane: str, payload: Payload, stops: StopOf | None = None
@@ -109,6 +117,10 @@ class Inbox:
 
         return await self._world.store.write(unit)
 
+    async def kept(self) -> tuple[str, ...]:
+        """Return the ids of what was stored and not finished."""
+        return tuple(await self._world.store.read(self._kept))
+
     async def resume(self) -> int:
         """Work off what was stored and not finished; return how much that is."""
         kept = await self._world.store.read(self._all)
@@ -128,20 +140,25 @@ class Inbox:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _begin(self, event_id: str, lane: str, payload: Payload) -> None:
-        task = asyncio.create_task(self._in_turn(event_id, lane, payload))
-        self._tasks[task] = lane
-        task.add_done_callback(self._ended)
+        waiting = self._lanes.setdefault(lane, _Lane())
+        if event_id in waiting.events:
+            return
+        waiting.events.add(event_id)
+        task = asyncio.create_task(self._in_turn(event_id, waiting, payload))
+        self._tasks.add(task)
+        task.add_done_callback(lambda ended: self._ended(ended, event_id, lane))
 
-    async def _in_turn(self, event_id: str, lane: str, payload: Payload) -> None:
-        async with self._lanes.setdefault(lane, asyncio.Lock()):
+    async def _in_turn(self, event_id: str, lane: _Lane, payload: Payload) -> None:
+        async with lane.turn:
             if await self._done(event_id, payload):
                 await self._world.write_surely(lambda tx: self._forget(tx, event_id))
                 self._world.heard.drop(self._key(event_id))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(task, None)
-        if not self._tasks:
-            self._lanes.clear()
+    def _ended(self, task: asyncio.Task[None], event_id: str, lane: str) -> None:
+        self._tasks.discard(task)
+        self._lanes[lane].events.discard(event_id)
+        if not self._lanes[lane].events:
+            del self._lanes[lane]
 
     async def _done(self, event_id: str, payload: Payload) -> bool:
         """Work until it is done; False where the process stops first and another must go on."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from bot.chat.event_ids import card_event, late_event
-from bot.chat.known import note_changed, note_cleared
+from bot.chat.known import HIDDEN, note_changed, note_cleared
 from bot.chat.notes import Notes
 from bot.chat.refused import note_gone, note_refused, turn_of
 from bot.chat.shown import shown_when_heard
@@ -40,6 +40,8 @@ UNREAD: Final = Reply(
     passing=True,
 )
 _NOT_THE_CARD: Final = "This is not the card that counts; nothing was changed. Decide on that one."
+#: A former process heard it and ended; whether it was refused for good is found on the card.
+_ONCE_MORE: Final = "duplicate_event"
 _PASSING: Final = frozenset({"audit_unavailable", "still_running"})
 
 
@@ -83,7 +85,7 @@ class Incoming:
         sender = replace(sender, event_id=event_id)
         reply = await self._acted(card, sender, message_id, signal, added=added)
         later = counts_later(reply)
-        if added and not reply.done and not later:
+        if added and not reply.done and not later and reply.code != _ONCE_MORE:
             await self._remember(card, message_id, sender, signal)
         if signal is Signal.APPROVE and not later and not (added and reply.done):
             await self._changed(card, sender, added=added)
@@ -110,7 +112,7 @@ class Incoming:
         if card is None:
             await self._unknown(sender, message_id)
             return UNKNOWN
-        place = self._place(message_id)
+        place = self._place(card, message_id)
         match signal:
             case Signal.APPROVE:
                 return await self._workflow.approve(card.proposal_id, sender, reason, card=place)
@@ -181,7 +183,7 @@ class Incoming:
     async def _acted(
         self, card: Card, sender: Sender, message_id: str, signal: Signal, *, added: bool
     ) -> Reply:
-        workflow, place = self._workflow, self._place(message_id)
+        workflow, place = self._workflow, self._place(card, message_id)
         match signal:
             case Signal.APPROVE if added:
                 return await workflow.approve(card.proposal_id, sender, card=place)
@@ -192,8 +194,9 @@ class Incoming:
             case _:
                 assert_never(signal)
 
-    def _place(self, message_id: str) -> CardPlace:
-        return CardPlace(self._surface, message_id, shown_when_heard())
+    def _place(self, card: Card, message_id: str) -> CardPlace:
+        shown = HIDDEN if card.shown_version == HIDDEN else shown_when_heard()
+        return CardPlace(self._surface, message_id, shown)
 
     async def card(self, message_id: str) -> Card | None:
         """Return the card that stands in this message, or stood there."""

@@ -24,6 +24,8 @@ GONE: Final = "gone_ms"
 _GONE_AT: Final = "gone_version"
 _POSTED_AT: Final = "posted_version"
 _TOLD: Final = "told_ms"
+#: What a card shows whose message was emptied: less than anything that is decided on.
+HIDDEN: Final = -1
 _TAKEN_BACK: Final = "taken back"
 _LAST_WORDS: Final = frozenset({"reviewed", "approval_taken_back"})
 
@@ -54,6 +56,8 @@ class Known:
 
     def shown_to(self, person: str) -> int:
         """Return the least that the card showed when somebody gave a ✅ that stands there."""
+        if self.card.shown_version == HIDDEN:
+            return HIDDEN
         return max(self.posted_version, self.gone_version.get(person, 0))
 
 

@@ -20,6 +20,17 @@ def stop_on(message_id: str, signal: Signal) -> StopOf | None:
     return StopOf(message_id=message_id) if signal is Signal.STOP else None
 
 
+def stop_by(message_id: str, signal: Signal, *, added: bool) -> StopOf | None:
+    """Return of what a signal that was given or taken off is a stop.
+
+    A ✅ that was taken off is one until that is worked: the ✅ may still wait for its turn itself,
+    and must open nothing then that nobody can take back.
+    """
+    return (
+        StopOf(message_id=message_id) if message_id and added is (signal is Signal.STOP) else None
+    )
+
+
 def stop_typed(text: str) -> StopOf | None:
     """Return of what a command is a stop, None where it is none. A freeze stops everything."""
     word, rest = typed(text)

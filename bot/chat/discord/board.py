@@ -5,48 +5,68 @@ from __future__ import annotations
 import logging
 import secrets
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import discord
 
 from bot.chat.board import Board, BoardGroup, BoardLine
 from bot.chat.discord.calls import DoneUnknown
 from bot.chat.discord.render import length, literal
-from bot.chat.discord.rest import Outgoing, Rest
+from bot.chat.discord.rest import Outgoing
 from bot.chat.surface import CardGone, SurfaceFailed
+
+if TYPE_CHECKING:
+    from bot.chat.discord.notifier import DiscordSurface
 
 log = logging.getLogger("signoff.discord")
 
 _COLOUR: Final = 0x5865F2
 _ROOM: Final = 1000
+_FOOTER: Final = "Kept current by Signoff · every proposal has a card of its own"
 
 
 class DiscordBoard:
     """Places the board in the channel."""
 
-    def __init__(self, rest: Rest) -> None:
-        self._rest = rest
+    def __init__(self, surface: DiscordSurface) -> None:
+        self._rest, self._history = surface.rest, surface.history
         self._nonce: str | None = None
 
     async def place(self, board: Board, stood: str | None) -> str:
         """Edit the board where it stands, or post and pin it; return the id of its message."""
         outgoing = Outgoing(embed=render_board(board))
-        if stood is not None:
+        doubtful = stood is None or self._nonce is not None
+        found = await self._looked_for() if doubtful else None
+        where = found or stood
+        if where is not None:
             try:
-                await self._rest.edit(int(stood), outgoing)
-                return stood
+                await self._rest.edit(int(where), outgoing)
+                return await self._stands(where, pinned=where == stood)
             except CardGone:
                 log.info("the board was deleted; a new one is posted")
         # Kept until it is answered: a post that was slow is not a second board.
         self._nonce = self._nonce or secrets.token_hex(12)
         posted = await self._rest.send(replace(outgoing, nonce=self._nonce))
-        self._nonce = None
-        await self._pin(posted)
-        return str(posted)
+        return await self._stands(str(posted), pinned=False)
 
-    async def _pin(self, posted: int) -> None:
+    async def _looked_for(self) -> str | None:
+        """Return where a board stands that no row names; None also where the bot may not look."""
         try:
-            await self._rest.pin(posted)
+            return await self._history.with_footer(_FOOTER)
+        except SurfaceFailed as failure:
+            if not failure.lasting:
+                raise
+            return None
+
+    async def _stands(self, message_id: str, *, pinned: bool) -> str:
+        self._nonce = None
+        if not pinned:
+            await self._pin(int(message_id))
+        return message_id
+
+    async def _pin(self, message_id: int) -> None:
+        try:
+            await self._rest.pin(message_id)
         except DoneUnknown:
             return
         except SurfaceFailed as failure:
@@ -59,7 +79,7 @@ def render_board(board: Board) -> discord.Embed:
     for group in board.groups:
         name = f"{group.title}: {group.total}"
         embed.add_field(name=name, value=_lines(group), inline=False)
-    embed.set_footer(text="Kept current by Signoff · every proposal has a card of its own")
+    embed.set_footer(text=_FOOTER)
     return embed
 
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bot.chat.content import CardContent
 from bot.chat.discord.rest import Outgoing
 from bot.chat.discord.settings import SURFACE
+from bot.chat.surface import SurfaceFailed
 from lifecycle.ports import Transaction
 from lifecycle.records import Card
 
 if TYPE_CHECKING:
     from bot.chat.discord.notifier import DiscordSurface
+
+#: What a card is marked with once its people are being called, and once they were.
+_BEGUN: Final = "calling"
+_CALLED: Final = "called"
 
 
 class Calling:
@@ -24,31 +30,58 @@ class Calling:
 
     def role(self, content: CardContent, card: Card | None) -> int | None:
         """Return the role to call with this card now, None where nobody is to be called."""
-        if content.call_group is None or (card is not None and card.extra.get("called")):
+        if content.call_group is None or (card is not None and card.extra.get(_CALLED)):
             return None
         return self._surface.settings.roles.get(content.call_group)
 
+    async def made(self, content: CardContent, card: Card | None, called: Collection[int]) -> None:
+        """A card was found again whose message `called` roles: nobody is called twice."""
+        if self.role(content, card) in called:
+            await self.called(content.proposal_id)
+
     async def late(self, content: CardContent, card: Card, message_id: int) -> None:
-        """Call people under a card that did not need them when it was posted: edits call nobody."""
+        """Call people under a card that did not need them when it was posted: edits call nobody.
+
+        That they are being called is written down first. Where it stands there already an answer
+        was lost, or a process: Discord knows a nonce for minutes only, so the call is looked for.
+        """
         role = self.role(content, card)
         if role is None:
             return
-        text = f"<@&{role}> {content.proposal_id} needs you"
-        nonce = nonce_of(f"call:{content.proposal_id}")
-        outgoing = Outgoing(text=text, calls=role, reply_to=message_id, nonce=nonce)
-        await self._surface.rest.send(outgoing)
+        surface = self._surface
+        begun = await self._marked(content.proposal_id, _BEGUN)
+        if not begun or not await self._stands(message_id, role):
+            text = f"<@&{role}> {content.proposal_id} needs you"
+            nonce = nonce_of(f"call:{content.proposal_id}")
+            outgoing = Outgoing(text=text, calls=role, reply_to=message_id, nonce=nonce)
+            await surface.rest.send(outgoing)
         await self.called(content.proposal_id)
+
+    async def _stands(self, message_id: int, role: int) -> bool:
+        """Say whether people were called under a card; who may not look calls nobody twice."""
+        try:
+            return await self._surface.history.called_under(message_id, role)
+        except SurfaceFailed as failure:
+            if not failure.lasting:
+                raise
+            return True
 
     async def called(self, proposal_id: str) -> None:
         """Write down that they were."""
+        await self._marked(proposal_id, _CALLED)
 
-        def unit(tx: Transaction) -> None:
+    async def _marked(self, proposal_id: str, mark: str) -> bool:
+        """Mark the card; say whether it was marked so before."""
+
+        def unit(tx: Transaction) -> bool:
             card = tx.cards.get(proposal_id, SURFACE)
-            if card is not None:
-                tx.cards.put(replace(card, extra={**card.extra, "called": True}))
+            if card is None or card.extra.get(mark):
+                return card is not None
+            tx.cards.put(replace(card, extra={**card.extra, mark: True}))
+            return False
 
-        if self._surface.workflow is not None:
-            await self._surface.workflow.world.store.write(unit)
+        workflow = self._surface.workflow
+        return workflow is not None and await workflow.world.store.write(unit)
 
 
 def nonce_of(key: str) -> str:

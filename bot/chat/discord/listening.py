@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import discord
 
@@ -20,13 +19,15 @@ from bot.chat.discord.commands import TextCommands, is_command_word, message_pay
 from bot.chat.discord.hints import Hints
 from bot.chat.discord.interactions import Interactions
 from bot.chat.discord.offering import Offering
-from bot.chat.discord.payloads import edit_payload, reaction_payload
+from bot.chat.discord.payloads import edit_payload, emptied, reaction_payload
 from bot.chat.discord.places import Places
 from bot.chat.discord.reactions import Reactions
 from bot.chat.discord.reasons import reason_given
 from bot.chat.discord.render import literal
 from bot.chat.discord.rest import Outgoing
 from bot.chat.discord.settings import SURFACE
+from bot.chat.discord.showing import Showing
+from bot.chat.discord.taken_off import TakenOff
 from bot.chat.event_ids import card_lane
 from bot.chat.inbox import Inbox
 from bot.chat.incoming import UNREAD, Incoming
@@ -34,19 +35,17 @@ from bot.chat.notes import Notes
 from bot.chat.reading import Reading
 from bot.chat.senders import turn_of
 from bot.chat.signals import Signal, of_character
-from bot.chat.stops import StopOf, stop_on, stop_typed
+from bot.chat.stops import StopOf, stop_by, stop_typed
 from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import taking_turns_as
 from bot.chat.typed import lane_of
-from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.ports import StoreUnavailable
 from lifecycle.workflow import Workflow
 
 if TYPE_CHECKING:
     from bot.chat.discord.notifier import DiscordSurface
 
 log = logging.getLogger("signoff.discord")
-
-_FAR_MS: Final = 10**15
 
 
 class Listening:
@@ -57,14 +56,15 @@ class Listening:
         self._surface = surface
         self._settings = surface.settings
         self._workflow: Workflow = workflow
-        self._delivery = delivery
         notes = Notes(workflow.world.clock)
         self._asides = Asides()
         self._hints = Hints(workflow, surface.settings, notes, self._reply)
         self._incoming = Incoming(workflow, SURFACE)
         self.inbox = Inbox(SURFACE, workflow.world, self._worked)
+        self._taken_off = TakenOff(workflow.world.clock.now_ms)
+        self.showing = Showing(workflow, delivery)
         self.reactions = Reactions(
-            *(workflow, self._incoming, surface.rest, surface.seeds),
+            *(workflow, self._incoming, surface, self.showing, self._taken_off),
             unread=lambda card: self.reading.may_be_unread(card),
             tell=self._hints.tell,
             asides=self._asides,
@@ -73,7 +73,7 @@ class Listening:
         self._asked = Asked(commands, self._incoming, self.reactions, surface.rest, self.inbox)
         self._interactions = Interactions(self._asked)
         self.offering = Offering(workflow, self._interactions, surface.rest)
-        self.board = BoardKeeper(workflow.world, SURFACE, DiscordBoard(surface.rest).place)
+        self.board = BoardKeeper(workflow.world, SURFACE, DiscordBoard(surface).place)
         self._places = Places(surface.rest)
         self._tasks: set[asyncio.Task[Any]] = set()
         self.reading = Reading(
@@ -108,6 +108,8 @@ class Listening:
             )
         if self.board.trouble is not None:
             found.append(f"the board cannot be shown: {self.board.trouble}")
+        if self.offering.trouble is not None:
+            found.append(f"slash commands are not offered: {self.offering.trouble}")
         return found
 
     # -- events ---------------------------------------------------------------------------
@@ -132,11 +134,11 @@ class Listening:
     def _reacted(self, about: discord.RawReactionActionEvent, number: str, me: int | None) -> None:
         payload = reaction_payload(about, self._settings, me)
         if payload is not None:
-            self.reactions.heard(payload)
+            self._taken_off.heard(payload)
             signal = Signal[payload["signal"]]
             lane = card_lane(payload["message"], signal, payload["user"])
-            heeded = payload["added"] and payload["in_place"]
-            stops = stop_on(payload["message"], signal) if heeded else None
+            about_card = payload["message"] if payload["in_place"] else ""
+            stops = stop_by(about_card, signal, added=payload["added"])
             self._keep(number, lane, payload, stops)
 
     def _message(self, about: discord.Message, me: int | None) -> None:
@@ -160,6 +162,10 @@ class Listening:
             self._deaf = not carries
 
     def _edited(self, about: discord.RawMessageUpdateEvent, me: int | None) -> None:
+        message_id = emptied(about, self._settings)
+        if message_id is not None:
+            self.board.lost((message_id,))
+            self._spawn(self.showing.hidden(message_id))
         payload = edit_payload(about, self._settings, me)
         if payload is not None:
             number = f"edit:{about.message_id}:{about.data.get('edited_timestamp')}"
@@ -274,25 +280,20 @@ class Listening:
         return self.inbox.quiet and not self._tasks and self._asides.quiet
 
     async def stops_heard(self, proposal_id: str) -> bool:
-        """Hear what stands under ❌ of a card that may not be read since a gap."""
-        return not self._surface.hearing.gap or await self.reactions.stops_heard(proposal_id)
+        """Hear what stands under ❌ of a card on which something may have been missed."""
+        card = await self._workflow.world.store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
+        missed = card is not None and bool(card.message_ids) and self.reading.missed(card)
+        heard = not self._surface.hearing.gap and not missed
+        return heard or await self.reactions.stops_heard(proposal_id)
 
     def connected(self) -> None:
         """A connection stands anew: try at once what waited, and read what was missed."""
         self.reactions.known.forget()
         self.board.lost()
         self.reading.begin_anew()
-        self._spawn(self._deliver_now())
+        self._spawn(self.showing.now())
         self._spawn(self.reading.catch_up())
 
-    async def _deliver_now(self) -> None:
-        def unit(tx: Transaction) -> None:
-            for card in tx.cards.stale(SURFACE, _FAR_MS, 10_000):
-                if card.retry_at_ms:
-                    tx.cards.put(replace(card, retry_at_ms=0))
-
-        try:
-            await self._workflow.world.store.write(unit)
-        except StoreUnavailable:
-            return
-        self._delivery.nudge()
+    def shows_more(self) -> None:
+        """The bot may do what it might not before."""
+        self._spawn(self.showing.now())

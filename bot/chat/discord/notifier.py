@@ -14,17 +14,17 @@ from bot.chat.discord.calling import Calling
 from bot.chat.discord.calls import DoneUnknown
 from bot.chat.discord.checks import blindness_of, problems_of
 from bot.chat.discord.client import SignoffClient, Supervisor
+from bot.chat.discord.history import History
 from bot.chat.discord.listening import Listening
-from bot.chat.discord.render import Rendered, render, short_card
-from bot.chat.discord.rest import Outgoing, Rest
+from bot.chat.discord.posting import Posting
+from bot.chat.discord.rest import Rest
 from bot.chat.discord.saying import Saying
 from bot.chat.discord.seeds import Seeds
 from bot.chat.discord.settings import SURFACE, DiscordSettings, point_library_at
 from bot.chat.discord.unwritten import Unwritten
-from bot.chat.discord.views import buttons
 from bot.chat.hearing import Hearing, Trouble
 from bot.chat.senders import accounts_of
-from bot.chat.surface import CardGone, Posted, SurfaceFailed
+from bot.chat.surface import Posted
 from lifecycle.ports import Clock
 from lifecycle.records import Card, Message
 from lifecycle.workflow import Workflow
@@ -33,7 +33,6 @@ log = logging.getLogger("signoff.discord")
 
 #: A signal on a message that is no card yet is kept about so long, in seconds, and not longer.
 _SOON_S: Final = 7.0
-_LARGE: Final = 4_000
 
 
 class DiscordSurface:
@@ -48,12 +47,14 @@ class DiscordSurface:
         self.hearing = Hearing(clock.now_ms)
         self.supervisor = Supervisor(settings, self.hearing, self)
         self.rest = Rest(settings, lambda: self.supervisor.client)
+        self.history = History(self.rest)
         self.seeds = Seeds(self.rest)
         self.listening: Listening | None = None
         self.problems: list[str] = []
         self._calling = Calling(self)
         self._saying = Saying(self.rest)
-        self._unwritten = Unwritten(self.rest)
+        self._posting = Posting(self.rest)
+        self._unwritten = Unwritten(self.history)
         self.workflow: Workflow | None = None
 
     async def serve(self, commands: Commands, delivery: Delivery) -> None:
@@ -78,9 +79,14 @@ class DiscordSurface:
     # -- Listener -------------------------------------------------------------------------
 
     def taken(self, event: str, about: Any, number: str) -> None:
-        """Hand one event on."""
-        if self.listening is not None:
+        """Hand one event on; one that cannot be taken may have been a ❌, and is looked for."""
+        if self.listening is None:
+            return
+        try:
             self.listening.taken(event, about, number)
+        except Exception:
+            self.listening.reading.doubt()
+            raise
 
     def connected(self) -> None:
         """Read what was missed, and say what waited."""
@@ -101,6 +107,10 @@ class DiscordSurface:
             self.hearing.blinded(blind)
         elif self.hearing.sees():
             self.connected()
+        elif self.listening is not None and set(before) - set(self.problems):
+            self.listening.shows_more()
+        if self.listening is not None:
+            self.listening.offering.seen(inside=client.get_guild(self.settings.guild) is not None)
 
     async def prepared(self, client: SignoffClient) -> None:
         """Offer the slash commands of this server."""
@@ -116,12 +126,17 @@ class DiscordSurface:
         if doubtful:
             before = await self._unwritten.found(self.workflow, content.proposal_id, card)
             if before is not None:
-                posted = await self._edited(before, content)
+                await self._calling.made(content, card, before.called)
+                posted = await self._posting.edit(before.message_id, content)
                 self._stands(posted, content, late=True)
                 return posted
         call = self._calling.role(content, card)
         began_s = asyncio.get_running_loop().time()
-        posted = await self._posted(content, claim, call)
+        try:
+            posted = await self._posting.post(content, claim, call)
+        except DoneUnknown:
+            self._unwritten.add(claim)
+            raise
         # Until the store says where it stands nobody knows whether it was written down.
         self._unwritten.add(claim)
         if call is not None:
@@ -140,78 +155,10 @@ class DiscordSurface:
         """Render a card anew where it stands; at the end its seeds and buttons go."""
         self._unwritten.written(card)
         message_id = int(card.message_ids[-1])
-        posted = await self._edited(message_id, content)
+        posted = await self._posting.edit(message_id, content)
         self.seeds.kept(message_id, content.seeded)
         await self._calling.late(content, card, message_id)
         return posted
-
-    async def _posted(self, content: CardContent, claim: str, call: int | None) -> Posted:
-        rendered = await _rendered(content)
-        try:
-            try:
-                return await self._sent(content, rendered, claim, call, with_file=True)
-            except SurfaceFailed as failure:
-                if not failure.lasting or isinstance(failure, CardGone):
-                    raise
-                return await self._posted_less(content, rendered, claim, call, failure)
-        except DoneUnknown:
-            self._unwritten.add(claim)
-            raise
-
-    async def _posted_less(
-        self,
-        content: CardContent,
-        rendered: Rendered,
-        claim: str,
-        call: int | None,
-        failure: SurfaceFailed,
-    ) -> Posted:
-        """Discord refuses the card for good: without its file, or as short as it can be."""
-        if rendered.attachment is not None:
-            try:
-                return await self._sent(content, rendered, claim, call, with_file=False)
-            except SurfaceFailed as again:
-                if not again.lasting:
-                    raise
-        try:
-            return await self._sent(content, short_card(content), claim, call, with_file=True)
-        except SurfaceFailed as again:
-            raise (failure if again.lasting else again) from again
-
-    async def _sent(
-        self,
-        content: CardContent,
-        rendered: Rendered,
-        claim: str,
-        call: int | None,
-        *,
-        with_file: bool,
-    ) -> Posted:
-        message_id = await self.rest.send(
-            Outgoing(
-                text=f"<@&{call}>" if call is not None else None,
-                embed=rendered.embed,
-                view=buttons(content.react),
-                file=rendered.file() if with_file else None,
-                calls=call,
-                nonce=claim,
-            )
-        )
-        return Posted(str(message_id), full=with_file or rendered.attachment is None)
-
-    async def _edited(self, message_id: int, content: CardContent) -> Posted:
-        rendered = await _rendered(content)
-        view = buttons(content.react)
-        try:
-            await self.rest.edit(message_id, Outgoing(None, rendered.embed, view, rendered.file()))
-        except CardGone:
-            raise
-        except SurfaceFailed as failure:
-            if not failure.lasting or rendered.attachment is None:
-                raise
-            await self.rest.edit(message_id, Outgoing(None, rendered.embed, view))
-            return Posted(str(message_id), full=False)
-        return Posted(str(message_id))
 
     async def say(self, message: Message) -> str | None:
         """Say one kept message, in the channel; what an agent asked is answered under it."""
@@ -281,11 +228,3 @@ class DiscordSurface:
         if self.workflow is None:
             return None
         return await self.workflow.world.store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
-
-
-async def _rendered(content: CardContent) -> Rendered:
-    """Render; a large card in a thread, so that nothing else waits for it."""
-    size = sum(len(each.text) for each in (*content.facts, *content.written))
-    if size < _LARGE:
-        return render(content)
-    return await asyncio.to_thread(render, content)

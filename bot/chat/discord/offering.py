@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+from typing import Final
 
 import discord
 
@@ -11,42 +13,84 @@ from bot.chat.discord.calls import spoken_to
 from bot.chat.discord.client import SignoffClient
 from bot.chat.discord.interactions import Interactions
 from bot.chat.discord.rest import Rest
+from bot.chat.discord.settings import invitation
 from bot.chat.discord.slash import add_commands
 from bot.chat.surface import SurfaceFailed
 from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.discord")
 
+#: What was refused is offered again after so long, in seconds: nothing tells a bot that the scope
+#: for commands was granted.
+_AGAIN_S: Final = (30.0, 120.0, 600.0)
+
 
 class Offering:
-    """Has each fresh client offer them, beside all else: Discord may let that wait for minutes."""
+    """Has each fresh client offer them, beside all else: Discord may let that wait for minutes.
+
+    A server takes them from a bot that is in it with the scope for them, and forgets them with the
+    bot: they are offered until they are taken, and anew where the bot comes in again.
+    """
 
     def __init__(self, workflow: Workflow, interactions: Interactions, rest: Rest) -> None:
         self._workflow = workflow
         self._interactions = interactions
         self._rest = rest
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._offering: asyncio.Task[None] | None = None
+        self._at_once = asyncio.Event()
+        self._inside: bool | None = None
+        self.trouble: str | None = None
 
     def offer(self, client: SignoffClient) -> None:
         """Begin to offer; returns at once."""
         add_commands(client.tree, self._workflow, self._interactions.run)
         guild = discord.Object(self._rest.settings.guild)
         client.tree.copy_global_to(guild=guild)
-        task = asyncio.create_task(self._offered(client, guild))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        if self._offering is not None:
+            self._offering.cancel()
+        self._offering = asyncio.create_task(self._offered(client, guild))
+
+    def seen(self, *, inside: bool) -> None:
+        """The bot is, or is not, in the server; where it has come in they are offered at once, also
+        where they were taken before."""
+        before, self._inside = self._inside, inside
+        if inside and (before is False or (before is None and self.trouble is not None)):
+            self._at_once.set()
 
     async def close(self) -> None:
         """Let go."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._offering is not None:
+            self._offering.cancel()
+            await asyncio.gather(self._offering, return_exceptions=True)
 
     async def _offered(self, client: SignoffClient, guild: discord.Object) -> None:
+        """Offer them as long as the client lives."""
+        refused = 0
+        while not client.is_closed():
+            self._at_once.clear()
+            self.trouble = await self._refusal(client, guild)
+            refused = refused + 1 if self.trouble is not None else 0
+            pause_s = _AGAIN_S[min(refused, len(_AGAIN_S)) - 1] if refused else None
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause_s):
+                    await self._at_once.wait()
+
+    async def _refusal(self, client: SignoffClient, guild: discord.Object) -> str | None:
+        """Offer them once; return why they were not taken, None where they were."""
         try:
             async with spoken_to("offering the slash commands"):
                 await client.tree.sync(guild=guild)
         except SurfaceFailed as failure:
-            log.warning("slash commands are not offered: %s", failure)
+            why, lasting = str(failure), failure.lasting
         except Exception as error:
-            log.warning("slash commands are not offered: %s", type(error).__name__)
+            why, lasting = type(error).__name__, False
+        else:
+            return None
+        if why != self.trouble:
+            log.warning("slash commands are not offered: %s", why)
+        return _remedied(why, client.application_id) if lasting else why
+
+
+def _remedied(why: str, application_id: int | None) -> str:
+    link = invitation(application_id)
+    return f"{why}; invite the bot with the scope applications.commands: {link}"

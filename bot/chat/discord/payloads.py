@@ -37,6 +37,13 @@ def reaction_payload(
     }
 
 
+def emptied(about: discord.RawMessageUpdateEvent, settings: DiscordSettings) -> str | None:
+    """Return the message of the channel whose embeds somebody removed; None for any other edit."""
+    flags = discord.MessageFlags._from_value(int(about.data.get("flags") or 0))
+    in_place = about.guild_id == settings.guild and about.channel_id == settings.channel
+    return str(about.message_id) if in_place and flags.suppress_embeds else None
+
+
 def edit_payload(
     about: discord.RawMessageUpdateEvent, settings: DiscordSettings, me: int | None
 ) -> dict[str, Any] | None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from bot.chat.aside import Asides
 from bot.chat.catching_up import CatchingUp, Found
 from bot.chat.discord.hints import Hint
-from bot.chat.discord.rest import Emoji, Rest
-from bot.chat.discord.seeds import Seeds
+from bot.chat.discord.rest import Emoji
 from bot.chat.discord.settings import SURFACE
+from bot.chat.discord.showing import Showing
+from bot.chat.discord.taken_off import TakenOff
 from bot.chat.incoming import Incoming, counts_later, hint_of
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal
@@ -23,12 +24,15 @@ from lifecycle.records import Card
 from lifecycle.review import Decision
 from lifecycle.workflow import Workflow
 
+if TYPE_CHECKING:
+    from bot.chat.discord.notifier import DiscordSurface
+
 #: A signal may come before its card is written down; so long it is looked for, in seconds.
 _EARLY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 #: Refusals after which the reaction itself is taken off: this account may not decide here.
 _MAY_NOT: Final = frozenset({"not_a_reviewer", "own_proposal", "owner_of_agent"})
-#: Of so many messages it is remembered when a ✅ was last taken off them.
-_MOST_REMOVALS: Final = 4_096
+
+_Key = tuple[str, str, Signal, str]
 
 
 class Reactions:
@@ -38,8 +42,9 @@ class Reactions:
         self,
         workflow: Workflow,
         incoming: Incoming,
-        rest: Rest,
-        seeds: Seeds,
+        surface: DiscordSurface,
+        showing: Showing,
+        taken_off: TakenOff,
         *,
         unread: Callable[[Card], Awaitable[bool]],
         tell: Callable[[Hint], Coroutine[Any, Any, None]],
@@ -51,21 +56,12 @@ class Reactions:
         self._tell = tell
         self._asides = asides
         self._incoming = incoming
-        self._rest = rest
-        self._seeds = seeds
+        self._rest, self._seeds = surface.rest, surface.seeds
+        self._history = surface.history
+        self._showing = showing
+        self._taken_off_by = taken_off
         self._catching_up = CatchingUp(workflow, SURFACE)
         self.known = Standing()
-        self._removed_ms: dict[tuple[str, str], int] = {}
-
-    def heard(self, payload: Mapping[str, Any]) -> None:
-        """Note at once that a ✅ was taken off: a list that was read before still names it."""
-        if payload["added"] or payload["signal"] != Signal.APPROVE.name:
-            return
-        key = (payload["message"], payload["user"])
-        self._removed_ms.pop(key, None)
-        self._removed_ms[key] = self._workflow.world.clock.now_ms()
-        while len(self._removed_ms) > _MOST_REMOVALS:
-            self._removed_ms.pop(next(iter(self._removed_ms)))
 
     async def reacted(self, event_id: str, payload: Mapping[str, Any]) -> None:
         """Give one kept reaction its effect. What its sender is told, and what is done about the
@@ -85,9 +81,7 @@ class Reactions:
         else:
             self._note(await self._removed(key, sender))
 
-    async def _added(
-        self, key: tuple[str, str, Signal, str], sender: Sender, *, ours: bool | None
-    ) -> None:
+    async def _added(self, key: _Key, sender: Sender, *, ours: bool | None) -> None:
         message_id, account, signal, _ = key
         if not self.known.add(*key):
             return
@@ -116,7 +110,7 @@ class Reactions:
         began_ms = self._workflow.world.clock.now_ms()
         await self._catching_up.elsewhere.heard_in_time(card.proposal_id)
         await self._stop_first(card)
-        return not self._left(card.message_ids[-1], (account,), began_ms + 1)
+        return not self._taken_off_by.since(card.message_ids[-1], (account,), began_ms + 1)
 
     def _note(self, hint: Hint | None, *, if_forgotten: bool = False) -> None:
         if hint is not None:
@@ -125,7 +119,7 @@ class Reactions:
     async def _noted(self, hint: Hint, *, if_forgotten: bool) -> None:
         """Tell somebody; `if_forgotten` only where the message looks like a card of ours."""
         try:
-            looks = await self._rest.card_in(int(hint.message_id)) if if_forgotten else None
+            looks = await self._history.card_in(int(hint.message_id)) if if_forgotten else None
         except SurfaceFailed:
             return
         reply = await self._incoming.on_no_card(looks) if looks is not None else None
@@ -166,12 +160,12 @@ class Reactions:
             return
         asked_ms = self._workflow.world.clock.now_ms()
         try:
-            standing = await self._rest.standing(int(card.message_ids[-1]))
+            standing = await self._standing(card.message_ids[-1])
         except CardGone:
             return
         await self._catching_up.stop_first(card, self._found(card, standing, asked_ms))
 
-    async def _removed(self, key: tuple[str, str, Signal, str], sender: Sender) -> Hint | None:
+    async def _removed(self, key: _Key, sender: Sender) -> Hint | None:
         message_id, _, signal, _ = key
         if self.known.drop(*key) or signal is not Signal.APPROVE:
             return None
@@ -211,7 +205,7 @@ class Reactions:
         message_id = card.message_ids[-1]
         asked_ms = self._workflow.world.clock.now_ms()
         try:
-            standing = await self._rest.standing(int(message_id))
+            standing = await self._standing(message_id)
         except CardGone:
             await self.deleted([message_id])
             return 0
@@ -226,7 +220,7 @@ class Reactions:
             self._workflow.world.spawn(self._tell(Hint(sender, message_id, reply)))
         for signal, lists in emoji.lists.items():
             for variant, accounts in lists.items():
-                left = self._left(message_id, accounts, asked_ms)
+                left = self._taken_off_by.since(message_id, accounts, asked_ms)
                 for account in accounts - (left if signal is Signal.APPROVE else set()):
                     self.known.add(message_id, account, signal, variant)
         self._seeds.found(int(message_id), emoji.own)
@@ -234,20 +228,22 @@ class Reactions:
 
     # -- inside ---------------------------------------------------------------------------
 
+    async def _standing(self, message_id: str) -> Emoji:
+        """Read what stands on a card. That it shows nothing is noted before anything counts."""
+        standing = await self._rest.standing(int(message_id))
+        if standing.on_nothing:
+            await self._showing.hidden(message_id)
+        return standing
+
     def _found(self, card: Card, emoji: Emoji, asked_ms: int) -> Found:
         approving = emoji.accounts(Signal.APPROVE)
+        left = self._taken_off_by.since(card.message_ids[-1], approving, asked_ms)
         return Found(
-            self._senders(approving - self._left(card.message_ids[-1], approving, asked_ms)),
+            self._senders(approving - left),
             self._senders(emoji.accounts(Signal.STOP)),
             Signal.APPROVE in emoji.own,
             asked_ms,
         )
-
-    def _left(self, message_id: str, accounts: Collection[str], asked_ms: int) -> set[str]:
-        """Return who was heard taking a ✅ off since the list was asked for."""
-        never = asked_ms - 1
-        removed = self._removed_ms
-        return {each for each in accounts if removed.get((message_id, each), never) >= asked_ms}
 
     def _senders(self, accounts: Iterable[str]) -> list[Sender]:
         return [self._sender(account) for account in sorted(accounts)]

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import discord
 
+from bot.chat.card_facts import STATE
 from bot.chat.content import CardContent, Colour, Field
 from bot.chat.documents import gist_of, whole_of
 from bot.chat.fitting import Attachment, Limits, fit
@@ -50,6 +51,7 @@ _MARKUP: Final = re.compile(
 )
 _FENCE: Final = re.compile("`")
 _ANSWER: Final = "answer.json"
+_SHORT_STATE: Final = 300
 
 
 def length(text: str) -> int:
@@ -138,6 +140,8 @@ def short_card(content: CardContent) -> Rendered:
     whole = fit(content, Limits(value=1, label=_LABEL, fields=_FIELDS, total=1))
     embed = discord.Embed(title=literal(content.title)[:_LABEL], colour=COLOURS[content.colour])
     embed.description = "Discord refused the whole card; all of it stands in the attached file."
+    state = next((fact.text for fact in content.facts if fact.label == STATE), "")
+    embed.add_field(name=STATE, value=_clipped(literal(state), _SHORT_STATE) or "…", inline=False)
     _add_instructions(embed, content)
     embed.set_footer(text=content.footer)
     return Rendered(embed, whole.attachment)

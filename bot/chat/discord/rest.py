@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import discord
+from discord.http import handle_message_parameters
 
 from bot.chat.discord.calls import NO_MEMBER, answered, spoken_to
 from bot.chat.discord.client import SignoffClient
 from bot.chat.discord.settings import NOBODY, DiscordSettings
 from bot.chat.signals import Signal, of_character
-from bot.chat.surface import CardGone, SurfaceFailed
+from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import Turns
 
 _PAGE: Final = 100
-#: So many pages are looked through for a card that may stand.
-_PAGES: Final = 5
 _MEMBER_S: Final = 5.0
-#: What follows the id in the last line of a card.
-_CARD_MARK: Final = " · sha256:"
 #: So many posts to the channel are on their way at once; who waits behind them is chosen fairly.
 _POSTS_AT_ONCE: Final = 2
 _TYPES: Final = (discord.ReactionType.normal, discord.ReactionType.burst)
@@ -40,16 +37,22 @@ class Outgoing:
     reply_to: int | None = None
     nonce: str | None = None
 
+    def but(self, text: str | None, calls: int | None, nonce: str) -> Outgoing:
+        """Return the message with words before it, whom they call, and a nonce."""
+        return replace(self, text=text, calls=calls, nonce=nonce)
+
 
 @dataclass(frozen=True, slots=True)
 class Emoji:
     """Who stands under the signals of a message, and in which of Discord's two lists.
 
-    The bot is left out. `own` are the signals under which it stands itself.
+    The bot is left out. `own` are the signals under which it stands itself; `on_nothing` says that
+    somebody removed what the message showed.
     """
 
     lists: Mapping[Signal, Mapping[str, frozenset[str]]]
     own: frozenset[Signal]
+    on_nothing: bool = False
 
     def accounts(self, signal: Signal) -> frozenset[str]:
         """Return who stands under a signal, in whichever list."""
@@ -108,14 +111,24 @@ class Rest:
             )
         return sent.id
 
-    async def edit(self, message_id: int, message: Outgoing, *, keep_text: bool = True) -> None:
-        """Make a message anew; without `keep_text` its text too. Nobody is pinged."""
-        given: dict[str, Any] = {} if keep_text else {"content": message.text}
+    async def edit(self, message_id: int, message: Outgoing) -> None:
+        """Make a message anew but for its text; an embed that somebody removed is shown again.
+        Nobody is pinged."""
         attachments = [] if message.file is None else [message.file]
-        part = self._channel(None).get_partial_message(message_id)
-        shown: dict[str, Any] = {"embed": message.embed, "view": message.view}
-        edit = part.edit(attachments=attachments, allowed_mentions=NOBODY, **shown, **given)
-        await answered("editing", edit)
+        await answered("editing", self._edited(message_id, message, attachments))
+
+    async def _edited(
+        self, message_id: int, message: Outgoing, attachments: Sequence[discord.File]
+    ) -> None:
+        # The library edits a message that it has not read without its flags.
+        with handle_message_parameters(
+            embed=message.embed,
+            view=message.view,
+            attachments=attachments,
+            allowed_mentions=NOBODY,
+            flags=discord.MessageFlags(suppress_embeds=False),
+        ) as params:
+            await self.client.http.edit_message(self.settings.channel, message_id, params=params)
 
     async def react(self, message_id: int, signal: Signal) -> None:
         """Put our own signal under a message."""
@@ -144,7 +157,7 @@ class Rest:
                 known = lists[signal].get(kind.name, frozenset())
                 found = await self._under(message_id, str(reaction.emoji), kind)
                 lists[signal][kind.name] = known | found
-        return Emoji(lists, frozenset(own))
+        return Emoji(lists, frozenset(own), message.flags.suppress_embeds)
 
     async def _under(self, message_id: int, emoji: str, kind: discord.ReactionType) -> set[str]:
         found: set[str] = set()
@@ -159,44 +172,9 @@ class Rest:
                 return found - {str(self.me)}
             after = int(page[-1]["id"])
 
-    async def posted_before(
-        self, proposal_id: str, but: Iterable[str], since_ms: int | None = None
-    ) -> int | None:
-        """Return a message of ours in which this proposal's card stands, None where there is none.
-
-        `but` are messages that are known already. Where many others have come it is looked for
-        from `since_ms` on: a card comes soon after its proposal.
-        """
-        known = {int(each) for each in but if each.isdigit()}
-
-        def one_of(messages: Sequence[discord.Message]) -> int | None:
-            found = (m.id for m in messages if m.id not in known)
-            ours = {m.id for m in messages if self._card_in(m) == proposal_id}
-            return next((each for each in found if each in ours), None)
-
-        newest = await answered("looking for a card", self._history(_PAGE))
-        found = one_of(newest)
-        after = None if since_ms is None else _snowflake(since_ms)
-        if found is not None or after is None or len(newest) < _PAGE or newest[-1].id <= after:
-            return found
-        older = self._history(_PAGES * _PAGE, after=discord.Object(after), oldest_first=True)
-        return one_of(await answered("looking for a card", older))
-
-    async def card_in(self, message_id: int) -> str | None:
-        """Return which proposal's card a message of ours is by its looks, None where it is none."""
-        try:
-            message = await answered("looking at a message", self._part(message_id).fetch())
-        except CardGone:
-            return None
-        return self._card_in(message)
-
-    async def _history(self, limit: int, **where: Any) -> list[discord.Message]:
-        return [each async for each in self._channel(None).history(limit=limit, **where)]
-
-    def _card_in(self, message: discord.Message) -> str | None:
-        footer = message.embeds[0].footer.text if message.embeds else None
-        proposal_id, mark, _ = (footer or "").partition(_CARD_MARK)
-        return proposal_id if mark and message.author.id == self.me else None
+    def channel(self) -> discord.PartialMessageable:
+        """Return the configured channel, to read in it. Raises SurfaceFailed."""
+        return self._channel(None)
 
     async def member(self, account: str) -> bool | None:
         """Say whether an account is a member of the server now; None where nobody can tell.
@@ -254,11 +232,6 @@ def _may_ping(role: int | None) -> discord.AllowedMentions:
     return discord.AllowedMentions(
         everyone=False, users=False, roles=[discord.Object(role)], replied_user=False
     )
-
-
-def _snowflake(at_ms: int) -> int:
-    """Return the least id of what was posted at that moment."""
-    return max(0, at_ms - discord.utils.DISCORD_EPOCH) << 22
 
 
 def _custom(emoji: Any) -> int | None:

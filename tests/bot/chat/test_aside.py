@@ -73,3 +73,20 @@ async def test_at_the_end_what_was_not_said_is_let_go_of(saying: Saying) -> None
     await asides.close()
     assert saying.said == []
     assert asides.quiet
+
+
+async def test_a_crowd_of_one_leaves_room_for_everybody_else(
+    saying: Saying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.chat.aside._MOST_OF_ONE", 2)
+    monkeypatch.setattr("bot.chat.aside._MOST", 4)
+    asides = Asides()
+    for number in range(5):
+        asides.begin(saying(f"{number}", waits=True), to="leila")
+    asides.begin(saying("an answer"), to="ana")
+    saying.may.set()
+    await asides.settled()
+    assert sorted(saying.said) == ["0", "1", "an answer"]
+    asides.begin(saying("later"), to="leila")
+    await asides.settled()
+    assert saying.said[-1] == "later"

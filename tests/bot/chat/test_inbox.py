@@ -16,6 +16,7 @@ from bot.storage.memory import MemoryStore
 from lifecycle import world as law
 from lifecycle.heard import HeardStop, kept_stops
 from lifecycle.ports import Transaction
+from tests.fakes.discord_stage import until
 from tests.slack_stage import QuickClock
 from tests.world import World, a_world
 
@@ -173,3 +174,23 @@ def test_what_is_typed_says_of_what_it_is_a_stop(text: str, stops: StopOf | None
 def test_a_freeze_waits_for_nothing_else_that_was_typed_and_a_thaw_follows_it() -> None:
     freeze, thaw, pending = (lane_of(word, "ana", "1") for word in ("freeze x", "thaw", "pending"))
     assert freeze == thaw != pending
+
+
+async def test_a_lane_that_is_worked_off_leaves_nothing_behind_although_another_event_waits() -> (
+    None
+):
+    working = Working()
+    await working.takes(1)
+
+    async def work(event_id: str, payload: Mapping[str, Any]) -> None:
+        if event_id == "e1":
+            await working.may.wait()
+
+    working.inbox._work = work
+    for number in range(2, 52):
+        await working.takes(number)
+    await until(lambda: len(working.inbox._tasks) == 1, "all but the first are worked")
+    assert list(working.inbox._lanes) == ["p:1"]
+    working.may.set()
+    await working.inbox.settled()
+    assert not working.inbox._lanes

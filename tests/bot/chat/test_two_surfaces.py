@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,6 +96,15 @@ class Two(DiscordStage):
         named = (m for m in cards if f" {proposal_id} · sha256" in shown(m))
         return next((m for m in named if "x" in m.reactions), None)
 
+    def workflow_ended(self, proposal_id: str) -> Callable[[], Awaitable[bool]]:
+        """Return what says whether it has ended, with nobody reading cards meanwhile."""
+
+        async def ended() -> bool:
+            await self.workflow.open_ready()
+            return (await self.proposal(proposal_id)).terminal
+
+        return ended
+
     async def decided(self, proposal_id: str) -> bool:
         """Do what the jobs do, and say whether it has ended."""
         await self.broadcast.catch_up()
@@ -181,3 +190,24 @@ async def test_an_approval_does_not_wait_for_good_for_a_platform_that_cannot_be_
 
     await until(in_time, "decided")
     assert two.tool(DEPLOY).verbs() == ["execute"]
+
+
+async def test_a_stop_given_on_a_discord_card_before_it_was_found_again_beats_an_approval_on_slack(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.chat.discord.reactions._EARLY_S", (0.01,))
+    two.server.fails("POST", "/channels/701/messages$", acts=True, says="PROPOSAL", times=1)
+    proposal_id = two.sends(PROD)
+    await until(two.server.cards, "posted, its answer lost")
+    two.server.reacts(BEN, two.server.cards()[0], CROSS)
+    await two.ignored("unknown_proposal")
+    two.clock.advance(15)  # for so long a ❌ on a message that is no card stops everything
+    two.surface.hearing.alive()
+    two.broadcast.nudge()
+    await two.card(proposal_id)
+    on_slack = await until(lambda: two.slack_card(proposal_id), "the card on Slack")
+    assert two.slack_server is not None
+    await two.slack_server.reacts("UANA", on_slack.ts)
+    await until(two.workflow_ended(proposal_id), "decided")
+    assert (await two.proposal(proposal_id)).reason == "rejected_by_person"
+    assert two.tool(DEPLOY).verbs() == []

@@ -16,6 +16,8 @@ class Rest:
     def __init__(self, state: State) -> None:
         self.state = state
         self.commands: dict[str, list[dict[str, Any]]] = {}
+        #: Whether the invitation had the scope applications.commands.
+        self.takes_commands = True
         self.threads_made: list[dict[str, Any]] = []
 
     def routes(self) -> list[web.RouteDef]:
@@ -57,6 +59,8 @@ class Rest:
 
     async def put_commands(self, request: web.Request) -> web.Response:
         guild = request.match_info.get("guild", "")
+        if guild and not (self.takes_commands and BOT in self.state.members.get(guild, {})):
+            raise Refused(403, 50001, "Missing Access")
         given = await request.json()
         for command in given:
             _check_command(command)

@@ -17,6 +17,8 @@ Tell = Callable[[str, dict[str, Any]], None]
 
 #: What each act needs of the bot's permissions.
 _SEND, _HISTORY, _MANAGE, _ATTACH, _VIEW, _PIN = 11, 16, 13, 15, 10, 51
+#: The flag of a message whose embeds somebody removed; the one flag that an edit may change.
+SUPPRESS_EMBEDS = 1 << 2
 
 
 class Messages:
@@ -116,6 +118,11 @@ class Messages:
         body, files = await read_body(request)
         self._check(body, files)
         message.data |= {k: body[k] or [] for k in ("embeds", "components") if k in body}
+        if "flags" in body:
+            others = message.data["flags"] & ~SUPPRESS_EMBEDS
+            message.data["flags"] = others | (body["flags"] or 0) & SUPPRESS_EMBEDS
+        if message.data["flags"] & SUPPRESS_EMBEDS:
+            message.data["embeds"] = []
         if "content" in body:
             message.data["content"] = body["content"] or ""
         if "attachments" in body:

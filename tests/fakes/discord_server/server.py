@@ -14,7 +14,7 @@ from tests.fakes.discord_server.faults import Bucket, Call, Fault, Refused, answ
 from tests.fakes.discord_server.gateway import Gateway
 from tests.fakes.discord_server.interactions import Interaction, Interactions
 from tests.fakes.discord_server.rest import Rest, thread_json
-from tests.fakes.discord_server.rest_messages import Messages
+from tests.fakes.discord_server.rest_messages import SUPPRESS_EMBEDS, Messages
 from tests.fakes.discord_server.rest_reactions import Reactions
 from tests.fakes.discord_server.state import (
     BOT,
@@ -164,6 +164,12 @@ class DiscordServer:
     def deletes(self, *messages: Message) -> None:
         """Delete messages as a moderator."""
         self.messages.remove(messages[0].data["channel_id"], *(m.id for m in messages))
+
+    def hides(self, message: Message) -> None:
+        """Remove all embeds of a message as a moderator."""
+        message.data |= {"embeds": [], "flags": message.data["flags"] | SUPPRESS_EMBEDS}
+        guild = self.state.channel(message.data["channel_id"]).get("guild_id")
+        self.gateway.dispatch("MESSAGE_UPDATE", message.seen_by(BOT) | {"guild_id": guild})
 
     def opens_thread(self, message: Message, name: str = "why") -> str:
         """Open a thread under a message; its id is that of the message."""

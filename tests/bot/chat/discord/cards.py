@@ -22,6 +22,7 @@ async def in_window(stage: DiscordStage) -> tuple[str, Message]:
     proposal_id, card = await seeded(stage)
     stage.server.reacts(ANA, card, TICK)
     await stage.reaches(proposal_id, "executing")
+    await stage.card(proposal_id)
     await stage.quiet()
     return proposal_id, card
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from lifecycle.ports import StoreUnavailable
@@ -95,6 +97,37 @@ async def test_a_card_whose_place_could_not_be_written_down_is_not_posted_twice(
     await until(lambda: not failing, "posted, and not written down")
     stage.server.messages.nonces.clear()  # Discord knows a nonce for some minutes
     await is_found(stage, proposal_id)
+
+
+async def test_a_card_is_looked_for_although_nothing_could_be_read_of_it_at_the_start(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id, _ = await its_answer_is_lost(stage)
+    await stage.ends()
+    stage.server.messages.nonces.clear()
+    stage.clock.advance(120)
+    read, failed = stage.store.read, []
+
+    async def fails_once(unit: Any) -> Any:
+        if "Unwritten" in str(unit) and not failed:
+            failed.append(unit)
+            raise StoreUnavailable("database is locked")
+        return await read(unit)
+
+    monkeypatch.setattr(stage.store, "read", fails_once)
+    await stage.begins()
+    await is_found(stage, proposal_id)
+    assert failed
+
+
+async def test_of_cards_that_may_stand_so_many_are_remembered(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.chat.discord.unwritten._MOST", 3)
+    unwritten = stage.surface._unwritten
+    for number in range(5):
+        unwritten.add(f"claim{number}")
+    assert [f"claim{number}" in unwritten for number in range(5)] == [False] * 2 + [True] * 3
 
 
 async def test_a_card_whose_post_was_answered_late_is_read_before_an_approval_counts(

@@ -104,3 +104,35 @@ async def test_the_board_is_one_pinned_message_kept_current(stage: DiscordStage)
     await stage.reaches(proposal_id, "rolled_back")
     await until(lambda: f"**{proposal_id}**" not in boards()[0], "it has ended")
     assert len(boards()) == 1
+
+
+async def test_a_board_whose_post_was_never_answered_is_found_and_not_posted_again(
+    unstarted: DiscordStage,
+) -> None:
+    stage = unstarted
+
+    def boards() -> int:
+        found = stage.server.state.messages["701"].values()
+        return sum("Kept current" in json.dumps(m.data["embeds"]) for m in found)
+
+    lost = stage.server.fails("POST", "/channels/701/messages$", acts=True, says="Kept current")
+    await stage.begins()
+    await until(lambda: lost.times == 0 and boards() == 1, "posted, its answer lost")
+    await stage.ends()
+    stage.server.messages.nonces.clear()  # Discord forgets nonces after a few minutes
+    await stage.begins()
+    proposal_id = await stage.proposes()
+    shown = stage.server.state.messages["701"].values
+    await until(lambda: any(m.data["pinned"] for m in shown()), "pinned")
+    await until(lambda: f"**{proposal_id}**" in json.dumps([m.data["embeds"] for m in shown()]), "")
+    assert boards() == 1
+
+
+async def test_a_board_is_posted_also_where_the_bot_may_not_look_for_another(
+    unstarted: DiscordStage,
+) -> None:
+    stage = unstarted
+    stage.server.forbid(16)  # Read Message History
+    await stage.begins(connected=False)
+    shown = stage.server.state.messages["701"].values
+    await until(lambda: any("Kept current" in json.dumps(m.data["embeds"]) for m in shown()), "")

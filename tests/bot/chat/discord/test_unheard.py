@@ -146,3 +146,22 @@ async def test_a_check_mark_refused_while_the_tool_runs_ends_no_window_later(
     assert await state_of(stage, proposal_id) == "executing"
     assert [row["reason"] for row in await stage.audit("ignored")] == ["still_running"]
     assert stage.tool(SEND).verbs() == ["execute"]
+
+
+async def test_an_event_that_cannot_be_taken_has_the_cards_read_before_anything_is_final(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id, card = await in_window(stage)
+
+    def fails(*_: Any) -> None:
+        raise KeyError("a field that nobody expected")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("bot.chat.discord.listening.reaction_payload", fails)
+        stage.server.reacts(BEN, card, CROSS)
+        await until(stage._all_heard, "heard, and not understood")
+    stage.clock.advance(WINDOW_S + 1)
+    stage.surface.hearing.alive()
+    await stage.workflow.close_due()
+    await stage.reaches(proposal_id, "rolled_back")
+    assert stage.tool(SEND).verbs() == ["execute", "roll_back"]

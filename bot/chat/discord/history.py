@@ -1,0 +1,110 @@
+"""What stands in the channel already: a card of which no row says where it is, a call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import discord
+
+from bot.chat.discord.calls import answered
+from bot.chat.discord.rest import Rest
+from bot.chat.surface import CardGone
+
+_PAGE: Final = 100
+#: So many pages are looked through for a card that may stand.
+_PAGES: Final = 5
+#: What follows the id in the last line of a card.
+_CARD_MARK: Final = " · sha256:"
+_ROLE: Final = re.compile(r"<@&(\d+)>")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A message of ours in which a card stands, and which roles it called."""
+
+    message_id: int
+    called: frozenset[int]
+
+
+class History:
+    """Looks for messages of ours by how they look. Raises SurfaceFailed."""
+
+    def __init__(self, rest: Rest) -> None:
+        self._rest = rest
+
+    async def card_of(
+        self, proposal_id: str, but: Iterable[str], since_ms: int | None = None
+    ) -> Found | None:
+        """Return a message of ours in which this proposal's card stands, None where there is none.
+
+        `but` are messages that are known already. Where many others have come it is looked for
+        from `since_ms` on: a card comes soon after its proposal.
+        """
+        known = {int(each) for each in but if each.isdigit()}
+
+        def one_of(messages: Sequence[discord.Message]) -> Found | None:
+            unknown = (m for m in messages if m.id not in known)
+            ours = (m for m in unknown if self._card_in(m) == proposal_id)
+            return next((Found(m.id, _called(m)) for m in ours), None)
+
+        newest = await answered("looking for a card", self._messages(_PAGE))
+        found = one_of(newest)
+        after = None if since_ms is None else _snowflake(since_ms)
+        if found is not None or after is None or len(newest) < _PAGE or newest[-1].id <= after:
+            return found
+        return one_of(await answered("looking for a card", self._after(after)))
+
+    async def called_under(self, message_id: int, role: int) -> bool:
+        """Say whether a message of ours calls a role under this one."""
+        messages = await answered("looking for a call", self._after(message_id))
+        return any(
+            m.author.id == self._rest.me
+            and role in _called(m)
+            and m.reference is not None
+            and m.reference.message_id == message_id
+            for m in messages
+        )
+
+    async def with_footer(self, footer: str) -> str | None:
+        """Return the newest message of ours whose embed ends so, None where there is none."""
+        newest = await answered("looking for the board", self._messages(_PAGE))
+        ours = (m for m in newest if m.author.id == self._rest.me and _footer_of(m) == footer)
+        return next((str(m.id) for m in ours), None)
+
+    async def card_in(self, message_id: int) -> str | None:
+        """Return which proposal's card a message of ours is by its looks, None where it is none."""
+        part = self._rest.channel().get_partial_message(message_id)
+        try:
+            message = await answered("looking at a message", part.fetch())
+        except CardGone:
+            return None
+        return self._card_in(message)
+
+    # -- inside ---------------------------------------------------------------------------
+
+    async def _after(self, message_id: int) -> list[discord.Message]:
+        where = {"after": discord.Object(message_id), "oldest_first": True}
+        return await self._messages(_PAGES * _PAGE, **where)
+
+    async def _messages(self, limit: int, **where: Any) -> list[discord.Message]:
+        return [each async for each in self._rest.channel().history(limit=limit, **where)]
+
+    def _card_in(self, message: discord.Message) -> str | None:
+        proposal_id, mark, _ = _footer_of(message).partition(_CARD_MARK)
+        return proposal_id if mark and message.author.id == self._rest.me else None
+
+
+def _footer_of(message: discord.Message) -> str:
+    return (message.embeds[0].footer.text or "") if message.embeds else ""
+
+
+def _called(message: discord.Message) -> frozenset[int]:
+    return frozenset(map(int, _ROLE.findall(message.content)))
+
+
+def _snowflake(at_ms: int) -> int:
+    """Return the least id of what was posted at that moment."""
+    return max(0, at_ms - discord.utils.DISCORD_EPOCH) << 22

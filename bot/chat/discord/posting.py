@@ -1,0 +1,88 @@
+"""A card in its message, posted or edited: whole, without its file, or as short as it can be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from bot.chat.content import CardContent
+from bot.chat.discord.render import Rendered, render, short_card
+from bot.chat.discord.rest import Outgoing, Rest
+from bot.chat.discord.views import buttons
+from bot.chat.surface import CardGone, Posted, SurfaceFailed
+
+_LARGE: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """One way to show a card; `full` says that the whole of every value can be seen so."""
+
+    rendered: Rendered
+    with_file: bool = True
+
+    @property
+    def full(self) -> bool:
+        return self.with_file or self.rendered.attachment is None
+
+    def outgoing(self, content: CardContent) -> Outgoing:
+        """Return the message anew; a file can be sent once."""
+        file = self.rendered.file() if self.with_file else None
+        return Outgoing(embed=self.rendered.embed, view=buttons(content.react), file=file)
+
+
+class Posting:
+    """Puts cards where they stand. What Discord refuses for good it gets in a shorter form, at
+    every edit as at the post: a card that cannot be edited would tell of what was, for ever."""
+
+    def __init__(self, rest: Rest) -> None:
+        self._rest = rest
+
+    async def post(self, content: CardContent, claim: str, call: int | None) -> Posted:
+        """Post a card; the same claim again posts nothing new. Raises SurfaceFailed."""
+        message_ids: list[int] = []
+
+        async def put(message: Outgoing) -> None:
+            text = f"<@&{call}>" if call is not None else None
+            message_ids.append(await self._rest.send(message.but(text, call, claim)))
+
+        full = await _as_it_can(content, put)
+        return Posted(str(message_ids[-1]), full)
+
+    async def edit(self, message_id: int, content: CardContent) -> Posted:
+        """Render a card anew in its message. Raises CardGone, SurfaceFailed."""
+        full = await _as_it_can(content, lambda each: self._rest.edit(message_id, each))
+        return Posted(str(message_id), full)
+
+
+async def _as_it_can(content: CardContent, put: Callable[[Outgoing], Awaitable[None]]) -> bool:
+    """Put the first form that Discord takes; say whether all of it can be seen."""
+    refused: list[SurfaceFailed] = []
+    rendered = await _rendered(content)
+    for form in _forms(content, rendered):
+        try:
+            await put(form.outgoing(content))
+        except SurfaceFailed as failure:
+            if not failure.lasting or isinstance(failure, CardGone):
+                raise
+            refused.append(failure)
+        else:
+            return form.full
+    raise refused[0]
+
+
+def _forms(content: CardContent, rendered: Rendered) -> Iterator[_Form]:
+    yield _Form(rendered)
+    if rendered.attachment is not None:
+        yield _Form(rendered, with_file=False)
+    yield _Form(short_card(content))
+
+
+async def _rendered(content: CardContent) -> Rendered:
+    """Render; a large card in a thread, so that nothing else waits for it."""
+    size = sum(len(each.text) for each in (*content.facts, *content.written))
+    if size < _LARGE:
+        return render(content)
+    return await asyncio.to_thread(render, content)

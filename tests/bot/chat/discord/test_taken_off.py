@@ -1,0 +1,75 @@
+"""A ✅ that was taken off while it still waited to be worked opens nothing."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.bot.chat.discord.cards import seeded
+from tests.bot.chat.discord.standing import DEPLOY, DUAL, counting, state_of
+from tests.builders import PROD
+from tests.fakes.discord_server.state import Message
+from tests.fakes.discord_stage import ANA, BEN, TICK, DiscordStage, until
+
+
+async def lane_stands(stage: DiscordStage) -> tuple[str, Message, asyncio.Event]:
+    """Let ana's ✅ wait until the card can be read after a gap, and ben's behind it."""
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    gate = asyncio.Event()
+    held = stage.server.fails("GET", f"/messages/{card.id}$", gate=gate, times=None)
+    stage.clock.advance(1)
+    stage.surface.hearing.began()
+    stage.server.reacts(ANA, card, TICK)
+    await until(lambda: held.seen, "read for ana's ✅")
+    stage.server.reacts(BEN, card, TICK)
+    return proposal_id, card, gate
+
+
+async def test_an_approval_that_was_taken_off_before_its_turn_came_opens_nothing(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card, gate = await lane_stands(stage)
+    stage.clock.advance(1)
+    stage.server.unreacts(BEN, card, TICK)
+    stage.clock.advance(1)
+    await until(stage._all_heard, "heard")
+    gate.set()
+    await until(lambda: stage.reviews(proposal_id), "ana's counts")
+    await stage.quiet()
+    assert await counting(stage, proposal_id) == ["ana"]
+    assert [row["actor"]["id"] for row in await stage.audit("approval_taken_back")] == ["ben"]
+    assert await state_of(stage, proposal_id) == "sentinel_approved"
+    assert stage.tool(DEPLOY).verbs() == []
+
+
+async def test_an_approval_that_was_taken_off_and_given_again_in_the_same_moment_counts(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card, gate = await lane_stands(stage)
+    stage.server.unreacts(BEN, card, TICK)
+    stage.server.reacts(BEN, card, TICK)
+    await until(stage._all_heard, "heard")
+    gate.set()
+    await stage.reaches(proposal_id, "completed")
+
+
+async def test_an_approval_that_was_taken_off_before_the_bot_ended_opens_nothing(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card, gate = await lane_stands(stage)
+    stage.server.unreacts(BEN, card, TICK)
+    await until(stage._all_heard, "heard")
+    listening = stage.surface.listening
+    assert listening is not None
+    await until(lambda: not listening._tasks, "stored")
+    await stage.ends()
+    gate.set()
+    await stage.begins()
+
+    async def counts() -> bool:
+        stage.clock.advance(1)
+        return bool(await stage.reviews(proposal_id))
+
+    await until(counts, "ana's counts")
+    await stage.quiet()
+    assert await counting(stage, proposal_id) == ["ana"]
+    assert stage.tool(DEPLOY).verbs() == []
