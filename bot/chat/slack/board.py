@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Iterator
 from typing import Final
 
 from bot.chat.board import Board, BoardGroup, BoardLine
+from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.render import Block, context, header, plain
-from bot.chat.slack.rest import Rest
+from bot.chat.slack.rest import EditRefused, Rest
 from bot.chat.slack.text import escape, measure
 from bot.chat.spans import moment_words
 from bot.chat.surface import CardGone
@@ -16,9 +18,26 @@ from lifecycle.ports import Clock
 
 log = logging.getLogger("signoff.slack")
 
+#: Where the board stands is kept under this name.
+FLAG: Final = f"board:{SURFACE}"
+#: Where messages may not be edited a board is posted anew no sooner than after so long.
+_RENEWED_MS: Final = 3_600_000
+_LEFT: Final = (
+    "This board is not kept current any more: this workspace lets nobody edit it. "
+    "/signoff pending shows what is open now."
+)
+_NOT_EDITED: Final = (
+    "this workspace lets nobody edit it, so that it is posted anew once an hour; /signoff pending "
+    "shows what is open now"
+)
 _ROOM: Final = 2_800
 _LONGEST_LINE: Final = 300
 _FOOTER: Final = "Kept current by Signoff · every proposal has a card of its own"
+
+
+def board_key(stood: str | None) -> str:
+    """Return what the board is posted under that follows the one in `stood`."""
+    return f"board:{stood or ''}"
 
 
 class SlackBoard:
@@ -37,9 +56,23 @@ class SlackBoard:
                 return stood
             except CardGone:
                 log.info("the board was deleted; a new one is posted")
-        ts = await self._rest.post(f"board:{self._clock.now_ms()}", text, blocks)
+            except EditRefused:
+                await self._left(stood)
+        ts = await self._rest.posted_before(board_key(stood))
+        if ts is None:
+            ts = await self._rest.post(board_key(stood), text, blocks)
+        else:
+            with contextlib.suppress(EditRefused):
+                await self._rest.edit(ts, text, blocks)
         await self._rest.pin(ts)
         return ts
+
+    async def _left(self, stood: str) -> None:
+        """Say that a board shows what was; raises EditRefused where it is too new for another."""
+        await self._rest.post(f"left:{stood}", _LEFT, thread_ts=stood)
+        if self._clock.now_ms() - float(stood) * 1000 < _RENEWED_MS:
+            raise EditRefused(_NOT_EDITED)
+        await self._rest.unpin(stood)
 
 
 def board_blocks(board: Board) -> list[Block]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import proxy_bypass
@@ -13,6 +14,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.cancelling import being_cancelled
 from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import Turns
 from lifecycle.ports import Clock
@@ -23,6 +25,8 @@ log = logging.getLogger("signoff.slack")
 _MOST_WAITS: Final = 12
 _LONGEST_WAIT_S: Final = 60
 _TIMEOUT_S: Final = 10
+#: So long an answer is waited for once the bot ends.
+_LAST_S: Final = 1
 #: Slack's word that the token itself is of no use any more.
 FATAL: Final = frozenset(
     {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"}
@@ -75,6 +79,14 @@ class SlackWeb:
         self._token = token
         self._clock = clock
         self._turns: defaultdict[str, Turns] = defaultdict(Turns)
+        self._under_way: set[asyncio.Task[Any]] = set()
+        self.left = False
+
+    def leave(self) -> None:
+        """The bot ends: give up what is not answered yet, and wait little for what is asked now."""
+        self.left = True
+        for call in self._under_way:
+            call.cancel()
 
     async def call(self, method: str, **arguments: Any) -> dict[str, Any]:
         """Call one method; raises SlackRefused, AnswerLost, or SurfaceFailed for a rate limit."""
@@ -93,8 +105,9 @@ class SlackWeb:
 
     async def _once(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any] | int:
         """Return the answer, or how many seconds to wait."""
+        asked = getattr(self.client, method.replace(".", "_"))(**arguments)
         try:
-            response = await getattr(self.client, method.replace(".", "_"))(**arguments)
+            response = await self._answered(asked)
         except SlackApiError as error:
             wait_s = _wait_s(error)
             if wait_s is not None:
@@ -104,6 +117,19 @@ class SlackWeb:
             words = f"Slack cannot be reached ({method}: {type(error).__name__})"
             raise self._told(AnswerLost(words)) from None
         return dict(response.data) if isinstance(response.data, dict) else {}
+
+    async def _answered(self, asked: Coroutine[Any, Any, Any]) -> Any:
+        """Wait for an answer; raises TimeoutError where the bot ends before it comes."""
+        call = asyncio.create_task(asked)
+        self._under_way.add(call)
+        call.add_done_callback(self._under_way.discard)
+        try:
+            async with asyncio.timeout(_LAST_S if self.left else None):
+                return await call
+        except asyncio.CancelledError:
+            if being_cancelled():
+                raise
+            raise TimeoutError from None
 
     def _told(self, failure: SurfaceFailed) -> SurfaceFailed:
         self.trouble = str(failure)

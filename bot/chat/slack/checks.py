@@ -22,17 +22,41 @@ _WISHED: Final = (
     (("commands",), "there is no /signoff"),
 )
 _WHERE: Final = "under OAuth & Permissions, and install the app again"
+_SHARED: Final = (
+    "slack: WARNING: the channel {} is shared with another organisation; people there read every "
+    "card. They cannot decide, but use a channel of your own"
+)
+_ARCHIVED: Final = "the channel {} is archived: unarchive it, or name another in chat.slack.channel"
+_NOT_IN: Final = "the bot is not in {}: /invite it there"
+_UNSEEN: Final = (
+    "the channel {} cannot be seen (channel_not_found): /invite the bot there, or name the right "
+    "one in chat.slack.channel"
+)
+_SIGNED_OUT: Final = (
+    "Slack does not accept the bot token any more ({}): install the app again, put its token "
+    "into the environment variable that bot_token_env names, and restart"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Me:
-    """Who the bot is on Slack; `notes` are lines about what is missing."""
+    """Who the bot is on Slack; `notes` are lines about what is missing, `blind` says why nothing of
+    the channel can be heard."""
 
     team: str
     enterprise: str | None
     user: str
     bot: str
     notes: tuple[str, ...] = ()
+    blind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look at the channel says; `blind` is why nothing of it is heard, and the remedy."""
+
+    blind: str | None = None
+    shared: bool = False
 
 
 async def checked(web: SlackWeb, channel: str) -> Me:
@@ -47,14 +71,42 @@ async def checked(web: SlackWeb, channel: str) -> Me:
         raise StartFailed(
             f"Slack: the bot token lacks the scope {', '.join(missing)}. Add it {_WHERE}."
         )
-    notes = [*(_wished(scopes) if scopes else ()), *await _channel_notes(web, channel)]
+    notes = _wished(scopes) if scopes else []
+    try:
+        found = await channel_seen(web, channel)
+    except SlackRefused as refused:
+        found = Seen()
+        notes.append(f"slack: {refused}")
+    if found.shared:
+        notes.append(_SHARED.format(channel))
     return Me(
         team=str(answer.get("team_id", "")),
         enterprise=answer.get("enterprise_id"),
         user=str(answer.get("user_id", "")),
         bot=str(answer.get("bot_id", "")),
         notes=tuple(notes),
+        blind=found.blind,
     )
+
+
+async def channel_seen(web: SlackWeb, channel: str) -> Seen:
+    """Look at the channel. Raises SlackRefused where a scope for that is missing or Slack says
+    nothing of the channel, SurfaceFailed where it cannot be asked now."""
+    try:
+        answer = await web.call("conversations.info", channel=channel)
+    except SlackRefused as refused:
+        if refused.error in FATAL:
+            return Seen(_SIGNED_OUT.format(refused.error))
+        if refused.error == "channel_not_found":
+            return Seen(_UNSEEN.format(channel))
+        raise
+    found = answer.get("channel") or {}
+    shared = bool(found.get("is_ext_shared") or found.get("is_pending_ext_shared"))
+    if found.get("is_archived"):
+        return Seen(_ARCHIVED.format(channel), shared)
+    if found.get("is_member") is False:
+        return Seen(_NOT_IN.format(channel), shared)
+    return Seen(None, shared)
 
 
 def _missing(scopes: frozenset[str], wanted: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -67,27 +119,6 @@ def _wished(scopes: frozenset[str]) -> list[str]:
         for names, without in _WISHED
         if not scopes.intersection(names)
     ]
-
-
-async def _channel_notes(web: SlackWeb, channel: str) -> list[str]:
-    try:
-        answer = await web.call("conversations.info", channel=channel)
-    except SlackRefused as refused:
-        if refused.error == "missing_scope":
-            return [f"slack: {refused}"]
-        return [f"slack: the channel {channel} cannot be seen ({refused.error}); invite the bot"]
-    found = answer.get("channel") or {}
-    notes = []
-    if found.get("is_ext_shared") or found.get("is_pending_ext_shared"):
-        notes.append(
-            f"slack: WARNING: the channel {channel} is shared with another organisation; people "
-            "there read every card. They cannot decide, but use a channel of your own"
-        )
-    if found.get("is_member") is False:
-        notes.append(f"slack: the bot is not in {channel}, so it hears nothing: /invite it there")
-    if found.get("is_archived"):
-        notes.append(f"slack: the channel {channel} is archived; nothing can be posted there")
-    return notes
 
 
 def _fatal(refused: SlackRefused) -> Exception:

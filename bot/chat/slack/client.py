@@ -32,7 +32,7 @@ _TICKET: Final = re.compile(r"ticket=[^&\s'\"]+")
 _PING_S: Final = 10
 _CONNECT_S: Final = 20
 #: So long Slack may take to answer that we leave; then we leave without.
-_GOODBYE_S: Final = 5
+_GOODBYE_S: Final = 2
 _LOOK_S: Final = 1
 #: Of a burst so many events are stored together, and the loop stays free.
 _AT_ONCE: Final = 16

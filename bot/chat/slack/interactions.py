@@ -74,7 +74,7 @@ class Interactions:
         stops, kept = asked.signal is Signal.STOP, _kept("action", body)
         fresh = await self._take(f"press:{number}", lane, kept, unstored=stops)
         if fresh and stops:
-            self._desk.workflow.world.spawn(self._ask_why(asked, trigger))
+            self._asides.begin(self._ask_why(asked, trigger))
 
     async def heard_form(self, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Store a form that was sent; return what is wrong with it."""

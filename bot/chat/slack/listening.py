@@ -10,7 +10,7 @@ from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.event_ids import card_lane
 from bot.chat.inbox import Inbox, Payload
-from bot.chat.incoming import UNKNOWN, UNREAD, Incoming
+from bot.chat.incoming import UNREAD, Incoming
 from bot.chat.senders import stranger
 from bot.chat.signals import Signal
 from bot.chat.slack.accounts import SURFACE, turn_of
@@ -18,14 +18,13 @@ from bot.chat.slack.checks import Me
 from bot.chat.slack.commands import Said, SlackCommands, said
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.interactions import Interactions
-from bot.chat.slack.reactions import Reacted, Reactions, reacted
+from bot.chat.slack.reacting import Reacting, team_of
+from bot.chat.slack.reactions import Reactions, reacted
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
 from bot.chat.stops import StopOf, stop_on, stop_typed
-from bot.chat.surface import CardGone, SurfaceFailed
 from bot.chat.turns import taking_turns_as
 from bot.chat.typed import STOPS, lane_of, typed
-from lifecycle.answers import Reply
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind
 
@@ -38,13 +37,15 @@ class Listening:
         self.inbox = Inbox(SURFACE, workflow.world, self.work)
         self._incoming = Incoming(workflow, SURFACE)
         self._workflow = workflow
-        self._delivery = delivery
         self._me = me
         self._desk, self._rest = desk, desk.rest
         self.asides = Asides()
         self._speaking = Speaking(desk, me, self.asides)
         self.reactions = Reactions(
             *(workflow, self._incoming, desk.rest, desk.accounts, me), tell=self._speaking.void
+        )
+        self._reacting = Reacting(
+            *(desk, me, self._incoming, delivery, self.reactions, self._speaking), self.asides
         )
         self._commands = SlackCommands(commands, desk.rest, desk.web, self.asides)
         self._interactions = Interactions(
@@ -75,6 +76,7 @@ class Listening:
 
     async def _heard_event(self, body: Mapping[str, Any]) -> None:
         event = body.get("event") or {}
+        self._desk.presence.heard(event, self._me.user)
         if event.get("subtype") == "message_deleted":
             await self._keep("deleted", body, _number(body), "deleted")
             return
@@ -117,7 +119,7 @@ class Listening:
 
     async def _heard_reaction(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         heard, event_id = reacted(event), _number(body)
-        if heard is None:
+        if heard is None or not (heard.channel == self._rest.id or heard.author == self._me.user):
             return
         heeded = heard.added and heard.channel == self._rest.id
         stops = stop_on(heard.message_ts, heard.signal) if heeded else None
@@ -160,7 +162,7 @@ class Listening:
             await doing[kind](event_id, body)
             return
         working = {
-            "reaction": self._reaction,
+            "reaction": self._reacting.reacted,
             "said": self._said,
             "reply": self._reply,
             "edited": self._edited,
@@ -168,71 +170,13 @@ class Listening:
         }
         await working[kind](event_id, payload)
 
-    async def _reaction(self, event_id: str, payload: Payload) -> None:
-        heard = reacted(payload["event"])
-        if heard is None:
-            return
-        in_place = heard.channel == self._rest.id
-        if in_place and not heard.added and await self._another_tone_stands(heard):
-            return
-        sender = await self._speaking.sender(heard.user, _team(payload), event_id)
-        if heard.added and not in_place and heard.author == self._me.user:
-            await self._speaking.elsewhere(heard.user, heard.channel, sender)
-            return
-        if in_place:
-            await self._card_written(heard.message_ts)
-            if heard.added and not await self._stands(heard):
-                return
-        reply = await self._incoming.reacted(
-            sender, heard.message_ts, heard.signal, added=heard.added, in_place=in_place
-        )
-        if in_place and heard.added:
-            self.asides.begin(self._told(heard, reply), to=heard.user)
-
-    async def _told(self, heard: Reacted, reply: Reply | None) -> None:
-        if await self._is_of_a_card(heard, reply):
-            await self._speaking.hint(heard.user, heard.message_ts, reply)
-
-    async def _is_of_a_card(self, heard: Reacted, reply: Reply | None) -> bool:
-        """Say whether somebody is to be told: not of an emoji on what is no forgotten card."""
-        if reply is not UNKNOWN:
-            return True
-        if heard.author != self._me.user:
-            return False
-        proposal_id = await self._rest.card_in(heard.message_ts)
-        return proposal_id is not None and not await self._incoming.knows(proposal_id)
-
-    async def _stands(self, heard: Reacted) -> bool:
-        """Say whether a ✅ is still there, after any ❌; a ❌ counts however short it stood."""
-        store = self._workflow.world.store
-        card = await store.read(lambda tx: tx.cards.find(SURFACE, heard.message_ts))
-        if heard.signal is Signal.STOP or card is None or not await self._incoming.open(card):
-            return True
-        try:
-            return await self.reactions.stands(heard, card)
-        except CardGone:
-            return True  # no current card: the law says so
-
-    async def _card_written(self, ts: str) -> None:
-        """Wait where the message may be a card that is posted and not written down yet."""
-        store = self._workflow.world.store
-        if await store.read(lambda tx: tx.cards.find(SURFACE, ts)) is None:
-            async with self._delivery.held():
-                return
-
-    async def _another_tone_stands(self, heard: Any) -> bool:
-        try:
-            return await self.reactions.still_stands(heard)
-        except SurfaceFailed:
-            return False  # taking an approval back is the safe side
-
     async def _said(self, event_id: str, payload: Payload) -> None:
         heard = said(payload["event"], self._me.user)
         if heard is None:
             return
         user = heard.user or await self._desk.accounts.user_of_bot(heard.bot) or heard.bot
         place = f"{heard.channel}:{heard.thread_ts}"
-        sender = await self._speaking.sender(user, _team(payload), event_id, place)
+        sender = await self._speaking.sender(user, team_of(payload), event_id, place)
         if heard.bot and sender.kind is ActorKind.PERSON:
             # An app that holds a person's token writes in their name: those are not their words.
             account = f"{sender.account} through the app {heard.bot}"
@@ -249,7 +193,7 @@ class Listening:
         heard = replied(payload["event"])
         if heard is None:
             return
-        sender = await self._speaking.sender(heard.user, _team(payload), event_id)
+        sender = await self._speaking.sender(heard.user, team_of(payload), event_id)
         reply = await self._incoming.replied(sender, heard.message_ts, heard.words)
         if reply is not None:
             saying = self._rest.hint(heard.user, reply.words, heard.message_ts)
@@ -287,10 +231,3 @@ def _user(payload: Payload) -> str:
     body, event = payload.get("body") or {}, payload.get("event") or {}
     named = body.get("user_id") or (body.get("user") or {}).get("id") or event.get("user")
     return str(named or "")
-
-
-def _team(payload: Payload) -> str:
-    """Return the workspace of whoever acted: in a shared channel not the one of the event."""
-    event = payload["event"]
-    named = event.get("user_team") or event.get("source_team") or event.get("team")
-    return str(named or payload.get("team_id") or "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -63,7 +63,7 @@ class Reactions:
         accounts: Accounts,
         me: Me,
         *,
-        tell: Callable[[Sender, str, Reply], Coroutine[Any, Any, None]],
+        tell: Callable[[Sender, str, Reply], None],
     ) -> None:
         self._workflow = workflow
         self._incoming = incoming
@@ -146,16 +146,15 @@ class Reactions:
 
     async def read(self, card: Card) -> int:
         """Apply what stands on a card; return how many decisions were new. Raises SurfaceFailed."""
-        ts, workflow = card.message_ids[-1], self._workflow
+        ts = card.message_ids[-1]
         try:
-            found = await self.found(ts, workflow.policy)
+            found = await self.found(ts, self._workflow.policy)
         except CardGone:
             await self._incoming.deleted(ts)
             return 0
         count = await self._catching_up.apply(card, found)
         for sender, reply in await self._catching_up.unheeded(card, found):
-            # Beside the reading: no window waits until there is room for a note.
-            workflow.world.spawn(self._tell(sender, ts, reply))
+            self._tell(sender, ts, reply)
         if not found.seeded and count == 0:
             await self._seed_again(card)
         return count

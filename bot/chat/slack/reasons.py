@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from bot.chat.slack.text import unescape
 
-_WORDS: Final = frozenset({None, "thread_broadcast"})
+#: Words may be posted with a picture, and into the channel as well.
+_WORDS: Final = frozenset({None, "thread_broadcast", "file_share"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ _CIRCLES: Final = {
     Colour.ATTENTION: "🟠",
 }
 _FOOTER: Final = re.compile(r"([A-Za-z0-9._-]{1,64}) · sha256:")
+_CALL: Final = "<!subteam^"
 PREFIX: Final = "/signoff "
 APPROVE: Final = "signoff_approve"
 REJECT: Final = "signoff_reject"
@@ -88,7 +89,12 @@ def card_in(blocks: Sequence[Block]) -> str | None:
 
 def called(usergroup: str) -> str:
     """Return the one mention that the bot makes."""
-    return f"<!subteam^{usergroup}> this waits for you"
+    return f"{_CALL}{usergroup}> this waits for you"
+
+
+def calls_in(blocks: Sequence[Block]) -> bool:
+    """Say whether blocks of ours call people; what others wrote is escaped and calls nobody."""
+    return _CALL in str(blocks)
 
 
 def words_blocks(words: str) -> list[Block] | None:

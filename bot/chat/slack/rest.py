@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 from bot.chat.fitting import Attachment
 from bot.chat.signals import SEEDS
 from bot.chat.slack.calls import SlackRefused, SlackWeb
-from bot.chat.slack.render import Block, card_in
+from bot.chat.slack.render import Block, calls_in, card_in
 from bot.chat.slack.text import escape
 from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.ports import Clock
 
 _EVENT: Final = "signoff"
-_LOOK_BACK_S: Final = 172_800
+_LOOK_BACK_MS: Final = 172_800_000
+#: So far Slack's clock may be from ours.
+_CLOCKS_APART_MS: Final = 3_600_000
 _PAGES: Final = 5
 _PAGE: Final = 200
 _MOST_DOUBTFUL: Final = 5_000
@@ -36,11 +39,11 @@ class Rest:
         self.me = ""  # the bot's own account, known once Slack was asked
         self._web = web
         self._clock = clock
-        self._doubtful: dict[str, None] = {}
+        self._doubtful: dict[str, int] = {}
 
-    def doubt(self, keys: set[str]) -> None:
-        """Say that these may have been posted already: they are looked for first."""
-        self._doubtful |= dict.fromkeys(keys)
+    def doubt(self, keys: Iterable[str], since_ms: int = 0) -> None:
+        """Say that these may have been posted since then: they are looked for first."""
+        self._doubtful |= dict.fromkeys(keys, since_ms)
 
     async def post(
         self, key: str, text: str, blocks: list[Block] | None = None, thread_ts: str | None = None
@@ -66,7 +69,7 @@ class Rest:
         optional = {"blocks": blocks, "thread_ts": thread_ts}
         arguments |= {name: value for name, value in optional.items() if value}
         # Until the caller has written down where it stands, it is looked for before it is posted.
-        self._doubtful[key] = None
+        self._doubtful[key] = self._clock.now_ms()
         while len(self._doubtful) > _MOST_DOUBTFUL:
             self._doubtful.pop(next(iter(self._doubtful)))
         try:
@@ -78,9 +81,10 @@ class Rest:
 
     async def posted_before(self, key: str, thread_ts: str | None = None) -> str | None:
         """Return where a post stands whose answer was lost; None where it is to be posted."""
-        if key not in self._doubtful:
+        since_ms = self._doubtful.get(key)
+        if since_ms is None:
             return None
-        found = await self._found(key, thread_ts)
+        found = await self._found(key, thread_ts, since_ms)
         if found is None:
             self._doubtful.pop(key, None)
         return found
@@ -113,6 +117,11 @@ class Rest:
         """Pin a message; comfort, so that a failure is nobody's trouble."""
         with contextlib.suppress(SurfaceFailed):
             await self._web.call("pins.add", channel=self.id, timestamp=ts)
+
+    async def unpin(self, ts: str) -> None:
+        """Take a pin off; comfort, as the pin is."""
+        with contextlib.suppress(SurfaceFailed):
+            await self._web.call("pins.remove", channel=self.id, timestamp=ts)
 
     async def attach(self, thread_ts: str, attachment: Attachment) -> bool:
         """Put a file into a thread, once; False where that failed."""
@@ -178,6 +187,10 @@ class Rest:
         found = [card_in(m.get("blocks") or ()) for m in ours if m.get("ts") == ts]
         return found[0] if found else None
 
+    async def calls(self, ts: str) -> bool:
+        """Say whether a message of ours called people; raises CardGone, SurfaceFailed."""
+        return calls_in((await self.read(ts)).get("blocks") or ())
+
     async def read(self, ts: str) -> dict[str, Any]:
         """Return a message with all its reactions; raises CardGone, SurfaceFailed."""
         try:
@@ -208,13 +221,14 @@ class Rest:
             return False
         return True
 
-    async def _found(self, key: str, thread_ts: str | None) -> str | None:
+    async def _found(self, key: str, thread_ts: str | None, since_ms: int) -> str | None:
         method = "conversations.replies" if thread_ts else "conversations.history"
+        oldest_ms = max(self._clock.now_ms() - _LOOK_BACK_MS, since_ms - _CLOCKS_APART_MS)
         arguments: dict[str, Any] = {
             "channel": self.id,
             "include_all_metadata": True,
             "limit": _PAGE,
-            "oldest": f"{self._clock.now_ms() // 1000 - _LOOK_BACK_S}.000000",
+            "oldest": f"{oldest_ms // 1000}.000000",
         }
         if thread_ts:
             arguments["ts"] = thread_ts

@@ -50,9 +50,10 @@ class Speaking:
         link = await self._desk.rest.link(card.message_ids[-1])
         return f" It stands here: {link}" if link else ""
 
-    async def void(self, sender: Sender, message_ts: str, reply: Reply) -> None:
-        """Say that a ✅ counts for nothing, to whoever's it is."""
-        await self.hint(sender.account.partition("/")[2], message_ts, reply)
+    def void(self, sender: Sender, message_ts: str, reply: Reply) -> None:
+        """Say that a ✅ counts for nothing, to whoever's it is; no window waits until it is."""
+        user = sender.account.partition("/")[2]
+        self._asides.begin(self.hint(user, message_ts, reply), to=user)
 
     async def elsewhere(self, user: str, channel: str, sender: Sender) -> None:
         """Note a command in another channel, and say once where commands are read."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Kind = Literal["ratelimited", "lost_answer", "dropped", "status", "error"]
+Kind = Literal["ratelimited", "lost_answer", "dropped", "status", "error", "hangs", "unanswered"]
 
 
 @dataclass
@@ -14,8 +14,9 @@ class Fault:
     """What happens to calls of `method` ("*": any); `times` None means for ever.
 
     `every` 3 hits each third matching call. lost_answer acts and hangs up, dropped hangs up before
-    acting, status answers `status`, error answers ok: false with `error`. `holding` hits only calls
-    whose arguments hold these words.
+    acting, status answers `status`, error answers ok: false with `error`; hangs neither acts nor
+    answers, unanswered acts and says nothing. `holding` hits only calls whose arguments hold these
+    words.
     """
 
     method: str

@@ -27,13 +27,27 @@ def method(name: str, scope: str | None) -> Callable[[Method], Method]:
     return register
 
 
+def seen(workspace: Workspace, arguments: Arguments) -> Channel:
+    """Return the channel a call names."""
+    channel = workspace.channels.get(arguments.get("channel", ""))
+    if channel is None or channel.hidden:
+        raise SlackError("channel_not_found")
+    return channel
+
+
 def channel_of(workspace: Workspace, arguments: Arguments) -> Channel:
     """Return the channel a call names; the bot must be in it."""
-    channel = workspace.channels.get(arguments.get("channel", ""))
-    if channel is None:
-        raise SlackError("channel_not_found")
+    channel = seen(workspace, arguments)
     if not channel.bot_is_member:
         raise SlackError("not_in_channel")
+    return channel
+
+
+def open_channel(workspace: Workspace, arguments: Arguments) -> Channel:
+    """Return the channel a call writes to; an archived one can be read alone."""
+    channel = channel_of(workspace, arguments)
+    if channel.archived:
+        raise SlackError("is_archived")
     return channel
 
 
@@ -60,7 +74,7 @@ def auth_test(workspace: Workspace, _arguments: Arguments) -> dict[str, Any]:
 
 @method("chat.postMessage", "chat:write")
 def post_message(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
-    channel = channel_of(workspace, arguments)
+    channel = open_channel(workspace, arguments)
     text, blocks = arguments.get("text", ""), arguments.get("blocks") or []
     check_post(text, blocks)
     thread_ts = arguments.get("thread_ts")
@@ -82,6 +96,7 @@ def post_message(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
 
 @method("chat.update", "chat:write")
 def update(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
+    open_channel(workspace, arguments)
     message = message_of(workspace, arguments, "message_not_found")
     if message.user != workspace.bot_user:
         raise SlackError("cant_update_message")
@@ -117,6 +132,7 @@ def get_permalink(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
 
 @method("reactions.add", "reactions:write")
 def add_reaction(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
+    open_channel(workspace, arguments)
     message = message_of(workspace, arguments, "message_not_found")
     users = message.reactions.setdefault(_plain_name(arguments), [])
     if workspace.bot_user in users:
@@ -127,6 +143,7 @@ def add_reaction(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
 
 @method("reactions.remove", "reactions:write")
 def remove_reaction(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
+    open_channel(workspace, arguments)
     message = message_of(workspace, arguments, "message_not_found")
     name = _plain_name(arguments)
     users = message.reactions.get(name, [])
@@ -163,10 +180,7 @@ def replies(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
 
 @method("conversations.info", "channels:read")
 def info(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
-    channel = workspace.channels.get(arguments.get("channel", ""))
-    if channel is None:
-        raise SlackError("channel_not_found")
-    return {"channel": channel.as_json()}
+    return {"channel": seen(workspace, arguments).as_json()}
 
 
 @method("users.info", "users:read")
@@ -214,10 +228,20 @@ def open_view(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
 
 @method("pins.add", "pins:write")
 def add_pin(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
+    open_channel(workspace, arguments)
     message = message_of(workspace, arguments, "message_not_found")
     if message.pinned:
         raise SlackError("already_pinned")
     message.pinned = True
+    return {}
+
+
+@method("pins.remove", "pins:write")
+def remove_pin(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
+    message = message_of(workspace, arguments, "message_not_found")
+    if not message.pinned:
+        raise SlackError("no_pin")
+    message.pinned = False
     return {}
 
 

@@ -45,6 +45,7 @@ class SlackServer(Stage):
         self.waits: list[Called] = []
         self.files = uploads.FileRoutes(self.workspace)
         self._runner: web.AppRunner | None = None
+        self._ended = asyncio.Event()
         self.port = 0
 
     @property
@@ -59,6 +60,7 @@ class SlackServer(Stage):
 
     async def start(self) -> None:
         """Listen on a free port, or on the former one after a stop."""
+        self._ended = asyncio.Event()
         app = web.Application(client_max_size=2**24)
         app.router.add_route("*", "/api/{method}", self._call)
         app.router.add_get("/socket", self.sockets.serve)
@@ -74,6 +76,7 @@ class SlackServer(Stage):
 
     async def stop(self) -> None:
         """Close everything; what the workspace holds stays."""
+        self._ended.set()
         for event in self.held.values():
             event.set()
         await self.sockets.close()
@@ -120,8 +123,8 @@ class SlackServer(Stage):
         fault = next((each for each in self.faults if each.hits(method, arguments)), None)
         failed = fault.kind if fault else None
         self.calls.append(Called(method, arguments, time.monotonic(), failed))
-        if fault is not None and fault.kind == "dropped":
-            return _hung_up(request)
+        if failed in ("dropped", "hangs"):
+            return await self._unanswered(request, at_once=failed == "dropped")
         try:
             body = self._faulty(fault) or self._answer(request, method, arguments)
         except RateLimited as limit:
@@ -132,11 +135,16 @@ class SlackServer(Stage):
             )
         except SlackError as error:
             body = error.body
-        if fault is not None and fault.kind == "lost_answer":
-            return _hung_up(request)
+        if failed in ("lost_answer", "unanswered"):
+            return await self._unanswered(request, at_once=failed == "lost_answer")
         if fault is not None and fault.kind == "status":
             return web.Response(status=fault.status, text="upstream error")
         return _json(body, 200, {"x-oauth-scopes": ",".join(self.workspace.scopes)})
+
+    async def _unanswered(self, request: web.Request, *, at_once: bool) -> web.StreamResponse:
+        if not at_once:
+            await self._ended.wait()
+        return _hung_up(request)
 
     def _faulty(self, fault: Fault | None) -> dict[str, Any] | None:
         if fault is not None and fault.kind == "ratelimited":

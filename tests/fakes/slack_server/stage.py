@@ -114,12 +114,13 @@ class Stage:
         return await self.event(self._reaction("reaction_removed", user, ts, name, channel))
 
     def _reaction(self, kind: str, user: str, ts: str, name: str, channel: str) -> dict[str, Any]:
+        message = self.workspace.find(channel, ts)
         return {
             "type": kind,
             "user": user,
             "reaction": name,
             "item": {"type": "message", "channel": channel, "ts": ts},
-            "item_user": self.workspace.bot_user,
+            "item_user": message.user if message is not None else self.workspace.bot_user,
             "event_ts": self.workspace.new_ts(),
         }
 

@@ -78,11 +78,16 @@ class Message:
 
 @dataclass
 class Channel:
-    """A channel: who is in it and whether it is shared with other organisations."""
+    """A channel: who is in it and whether it is shared with other organisations.
+
+    `hidden` is one that the bot cannot even see: private and without it, or deleted.
+    """
 
     id: str
     ext_shared: bool = False
     bot_is_member: bool = True
+    archived: bool = False
+    hidden: bool = False
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -90,6 +95,7 @@ class Channel:
             "name": self.id.lower(),
             "is_channel": True,
             "is_member": self.bot_is_member,
+            "is_archived": self.archived,
             "is_ext_shared": self.ext_shared,
             "is_shared": self.ext_shared,
         }

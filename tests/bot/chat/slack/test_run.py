@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -88,6 +89,36 @@ async def test_a_proposal_is_approved_closed_and_rolled_back_over_a_restart(
         await server.reacts("UBEN", second, "x", heard=False)
         async with _running(config, root, **tokens):
             await eventually(lambda: _shows(server, second, "rejected"), "found", deadline_s=40)
+        assert len([m for m in server.workspace.messages if " p2 · sha256" in shown(m)]) == 1
+
+
+async def test_a_bot_that_slack_does_not_answer_stops_soon_and_owes_what_it_could_not_post(
+    tmp_path: Path, root: Path
+) -> None:
+    async with SlackServer() as server:
+        server.sockets.answers_goodbyes = False
+        config = _config(tmp_path, server)
+        tokens = {"SLACK_BOT_TOKEN": "xoxb-fake", "SLACK_APP_TOKEN": "xapp-fake"}
+        async with _running(config, root, **tokens) as process:
+            await eventually(lambda: server.sockets.open, "connecting", deadline_s=40)
+            await server.proposes("ULEILA", _mail("p1"))
+            first = await _card(server, "p1")
+            hanging = server.fails("*", "hangs", times=None)
+            message = server.workspace.find("C0OPS", first)
+            assert message is not None
+            await server.presses("UBEN", message, "signoff_reject")
+            await server.proposes("ULEILA", _mail("p2", subject="two"))
+            await eventually(lambda: server.calls_of("views.open"), "the form")
+            await eventually(lambda: hanging.seen > 1, "an answer")
+            began_s = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            assert await asyncio.wait_for(process.wait(), 20) == 0
+            assert time.monotonic() - began_s < 5
+        hanging.times = 0
+        async with _running(config, root, **tokens):
+            await _card(server, "p2")
+            answered = '"proposal_id": "p2"'
+            await eventually(lambda: [m for m in server.workspace.messages if answered in m.text])
         assert len([m for m in server.workspace.messages if " p2 · sha256" in shown(m)]) == 1
 
 

@@ -1,0 +1,144 @@
+"""Cards on Slack: posted once, edited where they stand, told beside where nobody may edit."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from bot.chat.content import CardContent
+from bot.chat.slack.calls import SlackRefused
+from bot.chat.slack.desk import Desk
+from bot.chat.slack.render import Rendered, called, calls_in, rendered, short_card
+from bot.chat.slack.rest import EditRefused
+from bot.chat.slack.text import escape
+from bot.chat.surface import CardGone, Posted
+from lifecycle.records import Card
+
+log = logging.getLogger("signoff.slack")
+
+_LARGE: Final = 4_000
+#: What Slack says of a message whose form it does not take; a shorter one it may.
+_TOO_MUCH: Final = frozenset(
+    {"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "invalid_blocks_format"}
+)
+_LEFT: Final = (
+    "This card is out of date, and this workspace lets nobody edit it: a new one stands in the "
+    "channel. ✅ and ❌ count there alone."
+)
+
+T = TypeVar("T")
+
+
+class Cards:
+    """Writes the cards of one desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def post(self, content: CardContent, claim: str) -> Posted:
+        """Post a card and have its seeds put under it; the same claim posts nothing new."""
+        key = f"card:{claim}"
+        before = await self._desk.rest.posted_before(key)
+        if before is None:
+            ts, shown = await self._posted(key, content)
+        else:
+            ts, shown = await self._found(key, before, content)
+        full = await self._attached(ts, shown)
+        if content.seeded:
+            self._desk.seeds.want(ts, seeded=True)
+        return Posted(ts, full)
+
+    async def _found(self, key: str, ts: str, content: CardContent) -> tuple[str, Rendered]:
+        """Make a card current that was posted before and not written down."""
+        if await self._desk.rest.calls(ts):  # an edit takes the call out of it
+            await self._desk.calling.called(content.proposal_id)
+        try:
+            _, shown = await self._edited(ts, await _rendered(content), content)
+        except EditRefused:
+            await self._left(ts)
+            return await self._posted(f"{key}:{content.version}", content)
+        return ts, shown
+
+    async def _posted(self, key: str, content: CardContent) -> tuple[str, Rendered]:
+        call = await self._desk.calling.whom(content)
+        shown = await _rendered(content, call)
+        ts, shown = await _refused_shorter(
+            lambda each: self._desk.rest.post(key, each.text, each.blocks), shown, content
+        )
+        if calls_in(shown.blocks):
+            await self._desk.calling.called(content.proposal_id)
+        return ts, shown
+
+    async def edit(self, content: CardContent, card: Card) -> Posted:
+        """Render a card anew where it stands; at the end its seeds and buttons go."""
+        ts = card.message_ids[-1]
+        shown = await _rendered(content)
+        try:
+            _, shown = await self._edited(ts, shown, content)
+        except EditRefused as refused:
+            await self._told_beside(content, ts, shown, refused)
+        full = shown.attachment is None or await self._desk.rest.attach_cut(
+            ts, shown.attachment, whole=card.full
+        )
+        self._desk.seeds.kept(ts, content.seeded)
+        await self._called_late(content, ts)
+        return Posted(ts, full)
+
+    async def _edited(
+        self, ts: str, shown: Rendered, content: CardContent
+    ) -> tuple[None, Rendered]:
+        return await _refused_shorter(
+            lambda each: self._desk.rest.edit(ts, each.text, each.blocks), shown, content
+        )
+
+    async def _attached(self, ts: str, shown: Rendered) -> bool:
+        return shown.attachment is None or await self._desk.rest.attach(ts, shown.attachment)
+
+    async def _called_late(self, content: CardContent, ts: str) -> None:
+        """Call people under a card that did not need them when it was posted: edits call nobody."""
+        call = await self._desk.calling.whom(content)
+        if call is not None:
+            await self._desk.rest.post(f"call:{content.proposal_id}", called(call), thread_ts=ts)
+            await self._desk.calling.called(content.proposal_id)
+
+    async def _told_beside(
+        self, content: CardContent, ts: str, shown: Rendered, why: EditRefused
+    ) -> None:
+        """Where the workspace forbids edits the truth is told under the card; an open one, on which
+        people decide, is posted anew, and this one says that it counts no more."""
+        if content.final:
+            key = f"end:{content.proposal_id}:{content.version}"
+            await self._desk.rest.post(key, shown.text, thread_ts=ts)
+            return
+        await self._left(ts)
+        raise CardGone(str(why))
+
+    async def _left(self, ts: str) -> None:
+        with contextlib.suppress(SlackRefused):
+            await self._desk.rest.post(f"left:{ts}", escape(_LEFT), thread_ts=ts)
+        self._desk.seeds.want(ts, seeded=False)
+
+
+async def _rendered(content: CardContent, call: str | None = None) -> Rendered:
+    """Render; a large card in a thread, so that nothing else waits for it."""
+    size = sum(len(each.text) for each in (*content.facts, *content.written))
+    if size < _LARGE:
+        return rendered(content, call)
+    return await asyncio.to_thread(rendered, content, call)
+
+
+async def _refused_shorter(
+    write: Callable[[Rendered], Awaitable[T]], shown: Rendered, content: CardContent
+) -> tuple[T, Rendered]:
+    """Write a card, as short as it can be where Slack refuses the whole one for its form."""
+    try:
+        return await write(shown), shown
+    except SlackRefused as refused:
+        if refused.error not in _TOO_MUCH:
+            raise
+        log.warning("slack refuses the card of %s: %s", content.proposal_id, refused.error)
+        short = short_card(content)
+        return await write(short), short

@@ -1,0 +1,38 @@
+"""What a former process may have posted without writing it down: looked for before it is posted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from bot.chat.slack.accounts import SURFACE
+from bot.chat.slack.board import FLAG, board_key
+from bot.chat.slack.desk import Desk
+from lifecycle.ports import Transaction
+from lifecycle.records import Card, Message
+
+_FAR_MS: Final = 10**15
+_MOST_CARDS: Final = 10_000
+_MOST_MESSAGES: Final = 1_000
+
+
+async def note_doubtful(desk: Desk, events: Iterable[str]) -> None:
+    """Say of what to doubt; `events` are those that a former process took and did not finish."""
+
+    def found(tx: Transaction) -> tuple[list[Card], list[Message], str | None]:
+        cards = tx.cards.stale(SURFACE, _FAR_MS, _MOST_CARDS)
+        messages = tx.outbox.waiting(SURFACE, _FAR_MS, _MOST_MESSAGES)
+        return list(cards), list(messages), tx.flags.get(FLAG)
+
+    cards, messages, board = await desk.workflow.world.store.read(found)
+    rest = desk.rest
+    for card in cards:
+        if card.claim:
+            rest.doubt([f"card:{card.claim}", f"card:{card.claim}:{card.wanted_version}"])
+        if card.message_ids:
+            end = f"end:{card.proposal_id}:{card.wanted_version}"
+            rest.doubt([f"call:{card.proposal_id}", f"left:{card.message_ids[-1]}", end])
+    rest.doubt([board_key(board), f"left:{board}"])
+    rest.doubt(f"answer:{event.rpartition(':')[2]}" for event in events)
+    for message in messages:
+        rest.doubt([f"said:{message.key}"], message.created_at_ms)

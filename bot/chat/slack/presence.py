@@ -1,0 +1,77 @@
+"""Whether the bot is in its channel: a connection stands all the same where it was put out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bot.chat.hearing import Hearing
+from bot.chat.slack.calls import SlackWeb
+from bot.chat.slack.checks import channel_seen
+from bot.chat.surface import SurfaceFailed
+
+log = logging.getLogger("signoff.slack")
+
+#: Slack does not always say that the bot was put out, so that it is looked again after so long.
+_LOOK_S: Final = 30
+#: Events after which it is looked at once; some come as a message's subtype, the first as a type.
+_OF_APP: Final = frozenset({"app_uninstalled", "tokens_revoked"})
+_OF_CHANNEL: Final = frozenset(
+    f"{kind}_{what}"
+    for kind in ("channel", "group")
+    for what in ("left", "leave", "archive", "unarchive", "deleted")
+)
+_OF_MEMBER: Final = frozenset({"member_left_channel", "member_joined_channel"})
+
+
+class Presence:
+    """Looks at the channel now and then; `blind` says why nothing of it can be heard."""
+
+    def __init__(self, web: SlackWeb, channel: str, hearing: Hearing) -> None:
+        self._web = web
+        self._channel = channel
+        self._hearing = hearing
+        self._asked = asyncio.Event()
+        self.blind: str | None = None
+
+    def heard(self, event: Mapping[str, Any], me: str) -> None:
+        """Look at once where an event says that something became of the channel, or of us there."""
+        kinds = {event.get("type"), event.get("subtype")}
+        ours = event.get("channel") == self._channel
+        member = bool(kinds & _OF_MEMBER) and event.get("user") == me
+        if kinds & _OF_APP or (ours and (member or kinds & _OF_CHANNEL)):
+            self._asked.set()
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_S):
+                    await self._asked.wait()
+            self._asked.clear()
+            await self.look()
+
+    async def look(self) -> None:
+        """Look at the channel; where Slack does not say how it stands, nothing is known anew."""
+        try:
+            seen = await channel_seen(self._web, self._channel)
+        except SurfaceFailed as failure:
+            log.info("the channel cannot be looked at: %s", failure)
+            return
+        except Exception as error:
+            log.error("the channel cannot be looked at: %s", type(error).__name__)
+            return
+        self.note(seen.blind)
+
+    def note(self, blind: str | None) -> None:
+        """Take what a look said: nothing is heard, or it is heard and what was missed is read."""
+        if blind is not None:
+            if blind != self.blind:
+                log.warning("slack: %s", blind)
+            self._hearing.blinded(blind)
+        elif self._hearing.sees():
+            log.warning("slack: the channel %s is heard again", self._channel)
+        self.blind = blind

@@ -1,0 +1,55 @@
+"""A bot that ends waits for no answer of Slack, and what it could not say it says later."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.bot.chat.slack.counted import all_done, counting, state
+from tests.builders import PROD
+from tests.slack_stage import OnSlack, eventually, on_slack
+
+GRACE_S = 8.0
+
+
+async def stops(slack: OnSlack) -> float:
+    """Stop as the process does; return how long it took."""
+    began_s = time.monotonic()
+    slack.world.workflow.world.stopping = True
+    await slack.closes()
+    await slack.world.workflow.stop(GRACE_S)
+    return time.monotonic() - began_s
+
+
+async def test_an_approval_whose_quorum_cannot_be_counted_holds_up_no_stop_and_opens_nothing() -> (
+    None
+):
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.settles()
+        # Who gave it is answered, who is a member is not.
+        asked = slack.server.fails("users.info", "hangs", times=None, every=2)
+        await slack.server.reacts("UANA", card.ts)
+        await eventually(lambda: asked.seen > 1, "membership")
+        assert await stops(slack) < 4
+        asked.times = 0
+        assert slack.world.tool("production-deploy").calls == []
+        await slack.restarts()
+        await slack.keeps_catching_up()
+        await all_done(slack)
+        assert await counting(slack) == ["ana"]
+        assert await state(slack) == "completed"
+
+
+@pytest.mark.parametrize("method", ["views.open", "chat.update", "reactions.get"])
+async def test_a_call_that_slack_does_not_answer_holds_up_no_stop(method: str) -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.settles()
+        slack.server.fails(method, "hangs", times=None)
+        await slack.server.presses("UBEN", card, "signoff_reject")
+        await slack.server.reacts("UBEN", card.ts, "x")
+        await slack.server.reacts("UANA", card.ts)
+        await eventually(lambda: slack.server.calls_of(method), "a call")
+        assert await stops(slack) < 4
