@@ -16,6 +16,7 @@ from bot.config import Config
 from lifecycle.agreeing import begins, disagreements
 from lifecycle.agreeing_evidence import EvidenceTold
 from lifecycle.agreeing_flags import FlagsTold
+from lifecycle.agreeing_spending import spending_disagreements
 from lifecycle.audit import GENESIS, broken_links
 from lifecycle.ports import ProposalStore, RowUnreadable, Transaction
 
@@ -104,7 +105,9 @@ def _wrong_about(tx: Transaction, proposal_id: str) -> list[str]:
         proposal = tx.proposals.get(proposal_id)
         if proposal is None:
             return []  # unreachable within one snapshot
-        return disagreements(proposal, tx.audit.of(proposal_id), tx.reviews.of(proposal_id))
+        trail = tx.audit.of(proposal_id)
+        found = disagreements(proposal, trail, tx.reviews.of(proposal_id))
+        return found + spending_disagreements(tx, proposal, trail)
     except (RowUnreadable, ValueError, TypeError, KeyError) as error:
         return [f"proposal {proposal_id}: its row, reviews or entries cannot be read ({error})"]
 

@@ -22,6 +22,7 @@ from lifecycle.judging import reject_by_sentinel
 from lifecycle.moment import Moment
 from lifecycle.opened import stands_as_opened
 from lifecycle.opening import (
+    WAITABLE,
     ask_people,
     digest_mismatch,
     newly_soft,
@@ -29,7 +30,7 @@ from lifecycle.opening import (
     waits_for_rule,
 )
 from lifecycle.permit import KeyRing
-from lifecycle.policy import ToolKind
+from lifecycle.policy import Level, ToolKind
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.records import PermitRecord
@@ -41,6 +42,11 @@ from lifecycle.verdict import Verdict
 from lifecycle.world import World
 
 _FRESH_CHECKS = 5
+_LATE = "rule_timeout"
+_UNFINISHED = (
+    "Sentinel was not done in time with what was presented, so nothing begins. Redeem the permit "
+    "again later; it stays good until it expires."
+)
 UNAVAILABLE = "The audit trail cannot be written, so nothing begins; try again later."
 
 
@@ -195,6 +201,8 @@ def _objection(
     if waits is not None:
         words = f"It has to wait: {waits}. Try again later; the permit stays good until it expires."
         return Reply(words, waits, proposal.proposal_id, proposal.state.value)
+    if _not_finished(verdict):
+        return Reply(_UNFINISHED, _LATE, proposal.proposal_id, proposal.state.value)
     if not verdict.passed:
         ended = reject_by_sentinel(tx, moment, proposal, verdict)
         return Reply(ended.explanation, ended.reason, ended.proposal_id, ended.state.value)
@@ -203,6 +211,15 @@ def _objection(
         words = "Sentinel found something that people must look at; the permit is taken back."
         return Reply(words, "permit_mismatch", asked.proposal_id, asked.state.value)
     return None
+
+
+def _not_finished(verdict: Verdict) -> bool:
+    """Say whether Sentinel objects to nothing but that it was not done in time.
+
+    A large text may be late on a busy machine: that ends nothing which people approved.
+    """
+    codes = {finding.code for _, finding in verdict.findings_at(Level.HARD)}
+    return _LATE in codes and codes <= WAITABLE | {_LATE}
 
 
 async def note_refused(world: World, sender: Sender, code: str, proposal_id: str) -> None:

@@ -196,6 +196,7 @@ def _about_its_window(execution: Execution, told: Told) -> Iterator[str]:
 def _about_who_decides(proposal: Proposal, told: Told) -> Iterator[str]:
     yield from _differs("tier", proposal.tier, told.tier)
     yield from _differs("quorum", proposal.quorum, told.quorum)
+    yield from _differs("need of people", proposal.quorum_needs_people, told.needs_people)
     yield from _differs("attention", proposal.attention, told.attention)
     if proposal.tier is not Tier.BLOCK and fits_its_digest(proposal):
         asked = approval_class_of(proposal.read())

@@ -207,6 +207,9 @@ class Spending(Protocol):
         Open ones count however old they are, completed ones where they ended since then.
         """
 
+    def held(self, actor: str, proposal_id: str, ended_at_ms: int | None) -> Mapping[str, Decimal]:
+        """Sum by currency what one proposal counts for: as open, or as completed at that moment."""
+
 
 class Uses(Protocol):
     """Accepted evaluations, for the rate of an agent and a tool."""

@@ -143,13 +143,11 @@ def _done(
     tool = moment.policy.tools.get(proposal.tool)
     stages = execution.stages(by_config=defers(tool))
     simple = tool is not None and not stages and not execution.windowed
+    details: dict[str, Any] = {"receipt": receipt_digest(result.receipt)}
     if simple and envelope_excess(proposal, result.receipt) is None:
-        return Concluded(complete(tx, moment, proposal, tool_cause(proposal), **changes))
-    details = {
-        "verb": execution.verb.value,
-        "attempt": execution.attempt,
-        "receipt": receipt_digest(result.receipt),
-    }
+        cause = tool_cause(proposal)
+        return Concluded(complete(tx, moment, proposal, cause, details=details, **changes))
+    details |= {"verb": execution.verb.value, "attempt": execution.attempt}
     done = amend(tx, moment, proposal, "tool_done", by, details=details, **changes)
     return after_execute(tx, moment, done, by)
 

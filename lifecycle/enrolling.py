@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from lifecycle.answers import Sender
 from lifecycle.books import Transaction
 from lifecycle.door import record, want_cards
@@ -9,6 +12,7 @@ from lifecycle.gate import Accepted
 from lifecycle.llm.witness import PROVENANCE
 from lifecycle.moment import Moment
 from lifecycle.proposal import ActorKind, Identity, Proposal
+from lifecycle.records import Money
 from lifecycle.state import State
 from lifecycle.values import amounts_of
 
@@ -40,11 +44,17 @@ def enrol(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
             "tier": proposal.tier.value,
             "deadline_ms": proposal.deadline_ms,
         }
+        | _spends(amounts)
         | _witnessed(accepted),
     )
     # Wanted from here on, so that cards come in the order of their proposals, not of the verdicts.
     want_cards(tx, moment, proposal)
     return proposal
+
+
+def _spends(amounts: Sequence[Money]) -> dict[str, Any]:
+    """Tell by currency what counts for limits, so that it can be compared later."""
+    return {"spends": {each.currency: str(each.amount) for each in amounts}} if amounts else {}
 
 
 def _witnessed(accepted: Accepted) -> dict[str, str]:

@@ -16,7 +16,7 @@ from lifecycle.paths import Parts, dotted
 from lifecycle.policy import Level, Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Identity, Proposal
-from lifecycle.restanding import restood, standing_changes, window_at
+from lifecycle.restanding import restood, standing_changes, standing_details, window_at
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Verdict
@@ -41,7 +41,7 @@ def judge(
     if stands is None:
         return policy_changed(tx, moment, proposal, "The tool may not be used any more.")
     raised = raised_by(moment.policy, stands, verdict).but(verdict=verdict)
-    details = verdict_details(verdict) | {"tier": raised.tier.value, "quorum": raised.quorum}
+    details = verdict_details(verdict) | standing_details(raised)
     if verdict.needs_reason:  # who approved before the verdict did not know what it found
         void = tx.reviews.void(proposal.proposal_id, None, "Sentinel found something since")
         details |= {"approvals_void": void} if void else {}

@@ -12,7 +12,7 @@ from lifecycle.canonical import canonical_bytes, digest_of, sha256_hex
 from lifecycle.door import announce, record
 from lifecycle.errors import Fault, Refused, ReviewRefused
 from lifecycle.llm.ingest import Question
-from lifecycle.masking import mask_secrets, mask_text
+from lifecycle.masking import harmless, mask_secrets, mask_text
 from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind
@@ -140,7 +140,7 @@ def question_json(asked: Mapping[str, Any]) -> dict[str, Any]:
         "target": asked["target"],
         "asked_at": rfc3339(asked["asked_at_ms"]),
         "witness": asked["witness"],
-        "answer": asked["answer"],
+        "answer": mask_text(asked["answer"]) if asked["answer"] is not None else None,
         "answered_by": asked["answered_by"],
         "answered_at": rfc3339(at_ms) if at_ms is not None else None,
     }
@@ -218,7 +218,7 @@ def _tell(tx: Transaction, moment: Moment, answered: Mapping[str, Any]) -> None:
             kind="note",
             body={
                 "text": f"{answered['answered_by']} answers {answered['question_id']}: "
-                f"{answered['answer']}",
+                f"{harmless(answered['answer'])}",
                 "question": question_json(answered),
             },
             created_at_ms=moment.now_ms,

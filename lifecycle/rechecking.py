@@ -28,7 +28,7 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.proposers import configured
 from lifecycle.quorum import within_reach
-from lifecycle.restanding import restood, revoke_permit, standing_changes
+from lifecycle.restanding import restood, revoke_permit, standing_changes, standing_details
 from lifecycle.standing import Standing, standing_of
 from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
@@ -84,7 +84,7 @@ def stands_anew(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal
     if not _within_reach(moment.policy, tool, fresh):
         return policy_changed(tx, moment, proposal, _OUT_OF_REACH)
     before, after = standing_before(tx, proposal), standing_of(moment.policy)
-    told: dict[str, Any] = {"tier": fresh.tier.value, "quorum": fresh.quorum}
+    told = standing_details(fresh)
     if _stands_otherwise(proposal, fresh) or _people_or_call_changed(tool, before, after):
         void = tx.reviews.void(proposal.proposal_id, None, "the policy changed")
         told |= {"approvals_void": void}
@@ -123,7 +123,7 @@ def _restand(
     if not _within_reach(moment.policy, tool, fresh):
         return policy_changed(tx, moment, proposal, _OUT_OF_REACH)
     changed = _changed(proposal, fresh, verdict) or _people_or_call_changed(tool, before, after)
-    told: dict[str, Any] = {"tier": fresh.tier.value, "quorum": fresh.quorum}
+    told = standing_details(fresh)
     told |= verdict_details(verdict)
     changes: dict[str, Any] = {
         **standing_changes(fresh),

@@ -70,6 +70,15 @@ def standing_changes(fresh: Proposal) -> dict[str, Any]:
     }
 
 
+def standing_details(fresh: Proposal) -> dict[str, Any]:
+    """Return what an entry tells of who must decide, so that the row can be compared with it."""
+    return {
+        "tier": fresh.tier.value,
+        "quorum": fresh.quorum,
+        "needs_people": fresh.quorum_needs_people,
+    }
+
+
 def revoke_permit(tx: Transaction, moment: Moment, proposal: Proposal) -> dict[str, Any]:
     """Use up a permit that an agent holds and has not redeemed; return what follows for the row.
 

@@ -42,6 +42,7 @@ def _handed_over(told: Told, _entry: AuditEntry) -> None:
 def _judged(told: Told, entry: AuditEntry) -> None:
     details = entry.event.details
     told.tier, told.quorum = details.get("tier", UNTOLD), details.get("quorum", UNTOLD)
+    told.needs_people = details.get("needs_people", UNTOLD)
     told.rules = details.get("rules", UNTOLD)
 
 
@@ -58,6 +59,7 @@ def _raised(told: Told, entry: AuditEntry) -> None:
     told.tier = Tier.CONFIRM.value
     told.rules = entry.event.details.get("rules", UNTOLD)
     told.quorum = UNTOLD if told.quorum is UNTOLD else max(1, told.quorum)
+    told.needs_people = UNTOLD if told.needs_people is UNTOLD else True
 
 
 def _rechecked(told: Told, entry: AuditEntry) -> None:
@@ -152,6 +154,7 @@ def _ended(told: Told, entry: AuditEntry) -> None:
     event = entry.event
     told.explanation = event.details.get("explanation", UNTOLD)
     told.rules = event.details.get("rules", told.rules)
+    told.receipt = event.details.get("receipt", told.receipt)
     told.stops.clear()
     if told.attention != Attention.ENVELOPE_EXCEEDED:
         told.attention = None

@@ -28,8 +28,8 @@ class Told:
     `moved` is the last entry that moved it, `begun` the one that began its execution. `stops` are
     the people whose ❌ waits for a tool's answer, `stoppers` all who stopped it under way.
     `receipt` is the digest of what its tool answered, `window` when its window closes, in ms UTC,
-    `window_s` how long one lasts. `rules` is what each rule found, `committed` whether a commit was
-    claimed.
+    `window_s` how long one lasts. `needs_people` says that nothing else stands for the quorum.
+    `rules` is what each rule found, `committed` whether a commit was claimed.
     """
 
     state: str | None = None
@@ -37,6 +37,7 @@ class Told:
     begun: AuditEntry | None = None
     tier: str | Untold = UNTOLD
     quorum: int | Untold = UNTOLD
+    needs_people: bool | Untold = UNTOLD
     deadline_ms: int | Untold = UNTOLD
     verb: str | Untold = UNTOLD
     attempt: int | Untold = UNTOLD

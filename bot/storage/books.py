@@ -29,6 +29,8 @@ from lifecycle.review import Review
 
 #: How long events of platforms and uses of tools are remembered.
 REMEMBERED_MS: Final = 86_400_000
+#: When what is open counts: for as long as it is (query `add_spending`).
+_UNTIL_IT_ENDS: Final = 2**63 - 1
 #: Flags that are longer are read each time.
 _SHORT_FLAG: Final = 1_024
 
@@ -195,6 +197,15 @@ class SpendingBook(Book):
         self.desk.write_all_but(but_id)
         sums: defaultdict[str, Decimal] = defaultdict(Decimal)
         for row in self._all("spent", actor=actor, since_ms=since_ms, but_id=but_id):
+            sums[row["currency"]] += Decimal(row["amount"])
+        return dict(sums)
+
+    def held(self, actor: str, proposal_id: str, ended_at_ms: int | None) -> Mapping[str, Decimal]:
+        """Sum by currency what one proposal counts for."""
+        self.desk.write()
+        sums: defaultdict[str, Decimal] = defaultdict(Decimal)
+        at_ms = _UNTIL_IT_ENDS if ended_at_ms is None else ended_at_ms
+        for row in self._all("spending_of", actor=actor, proposal_id=proposal_id, at_ms=at_ms):
             sums[row["currency"]] += Decimal(row["amount"])
         return dict(sums)
 

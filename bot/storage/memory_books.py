@@ -127,6 +127,20 @@ class SpendingTable:
                 sums[money.currency] += money.amount
         return dict(sums)
 
+    def held(self, actor: str, proposal_id: str, ended_at_ms: int | None) -> Mapping[str, Decimal]:
+        proposal = self._proposals.get(proposal_id)
+        sums: defaultdict[str, Decimal] = defaultdict(Decimal)
+        if (
+            proposal is None
+            or proposal.decided_at_ms != ended_at_ms
+            or not self._holds(proposal_id, 0)
+        ):
+            return {}
+        for spender, of_id, money in self._rows:
+            if (spender, of_id) == (actor, proposal_id):
+                sums[money.currency] += money.amount
+        return dict(sums)
+
     def _holds(self, proposal_id: str, since_ms: int) -> bool:
         proposal = self._proposals.get(proposal_id)
         if proposal is None or proposal.state is not State.COMPLETED:

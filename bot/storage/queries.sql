@@ -367,6 +367,11 @@ ON CONFLICT (evidence_id) DO UPDATE SET
 INSERT INTO spending (actor, proposal_id, currency, amount, at_ms)
 VALUES (:actor, :proposal_id, :currency, :amount, 9223372036854775807);
 
+-- spending_of --
+-- What one proposal counts for; the time alone finds it in the index.
+SELECT currency, amount FROM spending
+WHERE actor = :actor AND at_ms = :at_ms AND proposal_id = :proposal_id;
+
 -- spending_completed --
 -- What a proposal held is spent, from now on for a day.
 UPDATE spending SET at_ms = :at_ms

@@ -81,6 +81,40 @@ class BooksContract(InStore):
         assert later == {"EUR": Decimal("0.30"), "USD": Decimal("3")}
         assert await store.read(lambda tx: tx.spending.spent("ana", 0, "")) == {}
 
+    async def test_what_one_proposal_counts_for_is_found_by_who_and_when(
+        self, store: ProposalStore
+    ) -> None:
+        amounts = [Money("EUR", Decimal("0.10")), Money("USD", Decimal(3))]
+
+        def unit(tx: Transaction) -> None:
+            for name in ("p1", "p2", "no", "done"):
+                tx.proposals.add(waiting(name))
+                tx.spending.add("leila", name, amounts if name != "p2" else [])
+            assert tx.spending.held("leila", "p1", None) == {
+                each.currency: each.amount for each in amounts
+            }
+            for name, state in (("no", State.REJECTED), ("done", State.COMPLETED)):
+                seen = tx.proposals.get(name)
+                assert seen is not None
+                assert tx.proposals.save(seen.but(version=2, **ended(state, NOW_MS)), seen)
+
+        await store.write(unit)
+
+        asked = {
+            ("leila", "p1", None): 2,
+            ("leila", "p2", None): 0,
+            ("leila", "no", None): 0,
+            ("leila", "no", NOW_MS): 0,
+            ("leila", "done", NOW_MS): 2,
+            ("leila", "done", NOW_MS + 1): 0,
+            ("leila", "done", None): 0,
+            ("nour", "p1", None): 0,
+            ("leila", "p9", None): 0,
+        }
+        for who, count in asked.items():
+            held = await store.read(lambda tx, who=who: tx.spending.held(*who))
+            assert len(held) == count, who
+
     async def test_uses_are_counted_strictly_after_a_moment(self, store: ProposalStore) -> None:
         def unit(tx: Transaction) -> None:
             for at_ms in (3, 1, 2, 2):

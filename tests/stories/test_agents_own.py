@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Event
 
 from lifecycle.proposal import Attention
 from lifecycle.redemption import digest_value
+from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
+from lifecycle.verdict import PASSED
+from lifecycle.world import Law
+from sentinel_rules import load_rules
 from tests.builders import REFUND
+from tests.lifecycle.laws import FOUND, law
 from tests.stories.permits import REFUNDS, begun, begun_after, permitted, the_permit
 from tests.world import World
 
@@ -54,6 +60,44 @@ async def test_outside_the_hours_a_redemption_waits(world: World) -> None:
 
     assert reply.code == "outside_hours"
     assert (await world.proposal(proposal_id)).state is State.SENTINEL_APPROVED
+
+
+async def test_a_rule_that_is_late_at_a_redemption_costs_neither_permit_nor_proposal(
+    world: World,
+) -> None:
+    proposal_id, policy, over = await permitted(world), world.workflow.policy, Event()
+    late = law("late", lambda: (over.wait(60), PASSED)[1])
+    fair = Sentinel(load_rules(policy.rules))
+    permit, leila = await the_permit(world), world.sender("leila")
+    world.workflow.world.law = Law(policy, Sentinel([*fair.rules, late], limit_s=0.05))
+    try:
+        refused = await world.workflow.redeem(permit, REFUND["parameters"], leila)
+    finally:
+        over.set()
+        world.workflow.world.law = Law(policy, fair)
+
+    waits = await world.proposal(proposal_id)
+    assert (refused.done, refused.code, waits.state) == (
+        False,
+        "rule_timeout",
+        State.SENTINEL_APPROVED,
+    )
+    assert (await world.workflow.redeem(permit, REFUND["parameters"], leila)).done
+
+
+async def test_what_another_rule_finds_ends_it_although_one_was_late(world: World) -> None:
+    proposal_id, policy, over = await permitted(world), world.workflow.policy, Event()
+    late = law("late", lambda: (over.wait(60), PASSED)[1])
+    found = law("found", lambda: FOUND)
+    world.workflow.world.law = Law(policy, Sentinel([late, found], limit_s=0.05))
+    try:
+        await world.workflow.redeem(
+            await the_permit(world), REFUND["parameters"], world.sender("leila")
+        )
+    finally:
+        over.set()
+
+    assert (await world.proposal(proposal_id)).state is State.REJECTED
 
 
 async def test_evidence_that_turns_during_a_redemption_is_judged(world: World) -> None:

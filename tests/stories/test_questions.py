@@ -60,6 +60,19 @@ async def test_another_question_is_posted_and_has_an_answer_of_its_own(
     assert sum("No." in words for words in await said(world, "note")) == 1
 
 
+async def test_a_credential_in_an_answer_is_masked_wherever_it_is_shown(world: World) -> None:
+    asked = await asks(world, REFUND)
+    await world.workflow.answer_question(
+        id_of(asked), world.sender("ben"), "Yes:\npassword=hunter22"
+    )
+
+    again = await asks(world, REFUND)
+
+    shown = [*await said(world, "note"), str(again.result["answer"])]
+    assert all("hunter22" not in words for words in shown)
+    assert sum("Yes: password=‹secret, 8 characters›" in words for words in shown) == 1
+
+
 async def test_a_scope_that_people_are_not_shown_decides_nothing(world: World) -> None:
     await asks(world, "May I refund it?", scope={"kind": "shop", "order": 99})
     await asks(world, "May I refund it?", scope="order 17")

@@ -1,0 +1,87 @@
+"""Somebody writes into what only counts: limits, receipts, and who must decide are verified too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.state import State
+from tests.builders import PROD, REFUND
+from tests.fakes.tools import answering
+from tests.stories.forging import problems
+from tests.stories.permits import begun
+from tests.world import World
+
+MORE_TO_SPEND = {
+    "an amount is lowered": "UPDATE spending SET amount = '1.00'",
+    "an amount is taken away": "DELETE FROM spending",
+    "it counts in another currency": "UPDATE spending SET currency = 'EUR'",
+    "it counts for somebody else": "UPDATE spending SET actor = 'nour'",
+    "it was spent long ago": "UPDATE spending SET at_ms = 1",
+}
+
+
+@pytest.fixture
+def world(on_disk: World) -> World:
+    """A bot whose database somebody can reach."""
+    return on_disk
+
+
+@pytest.mark.parametrize("change", MORE_TO_SPEND.values(), ids=MORE_TO_SPEND)
+async def test_what_counts_for_a_limit_is_named_where_it_was_changed(
+    world: World, forged: Any, change: str
+) -> None:
+    await world.submits(REFUND)
+    assert await problems(world) == []
+
+    forged(change)
+
+    assert any("the trail says 120.00" in words for words in await problems(world))
+
+
+@pytest.mark.parametrize("change", MORE_TO_SPEND.values(), ids=MORE_TO_SPEND)
+async def test_what_was_spent_is_named_where_it_was_changed(
+    world: World, forged: Any, change: str
+) -> None:
+    proposal_id = await begun(world)
+    await world.workflow.report(proposal_id, world.sender("leila"), "done", {"refund": "r-1"})
+    assert (await world.proposal(proposal_id)).state is State.COMPLETED
+    assert await problems(world) == []
+
+    forged(change)
+
+    assert any("the trail says 120.00" in words for words in await problems(world))
+
+
+async def test_what_was_given_up_counts_for_nothing_and_is_no_alarm(world: World) -> None:
+    proposal_id = (await world.submits(REFUND)).proposal_id or ""
+    await world.workflow.withdraw(proposal_id, world.sender("leila"))
+    assert await problems(world) == []
+
+
+async def test_what_a_tool_without_a_window_answered_is_named_where_it_was_changed(
+    world: World, forged: Any
+) -> None:
+    world.tool("production-deploy").on["execute"] = answering({"deployed": "v42"})
+    await world.approves("ana", (await world.submits(PROD)).proposal_id or "")
+    assert await problems(world) == []
+
+    forged("UPDATE proposals SET rest = json_set(rest, '$.execution.receipt.deployed', 'v41')")
+
+    assert [each.partition(": ")[2] for each in await problems(world)] == [
+        "what its tool answered is not what the trail tells"
+    ]
+
+
+async def test_that_only_people_may_decide_is_named_where_it_was_changed(
+    world: World, forged: Any
+) -> None:
+    await world.submits(PROD, approval_class="dual")
+    assert await problems(world) == []
+
+    forged("UPDATE proposals SET rest = json_set(rest, '$.quorum_needs_people', json('false'))")
+
+    assert [each.partition(": ")[2] for each in await problems(world)] == [
+        "its need of people is False, the trail says True"
+    ]
