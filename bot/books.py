@@ -94,9 +94,9 @@ def bot_of(config: Config) -> tuple[int | None, Path | None]:
 def running_elsewhere(config: Config) -> tuple[int, Path] | None:
     """Return the bot that works with this very file on another database, and which that is.
 
-    `database` is read at a start alone: after it was edited the bot holds the old one, and who
-    looks at the new one alone would say that no bot runs. It is looked for where databases lie
-    by default and where the config has it now; one further away cannot be known.
+    `database` is read at a start alone: after it was edited the bot still holds the old one, and
+    a look at the new one alone would find no bot. The old one is looked for where databases lie by
+    default and where the config has it now; one further away cannot be known.
     """
     file = config.database_file
     own = None if file is None else path_of_lock(file)

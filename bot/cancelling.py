@@ -8,8 +8,8 @@ import asyncio
 def being_cancelled() -> bool:
     """Say whether somebody ends the current task.
 
-    A library may end what it does inside of it by CancelledError too (a session closed in the
-    middle of a name lookup): taken for our own end, that would end a worker in silence.
+    A library may raise CancelledError inside the task for reasons of its own (a session closed in
+    the middle of a name lookup). Taken for our own end, that would end a worker in silence.
     """
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0

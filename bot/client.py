@@ -51,7 +51,7 @@ class Signoff:
         token: str | None = None,
         *,
         transport: httpx.AsyncBaseTransport | None = None,
-        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,  # noqa: TID251
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,  # noqa: TID251 - see below
     ) -> None:
         """Take the address and the agent's token, else SIGNOFF_URL and SIGNOFF_TOKEN.
 
@@ -180,8 +180,9 @@ def governed(
 
     A call proposes its own arguments, waits for people, redeems the permit, runs, and reports the
     receipt (`receipt(result)`, else the result where it is a dict). Raises SignoffRefused with the
-    reason where it may not run, and TypeError before proposing where the tool is of another kind;
-    at once for a function that is not `async def`, which would be at work before it is awaited.
+    reason where it may not run, and TypeError before proposing where the tool is of another kind.
+    A function that is not `async def` is refused at once, also by TypeError: it would be at work
+    before it is awaited.
 
     It runs with a copy of its arguments as they were when it was called: that is what people see.
     """

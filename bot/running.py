@@ -16,9 +16,9 @@ from bot.chat.broadcast import Broadcast, ServedSurface
 from bot.clock_told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import Choice
+from bot.garbage import spare_what_is_loaded
 from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
-from bot.settled import settle
 
 #: How long calls under way may go on after SIGTERM; the process ends within 10 s.
 GRACE_S: Final = 8.0
@@ -41,7 +41,7 @@ async def run_until_stopped(config: Config, choice: Choice, environment: Mapping
             await _say_clock(app)
             await app.workflow.start()
             await catch_up.run_once(app.workflow)
-            settle()
+            spare_what_is_loaded()
             async with AsyncExitStack() as doors:
                 if choice.http:
                     await doors.enter_async_context(_doors(app, environment))

@@ -21,10 +21,13 @@ from lifecycle.review import Decision, Review
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Somebody's act on one proposal. `card` is the message it was done on, None for a command;
-    `lost` are people whose membership could not be confirmed, the sender `unsure` among them where
-    nobody said that they have left; `given_at_ms` when a stop was given that waited in the spool,
-    None for what is judged as it comes."""
+    """Somebody's act on one proposal.
+
+    - `card`: the message it was done on, None for a command
+    - `lost`: the people whose membership could not be confirmed
+    - `unsure`: the sender is among them, though nobody said that they have left
+    - `given_at_ms`: when a stop was given that waited in the spool, None for what is judged at once
+    """
 
     proposal_id: str
     sender: Sender

@@ -36,8 +36,9 @@ def digests_in(parameters: Mapping[str, Any]) -> Iterator[tuple[Parts, Mapping[s
 def digest_faults(tool: ToolPolicy, tier: Tier, parameters: Mapping[str, Any]) -> list[Fault]:
     """Return `digest_not_allowed` for each digest where the value itself must stand.
 
-    Allowed only for tools of kind `agent` at CONFIRM or above, never for recipients, amounts or
-    targets, and only well-formed: 43 characters of base64url, excerpt and media type as strings.
+    A digest may stand there for tools of kind `agent` at CONFIRM or above, never for recipients,
+    amounts or targets, and only well-formed: 43 characters of base64url, with excerpt and media
+    type as strings.
     """
     found = (
         _fault(parts, why)

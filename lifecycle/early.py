@@ -17,10 +17,10 @@ from lifecycle.tier import Puller
 
 
 def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
-    """Close the window now; any other than an auto-approved one closes by time (section 6).
+    """Close the window now; only one that auto-approval opened closes before its time (section 6).
 
-    Raises ReviewRefused while the tool runs, while something holds it, and where the sender cannot
-    have seen yet that a ✅ means this by now: given to a card that waits for approval, it means the
+    Raises ReviewRefused while the tool runs, while something holds it, and where the card of the
+    sender cannot show yet that the tool has run: a ✅ on a card that waits for approval means the
     approval and the whole window after it.
     """
     execution = proposal.execution

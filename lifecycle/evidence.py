@@ -52,20 +52,8 @@ def record_packet(tx: Transaction, moment: Moment, packet: EvidencePacket, sende
     trusted sensor said cannot be taken away by another. Raises Refused.
     """
     known = tx.evidence.get(packet.evidence_id)
-    if known is not None and known.source in moment.policy.sources.keys() - {packet.source}:
-        words = "Another source records evidence under this id; use one of your own."
-        raise Refused([Fault("id_conflict", "evidence_id", suggestion=words)])
-    if known is not None and known.observed_at_ms > packet.observed_at_ms:
-        raise Refused(
-            [
-                Fault(
-                    "implausible_time",
-                    "observed_at_ms",
-                    required=f"at or after {known.observed_at_ms}",
-                    suggestion="A newer observation is on record under this evidence_id.",
-                )
-            ]
-        )
+    if known is not None:
+        _check_replaces(moment, packet, known)
     tx.evidence.put(packet)
     if packet.evidence_id not in (waits := unjudged(tx)):
         tx.flags.put(_TO_JUDGE, [*waits, packet.evidence_id])
@@ -82,6 +70,21 @@ def record_packet(tx: Transaction, moment: Moment, packet: EvidencePacket, sende
         },
     )
     return Reply(f"Evidence {packet.evidence_id} is recorded.")
+
+
+def _check_replaces(moment: Moment, packet: EvidencePacket, known: EvidencePacket) -> None:
+    """Raise Refused unless the packet may take the place of the one on record."""
+    if known.source in moment.policy.sources.keys() - {packet.source}:
+        words = "Another source records evidence under this id; use one of your own."
+        raise Refused([Fault("id_conflict", "evidence_id", suggestion=words)])
+    if known.observed_at_ms > packet.observed_at_ms:
+        newer = Fault(
+            "implausible_time",
+            "observed_at_ms",
+            required=f"at or after {known.observed_at_ms}",
+            suggestion="A newer observation is on record under this evidence_id.",
+        )
+        raise Refused([newer])
 
 
 def payload_digest(packet: EvidencePacket) -> str:

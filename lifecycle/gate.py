@@ -211,14 +211,8 @@ def _accepted(
     quorum, needs_people = quorum_of(tool, document)
     window_s = window_asked(tool, tier, document.rollback_semantics)
     warning = window_warning(tool, tier, document.rollback_semantics)
-    digest = digest_of(canonical)
     target = document.target.model_dump(mode="json")
-    content = {
-        "actor": document.actor,
-        "tool": tool.name,
-        "target": target,
-        "parameters": document.parameters,
-    }
+    digest = digest_of(canonical)
     r3_bytes = r3_document(
         R3_VOCABULARY,
         {"tool": tool.name, "target": target, "digest": digest},
@@ -230,7 +224,7 @@ def _accepted(
         document=document,
         canonical=canonical,
         digest=digest,
-        content_digest=digest_of(canonical_bytes(content)),
+        content_digest=_content_digest(document, tool, target),
         likeness_digest=likeness_of(document.actor, tool.name, target, document.parameters),
         tool=tool,
         tier=tier,
@@ -243,3 +237,14 @@ def _accepted(
         kind=kind,
         warnings=(warning,) if warning else (),
     )
+
+
+def _content_digest(document: ProposalDocument, tool: ToolPolicy, target: dict[str, Any]) -> str:
+    """Return the digest by which duplicates and what was refused are known."""
+    content = {
+        "actor": document.actor,
+        "tool": tool.name,
+        "target": target,
+        "parameters": document.parameters,
+    }
+    return digest_of(canonical_bytes(content))

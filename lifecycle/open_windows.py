@@ -32,8 +32,11 @@ def rules_to_run(
 
 
 def owes_evidence(proposal: Proposal, before: Standing | None) -> bool:
-    """Say whether it is to be judged by its evidence with the policy: where that objected and
-    decided nothing, and where nothing could be judged meanwhile, because its tool was gone."""
+    """Say whether its evidence has to be judged together with the new policy.
+
+    So it is where evidence objected and could decide nothing yet, and where nothing could be judged
+    meanwhile because its tool was gone from the config.
+    """
     was_gone = before is not None and proposal.tool not in before.tools
     return proposal.state is State.EXECUTING and (is_owed(proposal) or was_gone)
 
@@ -43,8 +46,9 @@ def recheck_window(
 ) -> Concluded:
     """Judge what is under way again after its evidence changed; a hard finding rolls back.
 
-    What cannot be taken back before its tool's answer is known, or could not be judged (no
-    `verdict` although its tool is there), is judged again then; nothing closes it before.
+    What cannot be taken back yet, because its tool has not answered, is judged again once it has;
+    so is what could not be judged (no `verdict` although its tool is there). Nothing closes it
+    before.
     """
     if proposal.state is not State.EXECUTING:
         return Concluded(proposal)

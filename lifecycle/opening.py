@@ -77,8 +77,8 @@ def _unhindered(tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolP
 def _judged_otherwise(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal | None:
     """Return the proposal where it was not judged, or not opened, as the policy in force wants.
 
-    After a new policy that is done anew first, then it is tried again; where the row itself asks
-    for less than it must, somebody changed it.
+    After a new policy it is judged again first, and then tried again. A row that asks for less than
+    it must was changed by somebody.
     """
     if proposal.checked_policy_digest != moment.policy.digest:
         return proposal

@@ -107,12 +107,13 @@ class Cause:
 class Execution:
     """Exists only once execution began. Times in ms UTC; no window: both window times are None.
 
-    `receipt` is what execute returned; `tries` counts calls under the same idempotency key.
-    `early` says that the orchestrator opened the window, so that a person's ✅ may close it;
-    `deferred` that execute only stages and commit carries out, whatever the config says by now
-    (None in older rows, for which the config is asked); `by_agent` that the agent carries it out
-    itself, so that its receipt is awaited and no tool's; `doubted` that the same verb was called
-    before and nobody knows what came of that.
+    - `receipt`: what execute returned
+    - `tries`: how often it was called under the same idempotency key
+    - `early`: the orchestrator opened the window, so that a person's ✅ may close it
+    - `by_agent`: the agent carries it out itself, so that its receipt is awaited and no tool's
+    - `deferred`: execute only stages and commit carries out, whatever the config says by now;
+      None in older rows, for which the config is asked
+    - `doubted`: the same verb was called before, and nobody knows what came of that
     """
 
     verb: Verb
@@ -147,13 +148,14 @@ class Execution:
 class Proposal:
     """One row: what was proposed (bytes and digests), how it stands, and who decided.
 
-    `actor` is the proposer; `document` the canonical bytes that were accepted; `deadline_ms` the
-    moment from which it counts as expired while it is not executing; `opener` who opened the gate,
-    set while the proposal is approved but has not begun (frozen, too early, card undelivered…);
-    `permit_waits` that an agent holds a permit it has not redeemed; `masked` that the document was
-    replaced by a masked text because it held a credential; `anew_version` the version in which last
-    approvals became void, or verdict, tier, quorum or window another: a card that shows an earlier
-    one shows something else than is decided on.
+    - `actor`: the proposer
+    - `document`: the canonical bytes that were accepted
+    - `deadline_ms`: from this moment on it counts as expired, unless it is executing
+    - `opener`: who opened the gate, while it has not begun (frozen, too early, card undelivered…)
+    - `permit_waits`: an agent holds a permit that it has not redeemed
+    - `masked`: the document held a credential and was replaced by a masked text
+    - `anew_version`: the version in which approvals last became void, or verdict, tier, quorum or
+      window changed: a card of an earlier one does not show what is decided on
     """
 
     proposal_id: str

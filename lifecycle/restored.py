@@ -1,8 +1,8 @@
-"""A copy is brought back: what it has open may be done since, so that a person must say so first.
+"""A copy is brought back: what it has open may have been done since, so a person decides first.
 
-The copy does not know what happened after it was made. Nothing that it would do by itself is done
-again: what waits for people waits for a new approval, what nobody has to approve ends, and what is
-under way or stands in its window is an unknown outcome (section 7: nothing runs twice by itself).
+The copy does not know what happened after it was made, and nothing runs twice by itself (section
+7). So what waits for people waits for a new approval, what nobody has to approve ends, and what is
+under way or inside its window is an unknown outcome.
 """
 
 from __future__ import annotations

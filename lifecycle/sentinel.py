@@ -24,10 +24,11 @@ def _same_path(path: str) -> str:
 class Facts:
     """What a rule may know beside the proposal. Times in ms UTC.
 
-    `spent` is what the proposer's open and completed proposals of the last 24 h hold by currency,
-    this one left out; `evidence` the recorded packets that the proposal names; `real_path` follows
-    links (identity where nothing can be looked at); `executing` is true for the check right before
-    execution.
+    - `spent`: what the proposer's open and completed proposals of the last 24 h hold by currency,
+      this one left out
+    - `evidence`: the recorded packets that the proposal names
+    - `real_path`: follows links; returns the path as it is where nothing can be looked at
+    - `executing`: true for the check right before execution
     """
 
     now_ms: int

@@ -88,9 +88,9 @@ class Sentinel:
     ) -> Verdict | None:
         """Return the same verdict on the calling thread, or None where it might keep that waiting.
 
-        Only rules that come with Signoff, which take a time bounded by the size of what they
-        read, about a small document without evidence, and only as long as none of them looks
-        outside at a path. One that was late all the same met a machine that stood still: it is
+        It is returned for a small document without evidence, where all rules are those that come
+        with Signoff (their time is bounded by the size of what they read) and none of them looks
+        outside at a path. A rule that was late all the same met a machine that stood still: it is
         asked again in the threads, under the same limit.
         """
         small = size_bytes <= _SMALL_BYTES and not facts.evidence

@@ -84,8 +84,11 @@ def _noted(
 
 
 def too_early(moment: Moment, execution: Execution) -> bool:
-    """Say whether a commit that follows on a window's end would come before it: of a copy that was
-    brought back nobody knows whether it was committed since, and its window may still be open."""
+    """Say whether a commit that belongs to the end of a window would come before that end.
+
+    Only in a copy that was brought back can that be: the commit may have happened since the copy
+    was made, and its window may still be open.
+    """
     by_itself = execution.cause is not None and execution.cause.reason == "window_closed_unopposed"
     closes_ms = execution.window_closes_at_ms
     open_still = closes_ms is not None and moment.now_ms < closes_ms

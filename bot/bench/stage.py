@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.clock import SystemClock
-from bot.settled import settle
+from bot.garbage import spare_what_is_loaded
 from bot.storage import open_store
 from bot.storage.spool import FileSpool
 from lifecycle.answers import Sender
@@ -166,7 +166,7 @@ async def staged(
     stage = Stage(Workflow(world), store, clock, notifier)
     try:
         await stage.workflow.start()
-        settle()  # as the running bot does
+        spare_what_is_loaded()  # as the running bot does
         yield stage
     finally:
         await stage.workflow.stop(5)

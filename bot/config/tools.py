@@ -64,6 +64,7 @@ def _read_tool(name: str, value: Any, folder: Path, problems: Problems) -> ToolP
         return None
     can = _capabilities(entry, folder, parts, problems)
     _check_tier(name, entry, can, problems)
+    _check_kind(name, entry, problems)
     _check_details(name, entry, problems)
     return _policy(name, entry, can)
 
@@ -128,11 +129,8 @@ def _remedy(entry: ToolEntry) -> str:
             return ": give it a way back"
 
 
-def _check_details(name: str, entry: ToolEntry, problems: Problems) -> None:
+def _check_kind(name: str, entry: ToolEntry, problems: Problems) -> None:
     parts = ("tools", name)
-    quorum = entry.quorum
-    if quorum and (quorum.class_ is ApprovalClass.THRESHOLD) != (quorum.required is not None):
-        problems.add((*parts, "quorum"), f"the quorum of {name}: {_threshold_words(quorum)}")
     mails = entry.kind is ToolKind.EMAIL and entry.tier is not Tier.BLOCK
     if mails and entry.action_type is not ActionType.COMMUNICATE:
         words = f"{name} mails; a tool of kind email is communicate: write action_type: communicate"
@@ -144,6 +142,13 @@ def _check_details(name: str, entry: ToolEntry, problems: Problems) -> None:
     if isinstance(entry, EmailEntry) and entry.smtp and entry.smtp.tls and entry.smtp.start_tls:
         words = "tls speaks TLS from the first byte, start_tls asks for it later: keep one of them"
         problems.add((*parts, "smtp", "start_tls"), words)
+
+
+def _check_details(name: str, entry: ToolEntry, problems: Problems) -> None:
+    parts = ("tools", name)
+    quorum = entry.quorum
+    if quorum and (quorum.class_ is ApprovalClass.THRESHOLD) != (quorum.required is not None):
+        problems.add((*parts, "quorum"), f"the quorum of {name}: {_threshold_words(quorum)}")
     if entry.match and entry.match.action_type not in (None, entry.action_type):
         problems.add(
             (*parts, "match", "action_type"),

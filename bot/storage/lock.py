@@ -85,7 +85,7 @@ def number_in(written: bytes) -> int | None:
 
 
 def _locked(descriptor: int) -> bool:
-    """Try a few times: whoever asks `holder_of` holds a lock for an instant."""
+    """Try a few times: a bot that is just ending lets go in an instant."""
     for pause_s in (0.02, 0.05, 0.1, 0):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,18 +94,3 @@ def _locked(descriptor: int) -> bool:
         else:
             return True
     return False
-
-
-def holder_of(database: Path) -> int | None:
-    """Return the process that holds the lock, None where nobody does; takes nothing."""
-    try:
-        descriptor = os.open(path_of_lock(database), os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return number_in(os.pread(descriptor, _LONGEST_NUMBER, 0)) or 0
-    finally:
-        os.close(descriptor)
-    return None

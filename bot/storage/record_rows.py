@@ -29,15 +29,27 @@ _AUDIT_COLUMNS = (
 )
 _EXPORTED_AS = {"source": "from", "target": "to"}
 
+_Record = EvidencePacket | Message | PermitRecord | Review | Task
+
+
+def _columns(record: _Record) -> dict[str, Any]:
+    """Return the fields of a record whose columns bear the same names."""
+    return {name: getattr(record, name) for name in record.__slots__}
+
+
+def _fields(kind: type[_Record], row: Row) -> dict[str, Any]:
+    """Return the columns of a row that are fields of such a record."""
+    return {name: row[name] for name in kind.__slots__}
+
 
 def review_row(review: Review) -> dict[str, Any]:
     """Return the columns of a review."""
-    return {name: getattr(review, name) for name in Review.__slots__}
+    return _columns(review)
 
 
 def review_of(row: Row) -> Review:
     """Return the review in a row."""
-    values = {name: row[name] for name in Review.__slots__}
+    values = _fields(Review, row)
     values["decision"] = Decision(row["decision"])
     values["found_late"] = bool(row["found_late"])
     return Review(**values)
@@ -83,45 +95,37 @@ def card_of(row: Row) -> Card:
 
 def message_row(message: Message) -> dict[str, Any]:
     """Return the columns of a message."""
-    row = {name: getattr(message, name) for name in Message.__slots__}
-    row["body"] = dump(message.body)
-    return row
+    return _columns(message) | {"body": dump(message.body)}
 
 
 def message_of(row: Row) -> Message:
     """Return the message in a row."""
-    values = {name: row[name] for name in Message.__slots__}
-    values["body"] = load(row["body"])
-    return Message(**values)
+    return Message(**_fields(Message, row) | {"body": load(row["body"])})
 
 
 def packet_row(packet: EvidencePacket) -> dict[str, Any]:
     """Return the columns of an evidence packet."""
-    row = {name: getattr(packet, name) for name in EvidencePacket.__slots__}
-    row["payload"] = dump(packet.payload)
-    return row
+    return _columns(packet) | {"payload": dump(packet.payload)}
 
 
 def packet_of(row: Row) -> EvidencePacket:
     """Return the evidence packet in a row."""
-    values = {name: row[name] for name in EvidencePacket.__slots__}
-    values["payload"] = load(row["payload"])
-    return EvidencePacket(**values)
+    return EvidencePacket(**_fields(EvidencePacket, row) | {"payload": load(row["payload"])})
 
 
 def permit_row(permit: PermitRecord) -> dict[str, Any]:
     """Return the columns of a permit."""
-    return {name: getattr(permit, name) for name in PermitRecord.__slots__}
+    return _columns(permit)
 
 
 def permit_of(row: Row) -> PermitRecord:
     """Return the permit in a row."""
-    return PermitRecord(**{name: row[name] for name in PermitRecord.__slots__})
+    return PermitRecord(**_fields(PermitRecord, row))
 
 
 def task_of(row: Row) -> Task:
     """Return the task in a row."""
-    return Task(**{name: row[name] for name in Task.__slots__})
+    return Task(**_fields(Task, row))
 
 
 def audit_row(entry: AuditEntry, details: str) -> dict[str, Any]:

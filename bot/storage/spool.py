@@ -28,9 +28,9 @@ _KINDS: Final = (None, *(kind.value for kind in ActorKind))
 class FileSpool:
     """Implements the port Spool over one file of this process alone.
 
-    What a dying process left half written is no stop that anybody was told of: it is moved to
-    `<file>.torn` when the spool is opened, for a person to look at, and until that can be done it
-    stands in nobody's way.
+    What a dying process left half written is no stop that anybody was told of. When the spool is
+    opened it is moved to `<file>.torn` for a person to look at; where that cannot be done it is
+    passed over.
     """
 
     def __init__(self, path: Path) -> None:

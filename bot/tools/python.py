@@ -21,9 +21,9 @@ MOST_AT_ONCE: Final = 32
 class PythonTool:
     """Wraps `module:Class`: `execute(call)`, and where it has them `commit` and `roll_back`.
 
-    Methods may be plain or async; plain ones run in a thread of their own, which no time limit can
-    end: of those that do not return MOST_AT_ONCE may hang, then no more begin. They return the
-    receipt. ToolFailed means that nothing is left behind, any other error unknown.
+    Methods may be plain or async, and return the receipt. A plain one runs in a thread of its own,
+    which no time limit can end: once MOST_AT_ONCE of them hang, no more begin. ToolFailed means
+    that nothing is left behind, any other error unknown.
     `reversible = True` and `deferred = True` on the class say what it can take back.
     """
 

@@ -65,7 +65,7 @@ def test_each_example_shows_its_tier_and_everything_that_runs_leaves_a_trace(
     assert bot.beside("audit", "verify").returncode == 0
 
 
-def test_the_flow_of_the_issue_from_a_proposal_to_a_trail_that_can_be_checked(
+def test_what_is_proposed_can_be_followed_to_a_trail_that_can_be_checked(
     bot: Process,
 ) -> None:
     bot.start()

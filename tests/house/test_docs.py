@@ -101,3 +101,13 @@ def test_the_pages_that_show_a_card_whole_show_the_same_one() -> None:
     assert first is not None
     assert second is not None
     assert first[1] == second[1]
+
+
+def test_the_rule_that_the_readme_shows_is_the_sample() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    sample = (ROOT / "examples/rules/house_rules/subject_present.py").read_text(encoding="utf-8")
+    section = readme.split("## A rule in ten minutes")[1].split("\n## ")[0]
+
+    (shown,) = re.findall(r"^```python\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+
+    assert shown in sample

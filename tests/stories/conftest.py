@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from bot.storage.opening import open_store
+from lifecycle.tier import Tier
+from tests.builders import MAIL
 from tests.by_hand import by_hand
 from tests.stage import staged
 from tests.stories.forging import DATABASE
@@ -24,6 +26,13 @@ async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     yield stage
     await stage.workflow.stop(1)
     await store.close()
+
+
+@pytest.fixture
+async def mail(world: World) -> str:
+    """A mail inside its window, opened by the orchestrator."""
+    await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
+    return (await world.submits(MAIL)).proposal_id or ""
 
 
 @pytest.fixture

@@ -62,13 +62,6 @@ async def test_a_retry_that_failed_leaves_the_first_attempt_unknown(world: World
     assert (await world.proposal(proposal_id)).reason == "did_not_happen"
 
 
-@pytest.fixture
-async def mail(world: World) -> str:
-    """A mail inside its window, opened by the orchestrator."""
-    await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
-    return (await world.submits(MAIL)).proposal_id or ""
-
-
 async def test_a_mail_that_may_be_out_is_not_called_unsent(world: World, mail: str) -> None:
     world.tool(SEND).on["commit"] = raising(RuntimeError("cut off"))
     await world.passes(minutes=15)

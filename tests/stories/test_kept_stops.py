@@ -12,19 +12,11 @@ from lifecycle.answers import CardPlace
 from lifecycle.ports import ToolFailed
 from lifecycle.proposal import Attention
 from lifecycle.state import State
-from lifecycle.tier import Tier
 from tests.builders import MAIL
 from tests.fakes.tools import raising, waiting_for
 from tests.world import World
 
 SEND = "send-email"
-
-
-@pytest.fixture
-async def mail(world: World) -> str:
-    """A mail inside its window, opened by the orchestrator."""
-    await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
-    return (await world.submits(MAIL)).proposal_id or ""
 
 
 async def unknown_commit(world: World, mail: str) -> None:

@@ -13,11 +13,11 @@ from lifecycle.policy import Level, RuleSettings
 from lifecycle.restored import bring_back
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
-from lifecycle.tier import Tier
 from sentinel_rules import load_rules
 from tests.builders import MAIL, the_rules
 from tests.fakes.tools import raising, waiting_for
 from tests.stories.forging import problems
+from tests.stories.resting_on_evidence import has_no_window
 from tests.world import World
 
 SEND = "send-email"
@@ -45,12 +45,6 @@ async def is_judged_under(world: World, how: str, rules: dict[str, RuleSettings]
     if how == "unknown":
         assert (await world.workflow.settle("m1", world.sender("ana"), happened=True)).done
     assert world.tool(SEND).verbs() == ["execute"]
-
-
-async def has_no_window(world: World) -> None:
-    tools = dict(world.workflow.policy.tools)
-    tools[SEND] = replace(tools[SEND], tier=Tier.CONFIRM, window_s=None)
-    await world.adopts(tools=tools)
 
 
 async def is_taken_back(world: World) -> None:

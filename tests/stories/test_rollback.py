@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from lifecycle.ports import ToolFailed
 from lifecycle.proposal import Attention
 from lifecycle.state import State
-from lifecycle.tier import Tier
 from tests.builders import MAIL
 from tests.cases.cards import a_card, fact
 from tests.fakes.tools import answering, raising, waiting_for
 from tests.world import World
-
-
-@pytest.fixture
-async def mail(world: World) -> str:
-    """A mail inside its window, opened by the orchestrator."""
-    await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
-    return (await world.submits(MAIL)).proposal_id or ""
 
 
 async def test_two_crosses_roll_back_once(world: World, mail: str) -> None:

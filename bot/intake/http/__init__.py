@@ -1,1 +1,1 @@
-"""The HTTP door for agents and sources (issue of the doors; design section 8): no approve verb."""
+"""The HTTP door for agents and sources (design section 8): no approve verb."""

@@ -13,8 +13,8 @@ from bot.intake.http.waiting import BotEnds, Mark, Waiting
 async def held(waiting: Waiting, incoming: Request, key: str, seen: Mark, timeout_s: float) -> None:
     """Return once the mark of `key` differs from `seen`, or when the time is over.
 
-    Raises ClientDisconnect once the client has left: what is held for nobody is only in the way;
-    BotEnds where nothing is held any more, or whoever asks would ask again at once, and again.
+    Raises ClientDisconnect once the client has left, so that nothing is held for nobody, and
+    BotEnds while the bot stops: an answer at once would only make the client ask again, and again.
     """
     if timeout_s <= 0:
         return

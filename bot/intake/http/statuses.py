@@ -40,7 +40,7 @@ _BY_CODE_OF_ANSWERS: Final = _BY_CODE | {"rule_timeout": 422}
 
 
 def status_of(answer: Answer) -> int:
-    """Return the status of an answer to a submission (issue of the doors, point 1)."""
+    """Return the status of an answer to a submission."""
     if answer.deduplicated:
         return 200
     if answer.state is not None:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +18,16 @@ from mcp.client.stdio import StdioServerParameters
 from bot.config import load_config
 from lifecycle.policy import Safety
 from tests.bot.intake.conftest import Outside
-from tests.bot.intake.test_aap import decided, outside  # noqa: F401 - the stage in real time
+from tests.bot.intake.published import decided, in_real_time
 
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture
+async def outside(tmp_path: Path) -> AsyncIterator[Outside]:
+    """The stage in real time, in place of the one with a fake clock."""
+    async with in_real_time(tmp_path) as stage:
+        yield stage
 
 
 def blocks(root: Path, language: str) -> list[str]:
@@ -44,7 +52,9 @@ async def run(stage: Outside, root: Path, *argv: str) -> str:
     return said.decode()
 
 
-async def test_curl(outside: Outside, root: Path) -> None:  # noqa: F811
+async def test_the_example_for_curl_proposes_and_hears_what_people_said(
+    outside: Outside, root: Path
+) -> None:
     tools = dict(outside.world.workflow.policy.tools)
     tools["production-deploy"] = replace(tools["production-deploy"], safety=Safety.WRITE)
     rules = dict(outside.world.workflow.policy.rules)
@@ -60,7 +70,7 @@ async def test_curl(outside: Outside, root: Path) -> None:  # noqa: F811
     assert '"rejected_by_person"' in said
 
 
-async def test_python(outside: Outside, root: Path) -> None:  # noqa: F811
+async def test_the_examples_for_python_run_under_a_permit(outside: Outside, root: Path) -> None:
     governed, _, session = blocks(root, "python")
     said, _ = await asyncio.gather(
         run(outside, root, sys.executable, "-c", governed), decided(outside, "ana")
@@ -70,7 +80,9 @@ async def test_python(outside: Outside, root: Path) -> None:  # noqa: F811
 
 
 @pytest.mark.parametrize("place", [0, 1])
-async def test_mcp_config(outside: Outside, root: Path, place: int) -> None:  # noqa: F811
+async def test_the_config_for_an_mcp_client_connects(
+    outside: Outside, root: Path, place: int
+) -> None:
     readme, page = blocks(root, "json")
     code = (readme, page)[place]
     entry = json.loads(code)["mcpServers"]["signoff"]
@@ -84,7 +96,9 @@ async def test_mcp_config(outside: Outside, root: Path, place: int) -> None:  # 
         assert not (await client.call_tool("list_tools", {})).is_error
 
 
-async def test_pydantic_ai(outside: Outside, root: Path) -> None:  # noqa: F811
+async def test_the_example_for_pydantic_ai_runs_once_a_person_approved(
+    outside: Outside, root: Path
+) -> None:
     code = blocks(root, "python")[1]
     said, _ = await asyncio.gather(
         run(outside, root, sys.executable, "-c", code), decided(outside, "ana")

@@ -15,7 +15,7 @@ from tests.bot.intake.conftest import Outside, code_of, submitted
 from tests.builders import PROD, REFUND, a_document
 
 
-async def test_withdrawing_ends_it(leila) -> None:
+async def test_withdrawing_a_proposal_ends_it_once(leila) -> None:
     await submitted(leila, PROD)
     assert (await leila.delete("/v1/proposals/p1")).json()["state"] == "rejected"
     assert code_of(await leila.delete("/v1/proposals/p1")) == (409, "already_decided")

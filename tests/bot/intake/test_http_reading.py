@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from base64 import b64decode
 from hashlib import sha256
 
@@ -11,10 +12,13 @@ import pytest
 
 from lifecycle.canonical import s256
 from lifecycle.proposal import Attention
+from lifecycle.rule_run import Workers
 from lifecycle.sentinel_run import Sentinel
+from lifecycle.verdict import PASSED
 from sentinel_rules import load_rules
 from tests.bot.intake.conftest import Outside, submitted
 from tests.builders import MAIL, PROD, a_document
+from tests.lifecycle.laws import law
 
 
 @pytest.mark.parametrize(
@@ -125,9 +129,12 @@ async def test_a_long_trail_comes_in_pages_and_whole(leila) -> None:
 
 
 async def test_whether_to_try_again_is_told_alike_whenever_one_looks(leila, outside) -> None:
-    policy = outside.world.workflow.policy
-    await outside.world.workflow.adopt(policy, Sentinel(load_rules(policy.rules), limit_s=0))
+    policy, over = outside.world.workflow.policy, threading.Event()
+    hangs = law("hangs", lambda: (over.wait(60), PASSED)[1])
+    rules = [*load_rules(policy.rules), hangs]
+    await outside.world.workflow.adopt(policy, Sentinel(rules, limit_s=0.05, workers=Workers()))
     late = (await submitted(leila, PROD)).json()
+    over.set()
     shown = (await leila.get("/v1/proposals/p1")).json()
     assert {each["code"] for each in late["errors"]} == {"rule_timeout"}
     assert (late["retry"], shown["retry"]) == ("later", "later")

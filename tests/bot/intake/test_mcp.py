@@ -81,7 +81,7 @@ async def test_an_error_says_what_an_agent_can_do(outside: Outside) -> None:
         assert (failed, told["reason"], told["retry"]) == (True, "unknown_tool", "after_change")
 
 
-async def test_waiting_and_withdrawing(outside: Outside) -> None:
+async def test_an_agent_waits_for_its_proposal_and_withdraws_it(outside: Outside) -> None:
     async with over_http(outside, "leila-token") as client:
         await called(client, "propose", document=a_document(PROD))
         failed, found = await called(client, "wait", proposal_id="p1", timeout_s=1)

@@ -107,7 +107,7 @@ async def agents(outside: Outside) -> AsyncIterator[Agents]:
         yield Agents(outside, judge, *clients)
 
 
-async def test_what_becomes_of_a_document(agents: Agents) -> None:
+async def test_every_answer_to_a_document_is_described(agents: Agents) -> None:
     leila, seen = agents.leila, agents.judge.seen
     for path in ("/v1/proposals:check", "/v1/proposals"):
         await leila.post(path, json=a_document(PROD, proposal_id="open", task_id="t1"))
@@ -126,7 +126,7 @@ async def test_what_becomes_of_a_document(agents: Agents) -> None:
     assert ("check", 200) in seen
 
 
-async def test_what_can_be_looked_at(agents: Agents) -> None:
+async def test_every_answer_to_a_look_is_described(agents: Agents) -> None:
     leila = agents.leila
     envelope = an_envelope(agents.outside.world, [], PLAN, intent="May I?")
     asked_id = (await leila.post("/v1/proposals", json=envelope)).json()["result"]["question_id"]
@@ -150,7 +150,7 @@ async def test_what_can_be_looked_at(agents: Agents) -> None:
     await leila.get(f"/v1/questions/{asked_id}")
 
 
-async def test_what_becomes_of_a_permit(agents: Agents) -> None:
+async def test_every_answer_about_a_permit_is_described(agents: Agents) -> None:
     leila, world = agents.leila, agents.outside.world
     for number, base in enumerate((REFUND, a_document(REFUND, parameters=OTHER))):
         await submitted(leila, base, proposal_id=f"r{number}")
@@ -178,7 +178,7 @@ async def test_what_becomes_of_a_permit(agents: Agents) -> None:
     assert ("report", 200) in agents.judge.seen
 
 
-async def test_what_is_taken_back_or_observed(agents: Agents) -> None:
+async def test_every_answer_to_a_withdrawal_and_to_evidence_is_described(agents: Agents) -> None:
     await submitted(agents.leila, PROD)
     for client in (agents.sensor, agents.nour, agents.nobody, agents.leila, agents.leila):
         await client.delete("/v1/proposals/p1")
@@ -193,7 +193,7 @@ async def test_what_is_taken_back_or_observed(agents: Agents) -> None:
         assert {status for each, status in agents.judge.seen if each == name} >= statuses
 
 
-async def test_whatever_cannot_be_read(agents: Agents) -> None:
+async def test_every_answer_to_what_cannot_be_read_is_described(agents: Agents) -> None:
     await submitted(agents.leila, PROD)
     for operation in OPERATIONS:
         path = operation.path.replace("{proposal_id}", "p1")
@@ -202,3 +202,5 @@ async def test_whatever_cannot_be_read(agents: Agents) -> None:
                 await client.request(operation.method, path, content=body)
             packed = {"content-encoding": "gzip"}
             await client.request(operation.method, path, content=b"x", headers=packed)
+
+    assert {status for _, status in agents.judge.seen} >= {400, 413, 415, 422}

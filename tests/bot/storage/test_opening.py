@@ -15,7 +15,7 @@ import pytest
 
 from bot.storage import CannotOpen, open_reader, open_store, path_of
 from bot.storage.connection import open_plain
-from bot.storage.lock import AlreadyRunning, FileLock, holder_of
+from bot.storage.lock import AlreadyRunning, FileLock, number_in
 from bot.storage.memory import MemoryStore
 from bot.storage.migrations import migrate, migrations
 from bot.storage.sqlite import SqliteStore
@@ -95,22 +95,31 @@ async def test_a_second_process_does_not_start_and_hears_who_is_there(tmp_path: 
 
     assert second.returncode == 1
     assert f"in use by process {os.getpid()}" in second.stderr
-    assert holder_of(tmp_path / "data" / "signoff.db") is None
     await (await open_store(URL, tmp_path)).close()
 
 
-async def test_the_holder_is_told_without_taking_the_lock(tmp_path: Path) -> None:
-    path = tmp_path / "signoff.db"
-    assert holder_of(path) is None
-    lock = FileLock(path)
+def is_free(database: Path) -> bool:
+    """Say whether the lock can be taken; it is let go at once."""
+    lock = FileLock(database)
+    try:
+        lock.take()
+    except AlreadyRunning:
+        return False
+    lock.release()
+    return True
+
+
+async def test_the_lock_file_names_its_holder_and_nobody_afterwards(tmp_path: Path) -> None:
+    lock = FileLock(tmp_path / "signoff.db")
     lock.take()
 
-    assert holder_of(path) == os.getpid()
-    with pytest.raises(AlreadyRunning):
-        FileLock(path).take()
+    assert number_in(lock.path.read_bytes()) == os.getpid()
+    with pytest.raises(AlreadyRunning, match=f"in use by process {os.getpid()}"):
+        FileLock(lock.database).take()
 
     lock.release()
-    assert holder_of(path) is None
+    assert number_in(lock.path.read_bytes()) is None
+    assert is_free(lock.database)
 
 
 async def test_children_do_not_inherit_the_lock(tmp_path: Path) -> None:
@@ -121,8 +130,10 @@ async def test_children_do_not_inherit_the_lock(tmp_path: Path) -> None:
         [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, close_fds=False
     ) as child:
         lock.release()
-        FileLock(path).take()
+        free = is_free(path)
         child.communicate(b"\n")
+
+    assert free
 
 
 async def test_reading_and_flags_work_beside_a_running_bot(tmp_path: Path) -> None:
@@ -170,7 +181,7 @@ async def test_a_database_of_a_newer_signoff_is_left_alone(tmp_path: Path) -> No
     for opening in (open_store, open_reader):
         with pytest.raises(CannotOpen, match="newer Signoff"):
             await opening(URL, tmp_path)
-    assert holder_of(path) is None
+    assert is_free(path)
 
 
 async def test_a_reader_does_not_migrate(tmp_path: Path) -> None:
@@ -199,7 +210,7 @@ async def test_what_is_no_database_is_named(tmp_path: Path) -> None:
     with pytest.raises(CannotOpen, match="not a database"):
         await SqliteStore.open(path)
 
-    assert holder_of(path) is None
+    assert is_free(path)
 
 
 def test_migrations_are_numbered_without_a_gap() -> None:
