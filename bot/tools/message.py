@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 from email import policy
 from email.errors import HeaderParseError
+from email.header import Header
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.parser import BytesParser
@@ -20,6 +21,25 @@ from lifecycle.ports import Call, ToolFailed
 _POLICY: Final = policy.SMTP.clone(cte_type="7bit")
 _LOCAL: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}")
 _RECIPIENTS: Final = (("to", "To"), ("cc", "Cc"), ("bcc", "Bcc"))
+#: Longer subjects are folded, and what folds them may lose a blank.
+_LONGEST_PLAIN: Final = 60
+#: What begins an encoded word: whoever reads the head decodes it, line breaks included.
+_ENCODED: Final = "=?"
+
+
+class _Line(str):
+    """A subject that is written so that its reader sees these very characters.
+
+    The library would decode an encoded word that stands in it: `=0D=0ABcc:` became a recipient.
+    """
+
+    __slots__ = ()
+    name: Final = "Subject"
+
+    def fold(self, *, policy: policy.EmailPolicy) -> str:
+        """Return the line of the head."""
+        encoded = Header(str(self), "utf-8", header_name=self.name)
+        return f"{self.name}: {encoded.encode(linesep=policy.linesep)}{policy.linesep}"
 
 
 class Envelope(NamedTuple):
@@ -34,7 +54,8 @@ def composed(call: Call, sender: str, now_ms: int) -> bytes:
     """Return the mail of a call: `to cc bcc reply_to subject body`, whatever else it names.
 
     The Message-ID comes from the idempotency key, so that a repeat can be recognised by whoever
-    receives it. Raises ToolFailed for what is no address or no text.
+    receives it. Raises ToolFailed for what is no address or no text, and where whoever reads the
+    bytes would find another mail in them.
     """
     mail = EmailMessage(policy=_POLICY)
     try:
@@ -43,11 +64,11 @@ def composed(call: Call, sender: str, now_ms: int) -> bytes:
         for name, header in (*_RECIPIENTS, ("reply_to", "Reply-To")):
             if addresses := _addresses(call.parameters.get(name)):
                 mail[header] = addresses
-        mail["Subject"] = _text(call.parameters.get("subject"))
+        mail["Subject"] = _subject(_text(call.parameters.get("subject")))
         mail["Date"] = format_datetime(datetime.fromtimestamp(now_ms // 1000, UTC))
         mail["Message-ID"] = message_id(call.idempotency_key, from_address.domain)
         mail.set_content(_text(call.parameters.get("body")))
-        return mail.as_bytes()
+        return _read_back(mail, _text(call.parameters.get("subject")))
     except (ValueError, HeaderParseError, IndexError, LookupError) as error:
         raise ToolFailed("a recipient or the subject cannot stand in a mail") from error
 
@@ -59,6 +80,25 @@ def enveloped(data: bytes) -> Envelope:
     sender = _listed(mail, "From")[0].addr_spec
     del mail["Bcc"]
     return Envelope(sender, tuple(dict.fromkeys(recipients)), mail.as_bytes())
+
+
+def _subject(text: str) -> str:
+    """Return a subject as it is given to the library. Raises ValueError for more than one line."""
+    if text.splitlines() not in ([], [text]):
+        raise ValueError("a subject is one line")
+    plain = text.isascii() and text == text.strip() and len(text) <= _LONGEST_PLAIN
+    return text if plain and _ENCODED not in text else _Line(text)
+
+
+def _read_back(mail: EmailMessage, subject: str) -> bytes:
+    """Return a mail as bytes. Raises ValueError where those are read as something else."""
+    data = mail.as_bytes()
+    read = BytesParser(policy=_POLICY).parsebytes(data)
+    headers = [header for _, header in _RECIPIENTS] + ["From", "Reply-To"]
+    same = all(_listed(read, header) == _listed(mail, header) for header in headers)
+    if not same or read.keys() != mail.keys() or str(read["Subject"]) != subject or read.defects:
+        raise ValueError("it would be read as another mail")
+    return data
 
 
 def message_id(idempotency_key: str, domain: str) -> str:
