@@ -65,10 +65,11 @@ class Amount:
 class AmountsRead:
     """All that a document says about money.
 
-    `lists` holds the sums of each list by currency, `total` what all amounts come to. `bare` are
-    the numbers in a list named items or amounts that do not say that they are amounts, where an
-    amount or a currency stands in or around that list, and prices anywhere; `loose` the others,
-    which are money only to a tool that moves money.
+    - `lists`: the sums of each list by currency
+    - `total`: what all amounts come to
+    - `bare`: prices, and numbers in a list named items or amounts that do not say that they are
+      amounts, where an amount or a currency stands in or around that list
+    - `loose`: the other numbers in such a list, which are money only to a tool that moves money
     """
 
     amounts: list[Amount] = field(default_factory=list)

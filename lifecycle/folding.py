@@ -73,9 +73,9 @@ _ONE_STROKE: Final = str.maketrans("l", "i")
 def seen(text: str) -> str:
     """Return what a reader sees, in small letters, digits left as they are.
 
-    Without invisible characters (Default_Ignorable_Code_Point, Cf, controls) and combining marks;
-    widths, ligatures and case folded; look-alike letters of any script as the Latin ones they
-    imitate; any white space as one space, none at the ends. `1` is whatever may be i or l.
+    Invisible characters (Default_Ignorable_Code_Point, Cf, controls) and combining marks are gone;
+    widths, ligatures and case are folded; look-alike letters of any script are the Latin ones they
+    imitate; any white space is one space, none at the ends. `1` is whatever may be i or l.
     """
     if not text.isascii():
         text = text.replace(_LONGEST_LIGATURE, _ITS_FIRST_LETTER)

@@ -15,6 +15,10 @@ _COMMENT_END: Final = re.compile(r"--!?>")
 #: After so many tags whose quotes never close, quotes are taken for ordinary characters.
 _MOST_UNCLOSED: Final = 50
 _NEVER_SHOWN: Final = frozenset({"style", "script", "template", "title"})
+#: What these hold is for programs that cannot show the element itself.
+_SELDOM_SHOWN: Final = frozenset(
+    "noscript iframe object noembed noframes video audio canvas desc metadata datalist".split()
+)
 _HIDING_STYLE: Final = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0\b",
     re.IGNORECASE,
@@ -41,6 +45,13 @@ _DRESSING: Final = _BREAKING | frozenset(
 _AFTER_NAME: Final = frozenset(" \t\n\r\f/")
 
 
+#: An element whose letters stand from right to left, as between two signs.
+_TURNING_TAG: Final = re.compile(
+    r"<(?P<name>[a-z]++)(?=[^<>]*?(?:\bdir\s*=\s*[\"']?rtl|\bdirection\s*:\s*rtl))"
+    r"(?:(?<=<bdo)|(?=[^<>]*?bidi-override))[^<>]*+>(?P<inside>(?:(?!</?(?P=name)\b).)*+)",
+    re.IGNORECASE | re.DOTALL,
+)
+
 #: Any tag at all, and how Slack writes a link that shows other words.
 _TAG: Final = re.compile(r"<[^<>]*+>")
 _BREAKING_TAG: Final = re.compile(
@@ -66,11 +77,13 @@ def said(text: str) -> str:
 def renderings(text: str) -> tuple[str, ...]:
     """Return the ways in which a program may show `text`, each once: what a browser shows first.
 
-    Also with everything hidden that a style sheet might hide, with nothing hidden, and with all
+    Where a tag turns letters from right to left, signs that do so stand in its place. Also with
+    everything hidden that a style sheet might hide, with nothing hidden, and with all
     that stands in angle brackets gone, but for the words of a link as Slack writes it.
     """
     if "<" not in text:
         return (text,)
+    text = _TURNING_TAG.sub(_between_signs, text)
     page = _Page(text, _may_hide)
     found = [page.shown()]
     if page.is_unsure:
@@ -79,6 +92,10 @@ def renderings(text: str) -> tuple[str, ...]:
         found.append(_Page(text, _hides_nothing).shown())
     without_any = _TAG.sub("", _BREAKING_TAG.sub(" ", _LABELLED.sub(r"\1", text)))
     return tuple(dict.fromkeys((*found, without_any)))
+
+
+def _between_signs(turning: re.Match[str]) -> str:
+    return f"\u202e{' '.join(turning['inside'].splitlines())}\u202c"
 
 
 def _hides(name: str, text: str, start: int, end: int) -> bool:
@@ -99,7 +116,8 @@ def _hides_dress(name: str, text: str, start: int, end: int) -> bool:
 
 
 def _may_hide(name: str, text: str, start: int, end: int) -> bool:
-    return name in _NEVER_SHOWN or _PERHAPS_HIDING.search(text, start, end) is not None
+    never = name in _NEVER_SHOWN or name in _SELDOM_SHOWN
+    return never or _PERHAPS_HIDING.search(text, start, end) is not None
 
 
 def _hides_nothing(_name: str, _text: str, _start: int, _end: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from binascii import Error, a2b_base64, a2b_qp
 from typing import Final
 from urllib.parse import unquote
 
@@ -12,7 +13,7 @@ from lifecycle.hypertext import renderings, shown
 from lifecycle.turned import SIGNS, turned
 
 #: Characters without which a text holds neither markup nor escapes, nor is shown otherwise.
-_TELLING: Final = re.compile(f"[<>&%\\\\*_~`|\\[\\]{SIGNS}{BRACKETED}]")
+_TELLING: Final = re.compile(f"[<>&%\\\\*_~`|\\[\\]{SIGNS}{BRACKETED}]|=\\?")
 
 #: Where a link leads: with a title in quotes, or with parentheses inside. Every piece ends at the
 #: next parenthesis, and a target begins with one, so that no character is read often.
@@ -24,13 +25,23 @@ _LINK: Final = re.compile(rf"!?\[([^\[\]]*+)\](?:{_TITLED}|{_NESTED}|\[[^\[\]]*+
 #: A picture may be what a link shows.
 LINKS_IN_LINKS: Final = 2
 _EMPHASIS: Final = str.maketrans("", "", "*~`")
-_BACKSLASHED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+_BACKSLASHED: Final = re.compile(r"\\([!-/:-@\[-`{-~\n])")
+#: What stands before each line of a quotation.
+_QUOTED: Final = re.compile(r"^[ \t]{0,3}+(?:>[ \t]?+)++", re.MULTILINE)
 
 _ESCAPE: Final = re.compile(
     r"(?P<percent>(?:%[0-9A-Fa-f]{2})+)"
     r"|(?P<entity>&(?:#0*[0-9]{1,8}|#[xX]0*[0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?)"
-    r"|\\(?:u\{(?P<braced>[0-9a-fA-F]{1,6})\}|[uU](?P<four>[0-9a-fA-F]{4})|x(?P<two>[0-9a-fA-F]{2}))"
+    # A word as the head of a mail has it; blanks between two of them are not shown.
+    r"|(?P<word>=\?[^?\s]{1,40}\?[bBqQ]\?[^?\n]{0,1000}\?=(?:\s{1,8}(?==\?))?)"
+    r"|\\(?:u\{(?P<braced>[0-9a-fA-F]{1,6})\}|U(?P<eight>00[0-9a-fA-F]{6})"
+    r"|[uU](?P<four>[0-9a-fA-F]{4})|x(?P<two>[0-9a-fA-F]{2}))"
     r"|(?P<blank>\\[nrt])"
+)
+#: Charsets of mails; any other is read as UTF-8. Python never forgets a name that it looked for.
+_CHARSET: Final = re.compile(
+    r"utf[-_]?(?:7|8|16|32)(?:[-_]?[lb]e)?|(?:us-)?ascii|latin-?1|iso-8859-\d{1,2}|windows-125\d"
+    r"|koi8-[ru]|big5|gbk|gb2312|gb18030|shift_jis|euc-(?:jp|kr)|iso-2022-(?:jp|kr)"
 )
 _HIGHEST: Final = 0x10FFFF
 _SURROGATES: Final = range(0xD800, 0xE000)
@@ -83,6 +94,8 @@ def _unmarked(text: str) -> str:
             text = _LINK.sub(r"\1", text)
     if "\\" in text:
         text = _BACKSLASHED.sub(r"\1", text)
+    if ">" in text:
+        text = _QUOTED.sub("", text)
     return text.replace("||", "").translate(_EMPHASIS)
 
 
@@ -105,11 +118,28 @@ def _character(found: re.Match[str]) -> str:
             return html.unescape(value)
         case "blank":
             return " "
+        case "word":
+            return _mail_word(value)
         case str(group):
             number = int(found[group], 16)
             return value if number > _HIGHEST or number in _SURROGATES else chr(number)
         case _:
             return value
+
+
+def _mail_word(written: str) -> str:
+    """Return what a mail program shows of `=?utf-8?Q?Hello?=`, in any charset that is one."""
+    charset, way, data = written.strip()[2:-2].split("?")
+    name = charset.partition("*")[0].lower()
+    name = name if _CHARSET.fullmatch(name) else "utf-8"
+    try:
+        if way in "bB":
+            read = a2b_base64(data.encode() + b"===")
+        else:
+            read = a2b_qp(data.encode(), header=True)
+        return read.decode(name, "replace")
+    except (Error, LookupError, ValueError):
+        return written
 
 
 def leftover_escape(text: str) -> str | None:

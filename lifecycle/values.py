@@ -60,6 +60,8 @@ _PATHS: Final = frozenset(
     """.split()
 )
 _PATH_SHAPE: Final = re.compile(r"[/\\~]|\.{1,2}(?:[/\\]|\Z)|[A-Za-z]:[/\\]")
+#: With a recipient's name before it this is a recipient where an @ stands in it.
+_ADDRESSES: Final = frozenset("address addresses email emails mail mails list".split())
 #: A way up, whatever stands around it.
 _UP: Final = re.compile(r"(?:\A|[/\\])\.\.(?:[/\\]|\Z)")
 #: A name and a slash on one line; what follows may hold blanks, as in `q1/old data`.
@@ -123,7 +125,8 @@ def recipients_in(content: Mapping[str, Any]) -> Iterator[Place]:
 
     That is what stands below a name that ends in `to cc bcc recipient(s) from sender`, and
     everything below `headers`; a name with an @ below one of these is a recipient as well. null is
-    nobody, and so are the ends of a time (`date_to`, `period.from`) that hold no @.
+    nobody. The ends of a time (`date_to`, `period.from`) and what is called an address or a list of
+    them (`to_email`, `cc_list`) are somebody where they hold an @.
     """
     for start in _FREE:
         yield from _below(_at(content, start), start, _Said.NOBODY)
@@ -143,10 +146,20 @@ def _below(value: Any, parts: Parts, said: _Said) -> Iterator[Place]:
 
 
 def _said_by(key: str, parts: Parts, said: _Said) -> _Said:
-    if said is _Said.SOMEBODY or not says_recipient(key):
+    if said is _Said.SOMEBODY:
         return said
+    if not says_recipient(key):
+        return _Said.PERHAPS if _says_address(key) else said
     around = next((part for part in reversed(parts) if isinstance(part, str)), "")
     return _Said.PERHAPS if says_end_of_a_time(key, around) else _Said.SOMEBODY
+
+
+def _says_address(key: str) -> bool:
+    """Say whether the name is one like `cc_list`, `to_email` or `senderAddress`."""
+    return any(
+        len(words) > 1 and words[-1] in _ADDRESSES and says_recipient(words[-2])
+        for words in readings_of(key)
+    )
 
 
 def _is_somebody(value: Any, said: _Said) -> bool:

@@ -3,11 +3,12 @@
 What it checks:
     With a risk envelope: every effect of the tool is among `allowed_side_effects` and none among
     `forbidden_effects`; `max_affected_records` is at most the configured number; the keys of
-    `parameters.updates` are within the constraint `allowed_fields` and outside `forbidden_fields`;
-    any other constraint is one that the tool says it enforces. With or without an envelope: for a
+    `parameters.updates` are within the constraint `allowed_fields` and outside `forbidden_fields`,
+    and what is forbidden is so at any depth and however it is spelt (`Role`, `role.name`); any
+    other constraint is one that the tool says it enforces. With or without an envelope: for a
     tool with a root every path-like value of parameters, constraints and `target.resource_id` stays
-    below it, without `..`, NUL, escapes, backslashes or a scheme, and so does the place that it
-    really leads to.
+    below it, without `..`, NUL, escapes, backslashes, a scheme, wildcards (`*`, `?`), options and
+    what a shell replaces (`$HOME`, `` `id` ``), and so does the place that it really leads to.
 
 Why:
     A promise that nobody keeps must not look like one, and a path is judged by where it leads, not
@@ -29,7 +30,9 @@ from unicodedata import category, normalize
 from pydantic import AfterValidator, Field, NonNegativeInt
 
 from lifecycle.document import ProposalDocument, RiskEnvelope
-from lifecycle.paths import dotted
+from lifecycle.field_names import words_of
+from lifecycle.folding import folded
+from lifecycle.paths import Parts, containers, dotted
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.values import paths_of
 from lifecycle.verdict import Finding
@@ -38,6 +41,10 @@ _ALLOWED: Final = "allowed_fields"
 _FORBIDDEN: Final = "forbidden_fields"
 #: Enforced here or, max_rows, by authority.
 _ENFORCED: Final = frozenset({_ALLOWED, _FORBIDDEN, "max_rows"})
+_UPDATES: Final = ("updates",)
+#: What a shell or a tool may turn into other paths, whose real places nobody has read. `[id].tsx`
+#: and `$slug.tsx` are names of files.
+_REPLACED: Final = re.compile(r"[*?`]|\$(?:[A-Z_]{2,}|[{(])|%[A-Z_]{2,}%|^-")
 _ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -54,7 +61,7 @@ class BlastRadiusBounded:
     """The envelope bounds effects, records and fields; paths stay below the tool's root."""
 
     id: ClassVar[str] = "blast_radius_bounded"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     summary: ClassVar[str] = "Effects, records, fields and paths stay within their bounds."
 
     class Options(RuleOptions):
@@ -98,8 +105,9 @@ class BlastRadiusBounded:
 
 
 def _effects(envelope: RiskEnvelope, facts: Facts) -> Iterator[Finding]:
+    forbidden = set(map(folded, envelope.forbidden_effects))
     for effect in facts.tool.effects:
-        if effect in envelope.forbidden_effects:
+        if folded(effect) in forbidden:
             words = f"{facts.tool.name} has the effect {effect}, which this envelope forbids."
             yield Finding("effect_not_allowed", "risk_envelope.forbidden_effects", words)
         elif effect not in envelope.allowed_side_effects:
@@ -112,26 +120,48 @@ def _effects(envelope: RiskEnvelope, facts: Facts) -> Iterator[Finding]:
 def _fields(proposal: ProposalDocument) -> Iterator[Finding]:
     constraints = proposal.target.constraints
     bounded = constraints.get(_ALLOWED) is not None or constraints.get(_FORBIDDEN) is not None
-    updates = proposal.parameters.get("updates")
-    if not bounded or updates is None:
-        return
-    if not isinstance(updates, dict):
-        words = "Write updates as an object: the envelope bounds the fields that it may change."
-        yield Finding("field_not_allowed", "parameters.updates", words)
-        return
-    for name in updates:
-        if not _may_change(name, constraints):
-            path = dotted(("parameters", "updates", name))
-            yield Finding(
-                "field_not_allowed", path, "The constraints do not let this field change."
-            )
+    for key, updates in proposal.parameters.items() if bounded else ():
+        if updates is None or words_of(key) != _UPDATES:
+            continue
+        parts = ("parameters", key)
+        if not isinstance(updates, dict):
+            words = "Write updates as an object: the envelope bounds the fields that it may change."
+            yield Finding("field_not_allowed", dotted(parts), words)
+            continue
+        for within in _unchangeable(updates, constraints):
+            words = "The constraints do not let this field change."
+            yield Finding("field_not_allowed", dotted((*parts, *within)), words)
 
 
-def _may_change(name: str, constraints: dict[str, Any]) -> bool:
+def _unchangeable(updates: dict[str, Any], constraints: dict[str, Any]) -> Iterator[Parts]:
+    """Yield the fields that must stay: outside what is allowed, or what is forbidden in any depth.
+
+    A field is allowed as it is written, and forbidden however it is spelt.
+    """
     allowed, forbidden = constraints.get(_ALLOWED), constraints.get(_FORBIDDEN)
-    if allowed is not None and not (isinstance(allowed, list) and name in allowed):
-        return False
-    return forbidden is None or (isinstance(forbidden, list) and name not in forbidden)
+    if allowed is not None:
+        kept = allowed if isinstance(allowed, list) else ()
+        yield from ((name,) for name in updates if name not in kept)
+    if forbidden is None:
+        return
+    if not isinstance(forbidden, list):
+        yield from ((name,) for name in updates)
+        return
+    names = {_spelt(name) for name in forbidden if isinstance(name, str)}
+    for parts, container in containers(updates):
+        if isinstance(container, dict):
+            yield from ((*parts, name) for name in container if _is_among(name, names))
+
+
+def _is_among(name: str, names: set[str]) -> bool:
+    """Say whether the field, or one that it is a part of (`role.name`), is one of these."""
+    pieces = name.split(".")
+    return any(_spelt(".".join(pieces[: end + 1])) in names for end in range(len(pieces)))
+
+
+def _spelt(name: str) -> str:
+    """Return what `user_role`, `userRole` and `User-Role` have in common."""
+    return re.sub(r"[\s_-]", "", folded(name))
 
 
 def _unenforced(proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
@@ -143,7 +173,10 @@ def _unenforced(proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
 
 def _paths(proposal: ProposalDocument, root: str, facts: Facts) -> Iterator[Finding]:
     for place in paths_of(proposal):
-        if not _stays_below(place.value, root, facts):
+        if _REPLACED.search(place.value):
+            words = "A wildcard, a variable or an option is no path: write each path plainly."
+            yield Finding("path_outside_root", place.path, words)
+        elif not _stays_below(place.value, root, facts):
             words = f"This path does not stay below {root}: write a plain path below it."
             yield Finding("path_outside_root", place.path, words)
 
@@ -217,6 +250,7 @@ BlastRadiusBounded.passes = (
     ),
     _case("below the root", _path("/srv/work/./old//a.csv"), name="delete-data"),
     _case("a relative path", _path("old/a.csv"), name="delete-data"),
+    _case("a name in brackets", _path("app/[id]/$slug.tsx"), name="delete-data"),
     _case("a note with a slash", _path("and/or, as you like", "note"), name="delete-data"),
     _case("a target that is no path", _target("leads-2024"), name="delete-data"),
     _case("a tool without a root", _path("/etc/passwd"), name="search"),
@@ -227,6 +261,8 @@ BlastRadiusBounded.fails = (
     _case("too many records", _enveloped(max_affected_records=101), "too_many_records"),
     _case("a field outside", _enveloped({"allowed_fields": ["phone"]}), "field_not_allowed"),
     _case("a forbidden field", _enveloped({"forbidden_fields": ["email"]}), "field_not_allowed"),
+    _case("one in odd case", _enveloped({"forbidden_fields": ["eMail"]}), "field_not_allowed"),
+    _case("an effect in odd case", _enveloped(forbidden_effects=["Email"]), "effect_not_allowed"),
     _case("an empty promise", _enveloped({"max_amount": 5}), "constraint_not_enforced"),
     *(
         _case(title, changes, "path_outside_root", name="delete-data")
@@ -244,6 +280,9 @@ BlastRadiusBounded.fails = (
             ("a folder with a longer name", "/srv/work-evil/x"),
             ("an escape", "/srv/work/%2e%2e/x"),
             ("NUL", "/srv/work/a\x00b"),
+            ("a wildcard, which follows links", "/srv/work/*/x"),
+            ("a variable", "$HOME/x"),
+            ("an option", "--no-preserve-root"),
             ("a home", "~/x"),
             ("another system's slash", "old\\..\\..\\x"),
         )

@@ -91,7 +91,7 @@ class Hours(RuleOptions):
 
     @model_validator(mode="after")
     def _is_not_empty(self) -> Self:
-        if self.from_ == self.to:
+        if self.from_ == self.to or (self.from_, self.to) == ("24:00", "00:00"):
             raise ValueError(
                 'hours that end when they begin are none; all day is "00:00" to "24:00"'
             )

@@ -2,8 +2,8 @@
 
 What it checks:
     For tools listed in `targets` and every tool named `*-deploy`: `target.domain` is, character for
-    character, one of the tool's targets, and every `target host url domain` among the parameters,
-    at any depth, is equal to it.
+    character, one of the tool's targets, and every `target host url domain` among the parameters
+    and the target's constraints, at any depth, is equal to it.
 
 Why:
     `staging.shop.example@evil.test`, a trailing dot, a port or another letter case lead elsewhere
@@ -24,7 +24,7 @@ from pydantic import AfterValidator, Field
 from lifecycle.document import ProposalDocument
 from lifecycle.policy import ActionType
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.values import named_in
+from lifecycle.values import Place, named_in
 from lifecycle.verdict import Finding
 
 _SUFFIX: Final = "-deploy"
@@ -43,11 +43,18 @@ def _names_a_place(target: str) -> str:
     return target
 
 
+def _places_named(proposal: ProposalDocument) -> Iterator[Place]:
+    """Yield what names a place in all that a tool is handed beside the target."""
+    yield from named_in(proposal.parameters, _SAY_WHERE)
+    for place in named_in(proposal.target.constraints, _SAY_WHERE):
+        yield Place(("target", "constraints", *place.parts[1:]), place.value)
+
+
 class DeployTargetAllowed:
     """The target of a deployment is one of the tool's targets, and named the same everywhere."""
 
     id: ClassVar[str] = "deploy_target_allowed"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     timeless = True
     summary: ClassVar[str] = "A deployment goes exactly to one of the tool's own targets."
 
@@ -81,9 +88,9 @@ class DeployTargetAllowed:
             choice = " or ".join(sorted(allowed)) or "nowhere: it has no targets"
             words = f"{tool} does not deploy there: it deploys to {choice}."
             yield Finding(_CODE, "target.domain", words)
-        for place in named_in(proposal.parameters, _SAY_WHERE):
+        words = "This names another place than target.domain: write the same, or nothing."
+        for place in _places_named(proposal):
             if place.value != target:
-                words = "This names another place than target.domain: write the same, or nothing."
                 yield Finding(_CODE, place.path, words)
 
     passes: ClassVar[tuple[RuleCase, ...]] = tuple(
@@ -117,7 +124,7 @@ class DeployTargetAllowed:
                     "resource_type": "service",
                     "resource_id": "www",
                     "domain": domain,
-                    "constraints": {},
+                    "constraints": {"host": "evil.test"} if "constraints" in name else {},
                 },
                 "parameters": parameters,
             },
@@ -142,6 +149,12 @@ class DeployTargetAllowed:
             (
                 "the address of somebody else",
                 "https://staging.shop.example@evil.test/",
+                {},
+                {"staging-deploy": ["staging.shop.example"]},
+            ),
+            (
+                "another host among the constraints",
+                "staging.shop.example",
                 {},
                 {"staging-deploy": ["staging.shop.example"]},
             ),

@@ -2,13 +2,14 @@
 
 What it checks:
     Every text in every field, names of parameters too: as written, without markup, and with one
-    level of escapes decoded, each as programs show it that hide more or less of it. Invisible
-    characters and combining marks are removed; case, width, ligatures, look-alike letters and the
-    digits and signs 0 1 3 4 5 7 @ $ count as the letters they imitate; any white space is one
-    space, and so is a single `-`, `_` or `+`; letters and words that signs turn from right to left
-    are read so, and letters in parentheses (`⒡`) as letters, too. A single word is found whole, a
-    phrase of several words also inside longer words. An escape that is left over after decoding
-    once is a soft finding. Patterns (RE2) search the same texts, as written and folded.
+    level of escapes decoded (of URLs, HTML, JSON and the heads of mails), each as programs show it
+    that hide more or less of it. Invisible characters and combining marks are removed; case, width,
+    ligatures, look-alike letters and the digits and signs 0 1 3 4 5 7 @ $ count as the letters they
+    imitate; any white space is one space, and so is a single `-`, `_` or `+`; letters and words
+    that signs or tags turn from right to left are read so, and letters in parentheses (`⒡`) as
+    letters, too. A single word is found whole, a phrase of several words also inside longer words.
+    An escape that is left over after decoding once is a soft finding. Patterns (RE2) search the
+    same texts, as written and folded.
 
 Why:
     What an agent sends is read by people, and people read what they see, not code points. Whoever
@@ -45,8 +46,9 @@ _LOOKS: Final = {
 #: Pairs of letters that look like one; only in phrases, where `corn` cannot be taken for `com`.
 _PAIRS: Final = (("rn", "(?:rn|m)"), ("m", "(?:m|rn)"), ("vv", "(?:vv|w)"), ("w", "(?:w|vv)"))
 _SPECIAL: Final = frozenset(r"\.+*?()|[]{}^-")
-_BEFORE: Final = r"(?:^|[^\pL\pN])"
-_AFTER: Final = r"(?:$|[^\pL\pN])"
+#: A letter that modifies another one may be an apostrophe (U+02BC).
+_BEFORE: Final = r"(?:^|[^\pL\pN]|\p{Lm})"
+_AFTER: Final = r"(?:$|[^\pL\pN]|\p{Lm})"
 _LONGEST_SHOWN: Final = 60
 #: Texts that have nothing in common.
 _ANYTHING: Final = ("", "x", "!", "7 \n")
@@ -137,7 +139,7 @@ class ProhibitedContent:
     """No prohibited phrase in any text, in any field."""
 
     id: ClassVar[str] = "prohibited_content"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     timeless = True
     summary: ClassVar[str] = "No prohibited phrase stands in any text, however it is disguised."
 
@@ -246,6 +248,12 @@ class ProhibitedContent:
             (
                 "letters shown from right to left",
                 {"body": "\u202egninraw lanif\u202c"},
+                {"phrases": ["final warning"]},
+                "prohibited_phrase",
+            ),
+            (
+                "a word of a mail's head",
+                {"body": "=?utf-8?B?ZmluYWwg?= =?utf-8?q?w=61rning?="},
                 {"phrases": ["final warning"]},
                 "prohibited_phrase",
             ),

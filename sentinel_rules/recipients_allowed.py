@@ -5,11 +5,16 @@ What it checks:
     every value of a field whose name is or ends in `to cc bcc recipient(s) from sender` (so
     `reply_to` and `X-Forward-To` too, in any letter case), and every value under `headers`. Each
     must be one plain address with an ASCII local part, and its domain must be allowed. `date_to`
-    and `period.from` are no recipients as long as no @ stands there.
+    and `period.from` are no recipients as long as no @ stands there, and the same is true of names
+    that end in one of these and `address(es) email(s) mail(s) list`, like `cc_list`, `to_email`. No
+    text of one line, other than a `body`, `html` or `text`, holds a word as the head of a mail has
+    it (`=?utf-8?Q?...?=`).
 
 Why:
     A copy, a reply address or a header of one's own is as good a way out as the main recipient.
-    Names, comments, routes and lists in one field are read differently by different programs.
+    Names, comments, routes and lists in one field are read differently by different programs. A
+    mail program decodes a word of a mail's head, and a line break in it begins a header that nobody
+    has judged.
 
 Settings:
     domains: [partner.example, .partner.example]   whole names. `partner.example` admits no
@@ -26,14 +31,18 @@ import idna
 from pydantic import AfterValidator
 
 from lifecycle.document import ProposalDocument
+from lifecycle.patterns import compiled
 from lifecycle.policy import ActionType, ToolKind
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.values import content_of, recipients_in
+from lifecycle.values import content_of, recipients_in, texts_of
 from lifecycle.verdict import Finding
 
 _LOCAL: Final = re.compile(r"[A-Za-z0-9_'+=&~-]+(?:\.[A-Za-z0-9_'+=&~-]+)*")
 _LABEL: Final = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _DOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+#: Whatever any program might take for the beginning of an encoded word.
+_ENCODED_WORD: Final = compiled(r"=\?[^?]*\?[bBqQ]\?")
+_BODIES: Final = frozenset({"body", "html", "text"})
 _LONGEST_ADDRESS: Final = 254
 _LONGEST_LOCAL: Final = 64
 _LONGEST_SHOWN: Final = 80
@@ -69,11 +78,24 @@ def _domain_of(address: Any) -> str | None:
     return _ascii_domain(domain)
 
 
+def _encoded_words(proposal: ProposalDocument) -> Iterator[Finding]:
+    """Find them in whatever may become a line of a mail's head: texts of several lines cannot."""
+    for place in texts_of(proposal):
+        is_line = "\n" not in place.value and place.parts[-1] not in _BODIES
+        if (
+            is_line
+            and place.parts[0] in ("parameters", "target")
+            and _ENCODED_WORD.search(place.value)
+        ):
+            words = "Mail programs decode this, a hidden recipient with it: write the text itself."
+            yield Finding("not_plain_address", place.path, words)
+
+
 class RecipientsAllowed:
     """Every recipient is a plain address of an allowed domain."""
 
     id: ClassVar[str] = "recipients_allowed"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     timeless = True
     summary: ClassVar[str] = "Every recipient and sender is one plain address of an allowed domain."
 
@@ -93,7 +115,7 @@ class RecipientsAllowed:
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
         """Find every recipient that is not one plain, allowed address."""
-        return said(self._findings(proposal))
+        return said([*self._findings(proposal), *_encoded_words(proposal)])
 
     def _findings(self, proposal: ProposalDocument) -> Iterator[Finding]:
         for place in recipients_in(content_of(proposal)):
@@ -137,6 +159,11 @@ class RecipientsAllowed:
             "the ends of a time",
             {"parameters": {"date_to": "2026-03-31", "period": {"from": "1.3.", "to": "31.3."}}},
         ),
+        RuleCase("the address of a house", {"parameters": {"from_address": "12 Main Street"}}),
+        RuleCase(
+            "a raw mail in the body",
+            {"parameters": {"body": "You wrote:\nSubject: =?utf-8?Q?Hi?="}},
+        ),
     )
     fails: ClassVar[tuple[RuleCase, ...]] = (
         RuleCase(
@@ -168,6 +195,14 @@ class RecipientsAllowed:
                     {"headers": {"X-Forward-To": "eve@evil.test"}},
                     ["partner.example"],
                     "domain_not_allowed",
+                ),
+                ("a list", {"cc_list": ["eve@evil.test"]}, [], "domain_not_allowed"),
+                ("an address by its name", {"toEmail": "eve@evil.test"}, [], "domain_not_allowed"),
+                (
+                    "a header inside the subject",
+                    {"subject": "=?utf-8?Q?Hi=0D=0ABcc:_eve@evil.test?="},
+                    ["partner.example"],
+                    "not_plain_address",
                 ),
                 (
                     "a name beside the address",

@@ -55,7 +55,7 @@ _IGNORES_CASE: Final = 2
 #: Between texts that are looked at together: no credential and no assignment reaches across it.
 #: The quotes close one that a text left open.
 _APART: Final = '\n";"\n'
-_ESCAPED: Final = re.compile(r"[%&\\]")
+_ESCAPED: Final = re.compile(r"[%&\\]|=\?")
 #: What HTML and Markdown are made of, but for underscores, which are parts of credentials.
 _MARKED: Final = re.compile(r"[<*~`|\\]|\]\(")
 #: An AWS key, an API key, an age key; all other kinds begin with a consonant.
@@ -91,7 +91,7 @@ class SecretsAbsent:
     """No credential in parameters or texts."""
 
     id: ClassVar[str] = "secrets_absent"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     timeless = True
     summary: ClassVar[str] = "No key, token or password stands in a proposal."
 
@@ -169,6 +169,11 @@ class SecretsAbsent:
             ("a name beside", {"parameters": {"env": [{"name": "DB_PASSWORD", "value": "hi4x"}]}}),
             ("what only begins like a variable", {"parameters": {"password": "$uper5ecret!9"}}),
             ("a shape in the justification", {"justification": "use AKIA" + "IOSFODNN7EXAMPLE"}),
+            (
+                "a word of a mail's head",
+                {"parameters": {"body": "=?utf-8?Q?postgres://u:pw=40h/d?="}},
+            ),
+            ("a name beside in odd case", {"parameters": {"env": {"Name": "PIN", "Value": "hi4"}}}),
             ("escaped", {"parameters": {"body": "postgres%3A%2F%2Fu%3Apw%40h/d"}}),
         )
     )
@@ -177,14 +182,17 @@ class SecretsAbsent:
 def _named_secrets_in(proposal: ProposalDocument) -> Iterator[Parts]:
     yield from _named_secrets(proposal.parameters, ("parameters",), None)
     yield from _named_secrets(proposal.target.constraints, ("target", "constraints"), None)
+    for index, condition in enumerate(proposal.preconditions):
+        asked = {"field": condition.field, "value": condition.value}
+        yield from _named_secrets(asked, ("preconditions", index), None)
 
 
 def _named_secrets(value: Any, parts: Parts, said: str | None) -> Iterator[Parts]:
     """Yield the places of credentials below a name that says secret; `said` is that name."""
     if isinstance(value, dict):
-        beside = named_beside(value)
+        beside = named_beside({key.lower(): item for key, item in value.items()})
         for key, item in value.items():
-            named = secret_named(visible(key)) or (beside and key == "value")
+            named = secret_named(visible(key)) or (beside and key.lower() == "value")
             yield from _named_secrets(item, (*parts, key), key if named else said)
     elif isinstance(value, list):
         for index, item in enumerate(value):

@@ -48,6 +48,27 @@ def test_B01_another_order_other_spaces_and_escapes_are_the_same_proposal() -> N
     assert {digest(raw) for raw in spellings} == {digest(plain)}
 
 
+async def test_B01_the_second_and_third_spelling_are_the_waiting_first(world: World) -> None:
+    parameters = MAIL["parameters"]
+    document = builders.a_document(proposal_id="p1", parameters=parameters)
+    spellings = [
+        json.dumps(document, ensure_ascii=False, separators=(",", ":")),
+        json.dumps(turned_round(document), ensure_ascii=False),
+        json.dumps(document, ensure_ascii=False, indent=4),
+        json.dumps(document, ensure_ascii=True),
+        json.dumps(turned_round(document) | {"proposal_id": "p2"}),
+    ]
+    leila = world.sender("leila")
+    answers = [await world.workflow.submit(text.encode(), leila) for text in spellings]
+    await world.shows()
+
+    assert [answer.deduplicated for answer in answers] == [False, True, True, True, True]
+    assert {answer.proposal_id for answer in answers} == {"p1"}
+    assert len({answer.digest for answer in answers[:4]}) == 1
+    assert await world.store.read(lambda tx: tx.proposals.count_waiting()) == 1
+    assert len(await world.store.read(lambda tx: tx.cards.of("p1"))) == 1
+
+
 @pytest.mark.parametrize(
     ("literal", "canonical"), [("1", "1"), ("1.0", "1"), ("1e0", "1"), ("-0.0", "0"), ("0", "0")]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from email import policy
 from typing import Any
 
 import pytest
@@ -172,6 +173,51 @@ def test_D10_no_address_outside_the_allowed_domains_passes(local: str, domain: s
     rules = {rule for rule, _, _ in found(mail(cc=address))}
 
     assert allowed or "recipients_allowed" in rules
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("cc_list", "bccList", "to_address", "toAddresses", "to_email", "CC_EMAILS", "from_email"),
+        *("recipient_list", "reply_to_address", "sender-mail", "tо_emails"),
+    ],
+)
+def test_D10_a_list_or_an_address_by_its_name_is_a_recipient_where_an_at_stands(name: str) -> None:
+    for value in (EVE, [PAT, EVE], {"a": EVE}, f"Pat <{EVE}>"):
+        assert {rule for rule, _, _ in found(mail(**{name: value}))} == {"recipients_allowed"}
+    for value in (PAT, [PAT], "12 Main Street", 7, None):
+        assert found(mail(**{name: value})) == set()
+
+
+@pytest.mark.parametrize("name", ["mailing_list", "email", "price_list", "address", "list"])
+def test_D10_an_address_that_says_no_recipient_is_none(name: str) -> None:
+    assert found(mail(**{name: EVE})) == set()
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "=?utf-8?Q?Hi=0D=0ABcc:_eve@evil.test?=",
+        "=?utf-8?B?SGkNCkJjYzogZXZlQGV2aWwudGVzdA?=",
+        "Hi =?x*en?q?=0ABcc: eve@evil.test",
+        "Hi=?UTF-16?b?SA?=",
+        "=??Q??=",
+    ],
+)
+def test_D01_a_subject_holds_no_word_that_a_mail_program_decodes(subject: str) -> None:
+    (fault,) = verdict_on(mail(subject=subject)).faults()
+
+    assert (fault.code, fault.path) == ("not_plain_address", "parameters.subject")
+    assert "write the text itself" in str(fault.suggestion)
+    assert found(mail(body="You wrote: " + subject)) == set()
+
+
+@given(st.lists(st.sampled_from(["=?", "?=", "utf-8", "?", "Q", "b", "=0A", "Bcc:", " "])))
+def test_D01_what_passes_begins_no_header_of_its_own(pieces: list[str]) -> None:
+    subject = "".join(pieces)
+    shown = str(policy.SMTP.header_factory("Subject", subject))
+
+    assert found(mail(subject=subject)) or ("\n" not in shown and "\r" not in shown)
 
 
 def test_F07_no_domain_means_nobody() -> None:

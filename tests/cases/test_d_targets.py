@@ -11,7 +11,7 @@ import pytest
 from lifecycle.policy import Level, RuleSettings
 from sentinel_rules import RuleLoadError, load_rules
 from tests.builders import NOW_MS, PROD, a_document, the_rules
-from tests.checking import found, sentinel_with
+from tests.checking import found, sentinel_with, verdict_on
 
 
 def staging(domain: str, **parameters: Any) -> dict[str, Any]:
@@ -69,6 +69,17 @@ def test_D04_the_parameters_name_the_same_place(parameters: dict[str, Any], path
     assert found(document) == {("deploy_target_allowed", "target_not_allowed", path)}
 
 
+@pytest.mark.parametrize("constraints", [{"host": "evil.test"}, {"a": [{"URL": "//evil.test"}]}])
+def test_D04_the_constraints_name_the_same_place(constraints: dict[str, Any]) -> None:
+    document = staging("staging.shop.example")
+    document["target"]["constraints"] = constraints
+    path = "host" if "host" in constraints else "a[0].URL"
+
+    assert found(document) == {
+        ("deploy_target_allowed", "target_not_allowed", f"target.constraints.{path}")
+    }
+
+
 def test_D04_the_exact_target_passes() -> None:
     assert found(staging("staging.shop.example", host="staging.shop.example", url=None)) == set()
 
@@ -105,6 +116,15 @@ def test_F07_a_deploy_tool_without_targets_deploys_nowhere(targets: dict[str, An
         "/srv/work/．．/x",
         "/srv/work／..／x",
         "/srv/work/\u202ex",
+        "/srv/work/*/passwd",
+        "old/?.csv",
+        "[o]ld/a.csv",
+        "$HOME/x",
+        "${HOME}",
+        "`id`",
+        "$(pwd)/x",
+        "%HOME%/x",
+        "-rf",
         " ",
     ],
 )
@@ -114,7 +134,10 @@ def test_D08_a_path_stays_below_the_root(path: str) -> None:
     assert outside in found(deletion(path=path))
 
 
-@pytest.mark.parametrize("path", ["/srv/work/a.csv", "/srv/work/./b//c", "old/a.csv", "a..b"])
+@pytest.mark.parametrize(
+    "path",
+    ["/srv/work/a.csv", "/srv/work/./b//c", "old/a.csv", "a..b", "5$ off.csv", "100%.csv", "[]"],
+)
 def test_D08_a_plain_path_below_the_root_passes(path: str) -> None:
     assert found(deletion(path=path)) == set()
 
@@ -182,6 +205,25 @@ def test_D08_the_place_that_a_link_leads_to_counts(tmp_path: Path) -> None:
 
     assert codes("in/a.csv") == set()
     assert codes("out/a.csv") == {("blast_radius_bounded", "path_outside_root", "parameters.path")}
+
+
+def test_D08_a_wildcard_is_told_to_be_written_out() -> None:
+    (fault,) = verdict_on(deletion(path="old/*")).faults()
+
+    assert "write each path plainly" in str(fault.suggestion)
+
+
+def test_D08_what_a_wildcard_would_follow_is_never_reached(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "out").symlink_to(tmp_path)
+    (tmp_path / "secret.csv").write_text("x")
+    rule = sentinel_with("blast_radius_bounded", roots={"delete-data": str(root)})
+    assert list(root.glob("*/secret.csv"))
+
+    assert found(deletion(path="*/secret.csv"), rule, real_path=os.path.realpath) == {
+        ("blast_radius_bounded", "path_outside_root", "parameters.path")
+    }
 
 
 @pytest.mark.parametrize("root", ["srv/work", "/", "/srv/../etc", "/srv/work/", "//srv"])

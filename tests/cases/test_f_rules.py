@@ -180,6 +180,8 @@ def test_M08_every_secret_is_found_and_none_repeated() -> None:
         {"body": "-----BEGIN " + "RSA PRIVATE KEY-----\nabc\n"},
         {"items": ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0." + "c2lnbmF0dXJl"]},
         {"password=hunter2": 1},
+        {"env": [{"Name": "DB_PASSWORD", "VALUE": "hi4x"}]},
+        {"subject": "=?utf-8?Q?gh?= =?utf-8?B?cF8=?=" + "a1B2" * 9},
     ],
 )
 def test_M08_a_secret_is_found_wherever_it_hides(parameters: dict[str, Any]) -> None:
@@ -213,6 +215,18 @@ def test_M08_a_quote_left_open_hides_no_secret_in_another_text() -> None:
     assert found(a_document(PROD, parameters=parameters)) == {
         ("secrets_absent", "secret_found", "parameters.b")
     }
+
+
+@pytest.mark.parametrize("value", ["hunter2", {"a": ["hunter2"]}])
+def test_M08_a_precondition_asks_for_no_credential(value: Any) -> None:
+    condition = {"field": "db.password", "operator": "eq", "value": value, "evidence_ref": "e1"}
+    secrets = [
+        path
+        for _, code, path in found(a_document(PROD, preconditions=[condition]))
+        if code == "secret_found"
+    ]
+
+    assert [path.partition(".a[")[0] for path in secrets] == ["preconditions[0].value"]
 
 
 def test_M08_texts_outside_the_parameters_count() -> None:

@@ -151,7 +151,9 @@ def test_paths_are_found_among_the_constraints_too() -> None:
         ),
     ],
 )
-def test_what_a_document_spends(parameters: dict[str, Any], amounts: list[tuple[str, str]]) -> None:
+def test_a_document_spends_what_its_amounts_come_to(
+    parameters: dict[str, Any], amounts: list[tuple[str, str]]
+) -> None:
     assert amounts_of(parameters) == tuple(Money(c, Decimal(a)) for c, a in amounts)
 
 

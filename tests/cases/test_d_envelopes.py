@@ -1,0 +1,71 @@
+"""Kind D at the envelope: what it forbids is forbidden however a field or an effect is spelt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builders import MAIL, a_document
+from tests.checking import found
+
+RULE = "blast_radius_bounded"
+
+
+def enveloped(
+    constraints: dict[str, Any], parameters: dict[str, Any], **changes: Any
+) -> dict[str, Any]:
+    envelope = {
+        "allowed_side_effects": ["email"],
+        "forbidden_effects": [],
+        "max_affected_records": 1,
+        "reversible_required": False,
+    }
+    target = MAIL["target"] | {"constraints": constraints}
+    whole = MAIL["parameters"] | parameters
+    return a_document(MAIL, risk_envelope=envelope | changes, parameters=whole, target=target)
+
+
+@pytest.mark.parametrize(
+    ("updates", "path"),
+    [
+        ({"user_role": 1}, "user_role"),
+        ({"User_Role": 1}, "User_Role"),
+        ({"userRole": 1}, "userRole"),
+        ({"user-role ": 1}, '["user-role "]'),
+        ({"user_rоle": 1}, '["user_r\\u043ele"]'),
+        ({"user_ro\u200ble": 1}, '["user_ro\\u200ble"]'),
+        ({"user_role.name": 1}, '["user_role.name"]'),
+        ({"a": {"user_role": 1}}, "a.user_role"),
+        ({"a": [{"b": 1}, {"userRole": {"c": 1}}]}, "a[1].userRole"),
+    ],
+)
+@pytest.mark.parametrize("key", ["updates", "Updates", "UPDATES"])
+def test_a_forbidden_field_is_forbidden_in_any_spelling_and_depth(
+    key: str, updates: dict[str, Any], path: str
+) -> None:
+    document = enveloped({"forbidden_fields": ["user_role"]}, {key: updates})
+    joint = "" if path.startswith("[") else "."
+
+    assert found(document) == {(RULE, "field_not_allowed", f"parameters.{key}{joint}{path}")}
+
+
+@pytest.mark.parametrize(
+    "updates", [{"role": 1}, {"user": {"name": "user_role"}}, {"user_roles": 1}, {"x.user": 1}, {}]
+)
+def test_another_field_may_change(updates: dict[str, Any]) -> None:
+    assert found(enveloped({"forbidden_fields": ["user_role"]}, {"updates": updates})) == set()
+
+
+@pytest.mark.parametrize("name", ["Role", "rоle", "role ", "role.name"])
+def test_a_field_is_allowed_only_as_it_is_written(name: str) -> None:
+    document = enveloped({"allowed_fields": ["role"]}, {"updates": {name: 1}})
+
+    assert {code for _, code, _ in found(document)} == {"field_not_allowed"}
+
+
+@pytest.mark.parametrize("effect", ["email", "Email", "E-MAIL".replace("-", ""), "еmail", " email"])
+def test_an_effect_is_forbidden_however_it_is_spelt(effect: str) -> None:
+    assert found(enveloped({}, {}, forbidden_effects=[effect])) == {
+        (RULE, "effect_not_allowed", "risk_envelope.forbidden_effects")
+    }
