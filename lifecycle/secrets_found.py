@@ -35,7 +35,7 @@ _MAY_HOLD: Final = compiled(
 
 #: `name = value`, `"name": "value"`, `name: value`, in prose, in a shell line, in broken JSON.
 _NAME: Final = re.compile(
-    r"(?:\\?\"(?P<quoted>[^\"\\\n]{1,200}+)\\?\"|(?<![\w.-])(?P<bare>[A-Za-z_][\w.-]*+)'?)"
+    r"(?:\\?\"(?P<quoted>[^\"\\\n]{1,200}+)\\?\"|(?<![\w.-])-{0,2}+(?P<bare>[A-Za-z_][\w.-]*+)'?)"
     r"[^\S\n]{0,8}+(?P<sign>:=|=>|[:=])\s{0,8}+"
 )
 _VALUE: Final = re.compile(
@@ -51,7 +51,7 @@ _STAND_IN: Final = re.compile(
     r"‹.*|<[^<>]*>|\$?\{(?:[^{}]++|\{[^{}]*+\})*+\}"  # a slot of a template
     r"|\[.*\]|\(.*\)"  # a note in brackets
     r"|%\w+%|%\(\w+\)s|%s|\$\(.*\)|(?-i:\$[A-Z_][A-Z\d_]*|\$[a-z_]+)"  # a variable
-    r"|[*•]{3,}\w{0,4}|[.x_-]{3,}"
+    r"|[*•]{3,}\w{0,4}|[.x_-]{3,}|-{1,2}|n/?a|tb[ad]|todo"
     # Where it is kept: a path of names, or one name that is no password by its looks.
     r"|(?:env|vault|secret|secretref|op|ssm|aws-sm|keyring):/{1,3}"
     r"(?:(?-i:[A-Z][A-Z\d_]*+|[a-z]+(?:[._-][a-z]+)*+)|[\w.-][\w .-]*+(?:/[\w .-]++)++)"
@@ -86,6 +86,14 @@ _KEY_WORDS: Final = frozenset(
     storage license ssh webhook deploy
     """.split()
 )
+#: Before `pass`, which is a password there and not what was passed.
+_PASS_OF: Final = frozenset(
+    """
+    db database user admin root smtp imap mail ftp ssh http proxy mysql pg postgres redis login
+    """.split()
+)
+#: Behind the name of a credential: what holds it all the same.
+_HOLDERS: Final = frozenset({"value", "string"})
 #: Several words in one.
 _SECRET_ENDS: Final = (
     *("password", "passwd", "secret", "apikey", "accesskey", "privatekey", "secretkey"),
@@ -122,6 +130,10 @@ def _say_secret(words: Words) -> bool:
         return before not in _HARMLESS_TOKENS
     if last in ("key", "keys"):
         return before in _KEY_WORDS
+    if last == "pass":
+        return before in _PASS_OF
+    if last in _HOLDERS and before:
+        return _say_secret(words[:-1])
     return last in _SECRET_WORDS or last.endswith(_SECRET_ENDS)
 
 

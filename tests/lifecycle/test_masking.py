@@ -55,6 +55,10 @@ def test_a_private_key_that_was_cut_off_is_masked_to_the_end():
         ("Password: hunter2 works", "Password: ‹secret, 7 characters› works"),
         ("export PGPASSWORD='a b'", "export PGPASSWORD='‹secret, 3 characters›'"),
         ("mysql --password hunter2 -u x", "mysql --password ‹secret, 7 characters› -u x"),
+        ("pg_dump --password=hunter2 -x", "pg_dump --password=‹secret, 7 characters› -x"),
+        ("(-token=abcd1)", "(-token=‹secret, 5 characters›)"),
+        ("DB_PASS=hunter2", "DB_PASS=‹secret, 7 characters›"),
+        ('{"SecretString": "hunter2', '{"SecretString": "‹secret, 7 characters›'),
         ('{"api_key": "k-1", "x": 1', '{"api_key": "‹secret, 3 characters›", "x": 1'),
         ('{"api_key": "k-1', '{"api_key": "‹secret, 3 characters›'),
         ("redis://u:p%40w@h:1/0", "redis://u:‹secret, 5 characters›@h:1/0"),
@@ -83,6 +87,8 @@ def test_a_credential_is_known_by_what_it_is_assigned_to(text, masked):
         "the bearer certificate. ok",
         "bearer shares are fine",
         "basic training",
+        "boarding_pass=12A4 test_pass=17 --no-passes=3",
+        "key value=12 token_count_value=7",
         "max_tokens=4096 next_page_token=abc123",
         "password=${PASSWORD} token=<token> secret_env=DEPLOY_SECRET",
         "https://shop.example:8080/a@b",
@@ -108,7 +114,8 @@ def test_ordinary_words_stay(text):
 @pytest.mark.parametrize(
     "name",
     "password db.password clientSecret client_secret API_KEY apiKey api-key x-api-key AccountKey "
-    "PGPASSWORD Authorization privateKey access_token token token2 cookie cvv Set-Cookie".split(),
+    "PGPASSWORD Authorization privateKey access_token token token2 cookie cvv Set-Cookie dbPass "
+    "SMTP_PASS secret_value token_value".split(),
 )
 def test_a_name_that_ends_in_a_credential_says_secret(name):
     assert secret_named(name)
@@ -117,7 +124,8 @@ def test_a_name_that_ends_in_a_credential_says_secret(name):
 @pytest.mark.parametrize(
     "name",
     "password_policy secret_env key primary_key max_tokens page_token tokens_used note keyboard "
-    "passwordless monkey author authority".split(),
+    "passwordless monkey author authority pass boarding_pass value "
+    "key_value page_token_value".split(),
 )
 def test_a_name_that_only_mentions_one_does_not(name):
     assert not secret_named(name)
@@ -181,7 +189,7 @@ def test_what_only_begins_like_a_stand_in_is_a_credential(value):
     "value",
     ["${PAYMENTS_KEY}", "$PAYMENTS_KEY", "$password", "$(pass show x)", "{{ secret }}", "<token>",
      "%PASSWORD%", "%(password)s", "[redacted]", "(see the vault)", "********", "****1234", "xxxx",
-     "REDACTED", "none", "vault://kv/x", "",
+     "REDACTED", "none", "vault://kv/x", "", "n/a", "N/A", "-", "--", "tbd", "TODO",
      "vault://kv/prod/smtp#password", "op://Private/My Mail/password", "env://API_KEY",
      "secretref://smtp-password", "ssm:/prod/db/password", "${{ secrets.X }}", "${A:-${B}}",
      "(S3cr3t!pass)", "%hunter2%", "<hunter2>"],
