@@ -32,6 +32,7 @@ class BoardKeeper:
         self._look_s = look_s
         self._shown: Board | None = None
         self._stood: str | None = None
+        self._lost = 0
         self._looked_for = asyncio.Event()
         self.trouble: str | None = None
 
@@ -64,15 +65,16 @@ class BoardKeeper:
         )
         if board == self._shown:
             return
+        lost = self._lost
         placed = await self._place(board, stood)
         self._stood = placed
         if placed != stood:
             await self._world.store.write(lambda tx: tx.flags.put(self._flag, placed))
-        self._shown = board
+        self._shown = board if lost == self._lost else None
 
     def lost(self, message_ids: Collection[str] | None = None) -> None:
         """The board may be gone: show it again. Where `message_ids` went, only if it is one."""
         if message_ids is not None and self._stood not in message_ids:
             return
-        self._shown = None
+        self._shown, self._lost = None, self._lost + 1
         self._looked_for.set()

@@ -54,8 +54,7 @@ class _Outcome(Enum):
 
 
 class Delivery:
-    """The one deliverer of a surface. The store knows what is due; here is remembered who had
-    their turn alone."""
+    """The one deliverer of a surface. The store knows what is due; here is known whose turn was."""
 
     def __init__(self, world: World, surface: Surface) -> None:
         self.world = world
@@ -185,7 +184,8 @@ class Delivery:
                 log.info("the card of %s was deleted on %s", card.proposal_id, card.surface)
                 if content.final:
                     return card, None
-                card = replace(card, claim="", delivered=False)
+                # Where it is not delivered it was claimed anew already, and may stand somewhere.
+                card = replace(card, claim="" if card.delivered else card.claim, delivered=False)
         if not card.claim:
             card = replace(card, claim=self.world.nonce()[-24:])
             await self.world.store.write(partial(_claimed, card, content.version))

@@ -155,7 +155,8 @@ class Incoming:
             details = {"surface": self._surface, "message_id": message_id}
             record(tx, moment, "card_deleted", SENTINEL, proposal=proposal, details=details)
             if not proposal.terminal:
-                tx.cards.put(replace(card, shown_version=0, delivered=False))
+                claim = "" if card.delivered else card.claim
+                tx.cards.put(replace(card, shown_version=0, delivered=False, claim=claim))
             return True
 
         return await self._workflow.world.write(unit)

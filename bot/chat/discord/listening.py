@@ -19,7 +19,7 @@ from bot.chat.discord.commands import TextCommands, is_command_word, message_pay
 from bot.chat.discord.hints import Hints
 from bot.chat.discord.interactions import Interactions
 from bot.chat.discord.offering import Offering
-from bot.chat.discord.payloads import edit_payload, emptied, reaction_payload
+from bot.chat.discord.payloads import deleted_payload, edit_payload, emptied, reaction_payload
 from bot.chat.discord.places import Places
 from bot.chat.discord.reactions import Reactions
 from bot.chat.discord.reasons import reason_given
@@ -184,10 +184,10 @@ class Listening:
         self._keep(number, f"m:{about.message_id}", payload)
 
     def _deleted(self, about: Any, number: str) -> None:
-        message_ids = sorted(getattr(about, "message_ids", None) or (about.message_id,))
-        payload = {"kind": "deleted", "messages": [str(each) for each in message_ids]}
-        self.board.lost(payload["messages"])
-        self._keep(number, "deleted", payload)
+        payload = deleted_payload(about, self._settings)
+        if payload is not None:
+            self.board.lost(payload["messages"])
+            self._keep(number, "deleted", payload)
 
     def _keep(
         self, event_id: str, lane: str, payload: Mapping[str, Any], stops: StopOf | None = None

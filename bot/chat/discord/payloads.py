@@ -44,6 +44,15 @@ def emptied(about: discord.RawMessageUpdateEvent, settings: DiscordSettings) -> 
     return str(about.message_id) if in_place and flags.suppress_embeds else None
 
 
+def deleted_payload(about: Any, settings: DiscordSettings) -> dict[str, Any] | None:
+    """Return what to keep of messages that were deleted, one or many; None elsewhere than in the
+    channel, where nothing of ours stands."""
+    if about.channel_id != settings.channel:
+        return None
+    message_ids = sorted(getattr(about, "message_ids", None) or (about.message_id,))
+    return {"kind": "deleted", "messages": [str(each) for each in message_ids]}
+
+
 def edit_payload(
     about: discord.RawMessageUpdateEvent, settings: DiscordSettings, me: int | None
 ) -> dict[str, Any] | None:

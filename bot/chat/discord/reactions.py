@@ -194,6 +194,7 @@ class Reactions:
         """Somebody deleted messages: cards among them are posted again."""
         for message_id in message_ids:
             self.known.clear(message_id, None)
+            self._seeds.gone(int(message_id))
             if await self._incoming.deleted(message_id):
                 self._workflow.world.notifier.nudge()
 

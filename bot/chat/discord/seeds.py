@@ -50,6 +50,12 @@ class Seeds:
         if self._wanted.get(message_id, True) and not refused and not set(SEEDS) <= set(own):
             self.want(message_id, True, again=True)
 
+    def gone(self, message_id: int) -> None:
+        """A message was deleted: it lacks nothing any more."""
+        self._wanted.pop(message_id, None)
+        self.missing.pop(message_id, None)
+        self._refused.discard(message_id)
+
     async def run(self) -> None:
         """Work until cancelled. Whatever one card meets, the next has its turn."""
         while True:

@@ -77,6 +77,7 @@ def _hidden(card: Card, now_ms: int) -> Card:
         card,
         shown_version=HIDDEN,
         delivered=False,
+        claim="",
         retry_at_ms=now_ms + pause_ms if pause_ms else 0,
         extra={**card.extra, _TIMES: times + 1},
     )

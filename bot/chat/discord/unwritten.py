@@ -47,8 +47,9 @@ class Unwritten:
             self._claims.pop(next(iter(self._claims)))
 
     def written(self, card: Card) -> None:
-        """The row says where this card stands."""
-        self._claims.pop(card.claim, None)
+        """The row says where this card stands, unless it is being posted again."""
+        if card.delivered:
+            self._claims.pop(card.claim, None)
 
     async def found(
         self, workflow: Workflow | None, proposal_id: str, card: Card | None

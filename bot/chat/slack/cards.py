@@ -46,7 +46,7 @@ class Cards:
             ts, shown = await self._posted(key, content)
         else:
             ts, shown = await self._found(key, before, content)
-        full = await self._attached(ts, shown)
+        full = await self._desk.files.attach(content.proposal_id, ts, shown.attachment)
         if content.seeded:
             self._desk.seeds.want(ts, seeded=True)
         return Posted(ts, full)
@@ -80,8 +80,8 @@ class Cards:
             _, shown = await self._edited(ts, shown, content)
         except EditRefused as refused:
             await self._told_beside(content, ts, shown, refused)
-        full = shown.attachment is None or await self._desk.rest.attach_cut(
-            ts, shown.attachment, whole=card.full
+        full = await self._desk.files.attach(
+            content.proposal_id, ts, shown.attachment, whole=card.full
         )
         self._desk.seeds.kept(ts, content.seeded)
         await self._called_late(content, ts)
@@ -93,9 +93,6 @@ class Cards:
         return await _refused_shorter(
             lambda each: self._desk.rest.edit(ts, each.text, each.blocks), shown, content
         )
-
-    async def _attached(self, ts: str, shown: Rendered) -> bool:
-        return shown.attachment is None or await self._desk.rest.attach(ts, shown.attachment)
 
     async def _called_late(self, content: CardContent, ts: str) -> None:
         """Call people under a card that did not need them when it was posted: edits call nobody."""

@@ -9,6 +9,7 @@ from bot.chat.slack.accounts import SURFACE, Accounts
 from bot.chat.slack.board import SlackBoard
 from bot.chat.slack.calls import SlackWeb
 from bot.chat.slack.checks import Me
+from bot.chat.slack.files import Files
 from bot.chat.slack.presence import Presence
 from bot.chat.slack.rest import Rest
 from bot.chat.slack.seeds import Seeds
@@ -27,6 +28,7 @@ class Desk:
         self.rest = Rest(self.web, entry.channel, world.clock)
         self.accounts = Accounts(self.web)
         self.seeds = Seeds(self.rest)
+        self.files = Files(self.rest, world)
         self.hearing = Hearing(world.clock.now_ms)
         self.presence = Presence(self.web, entry.channel, self.hearing)
         self.calling = Calling(world, SURFACE, settings.usergroups)

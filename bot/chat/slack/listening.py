@@ -211,6 +211,7 @@ class Listening:
         ts = event.get("deleted_ts") or gone.get("ts")
         if event.get("channel") == self._rest.id and ts:
             self._desk.board.lost([str(ts)])
+            self._desk.seeds.gone(str(ts))
             await self._incoming.deleted(str(ts))
 
 

@@ -61,6 +61,7 @@ class SlackSurface:
             lambda: listening.inbox.quiet,
             continuous=False,  # a connection that stands does not prove that nothing was missed
         )
+        await desk.files.make_due()
         await note_doubtful(desk, await listening.inbox.kept())
         self._ready.set()
         delivery.nudge()
@@ -69,8 +70,9 @@ class SlackSurface:
 
     async def _running(self, desk: Desk, me: Me, listening: Listening) -> None:
         client = SlackClient(desk.web, self._doors(), desk.hearing, desk.clock)
-        works = (client.run(me, listening.hear), desk.seeds.run(), desk.board.run())
-        running = [asyncio.create_task(each) for each in (*works, desk.presence.run())]
+        works = (client.run(me, listening.hear), desk.seeds.run(), desk.files.run())
+        looks = (desk.board.run(), desk.presence.run())
+        running = [asyncio.create_task(each) for each in (*works, *looks)]
         try:
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             for task in done:

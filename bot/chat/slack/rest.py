@@ -11,17 +11,13 @@ from bot.chat.fitting import Attachment
 from bot.chat.signals import SEEDS
 from bot.chat.slack.calls import SlackRefused, SlackWeb
 from bot.chat.slack.render import Block, calls_in, card_in
+from bot.chat.slack.standing_posts import StandingPosts
 from bot.chat.slack.text import escape
 from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.ports import Clock
 
 _EVENT: Final = "signoff"
-_LOOK_BACK_MS: Final = 172_800_000
-#: So far Slack's clock may be from ours.
-_CLOCKS_APART_MS: Final = 3_600_000
-_PAGES: Final = 5
 _PAGE: Final = 200
-_MOST_DOUBTFUL: Final = 5_000
 _GONE: Final = frozenset({"message_not_found", "thread_not_found"})
 _VERSION: Final = re.compile(r"-v\d+(?=\.txt$)")
 _CLOSED: Final = frozenset({"edit_window_closed", "cant_update_message"})
@@ -36,14 +32,21 @@ class Rest:
 
     def __init__(self, web: SlackWeb, channel: str, clock: Clock) -> None:
         self.id = channel
-        self.me = ""  # the bot's own account, known once Slack was asked
         self._web = web
-        self._clock = clock
-        self._doubtful: dict[str, int] = {}
+        self._standing = StandingPosts(web, channel, clock)
+
+    @property
+    def me(self) -> str:
+        """The bot's own account, known once Slack was asked."""
+        return self._standing.me
+
+    @me.setter
+    def me(self, user: str) -> None:
+        self._standing.me = user
 
     def doubt(self, keys: Iterable[str], since_ms: int = 0) -> None:
-        """Say that these may have been posted since then: they are looked for first."""
-        self._doubtful |= dict.fromkeys(keys, since_ms)
+        """Say that a former process may have posted these since then: they are looked for first."""
+        self._standing.doubt(keys, since_ms)
 
     async def post(
         self, key: str, text: str, blocks: list[Block] | None = None, thread_ts: str | None = None
@@ -68,26 +71,17 @@ class Rest:
         }
         optional = {"blocks": blocks, "thread_ts": thread_ts}
         arguments |= {name: value for name, value in optional.items() if value}
-        # Until the caller has written down where it stands, it is looked for before it is posted.
-        self._doubtful[key] = self._clock.now_ms()
-        while len(self._doubtful) > _MOST_DOUBTFUL:
-            self._doubtful.pop(next(iter(self._doubtful)))
+        self._standing.posting(key)
         try:
             answer = await self._web.call("chat.postMessage", **arguments)
         except SlackRefused:
-            self._doubtful.pop(key, None)
+            self._standing.not_posted(key)
             raise
         return str(answer["ts"])
 
     async def posted_before(self, key: str, thread_ts: str | None = None) -> str | None:
         """Return where a post stands whose answer was lost; None where it is to be posted."""
-        since_ms = self._doubtful.get(key)
-        if since_ms is None:
-            return None
-        found = await self._found(key, thread_ts, since_ms)
-        if found is None:
-            self._doubtful.pop(key, None)
-        return found
+        return await self._standing.of(key, thread_ts)
 
     async def edit(self, ts: str, text: str, blocks: list[Block] | None = None) -> None:
         """Render a message anew; raises CardGone, EditRefused, SurfaceFailed."""
@@ -128,20 +122,6 @@ class Rest:
         try:
             await self.attached(thread_ts, attachment)
         except SurfaceFailed:
-            return False
-        return True
-
-    async def attach_cut(self, ts: str, attachment: Attachment, *, whole: bool) -> bool:
-        """Attach what an edit has cut; False where that fails.
-
-        Raises SurfaceFailed where the card was `whole` before and it may go better soon: the edit
-        is tried again, and the card counts as whole meanwhile.
-        """
-        try:
-            await self.attached(ts, attachment)
-        except SurfaceFailed as failure:
-            if whole and not failure.lasting:
-                raise
             return False
         return True
 
@@ -220,29 +200,6 @@ class Rest:
         except SurfaceFailed:
             return False
         return True
-
-    async def _found(self, key: str, thread_ts: str | None, since_ms: int) -> str | None:
-        method = "conversations.replies" if thread_ts else "conversations.history"
-        oldest_ms = max(self._clock.now_ms() - _LOOK_BACK_MS, since_ms - _CLOCKS_APART_MS)
-        arguments: dict[str, Any] = {
-            "channel": self.id,
-            "include_all_metadata": True,
-            "limit": _PAGE,
-            "oldest": f"{oldest_ms // 1000}.000000",
-        }
-        if thread_ts:
-            arguments["ts"] = thread_ts
-        for _ in range(_PAGES):
-            answer = await self._web.call(method, **arguments)
-            for message in answer.get("messages", ()):
-                payload = (message.get("metadata") or {}).get("event_payload") or {}
-                if payload.get("key") == key and message.get("user") == self.me:
-                    return str(message["ts"])
-            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
-            if not cursor:
-                break
-            arguments["cursor"] = cursor
-        return None
 
     async def _has_file(self, thread_ts: str, name: str) -> bool:
         replies = await self._web.call(

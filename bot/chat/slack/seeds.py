@@ -30,6 +30,11 @@ class Seeds:
         if not seeded or ts in self.missing:
             self.want(ts, seeded)
 
+    def gone(self, ts: str) -> None:
+        """A message was deleted: it lacks nothing any more."""
+        self._wanted.pop(ts, None)
+        self.missing.discard(ts)
+
     async def run(self) -> None:
         """Work through the queue, oldest first, until cancelled."""
         while True:

@@ -175,3 +175,17 @@ async def test_a_reminder_in_a_thread_is_looked_for_there() -> None:
         await eventually_async(lambda: nothing_unsaid(slack), "noted as said")
         ends = [a for a in slack.answers() if a["state"] == "rejected" and a.get("proposal_id")]
         assert len(ends) == 1
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_card_posted_again_whose_answer_is_lost_stands_there_once(restarted: bool) -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.settles()
+        fault = slack.server.fails("chat.postMessage", "lost_answer", holding="PROPOSAL from agent")
+        await slack.server.deletes(card.ts)
+        await eventually(lambda: fault.times == 0, "posted again, its answer lost")
+        if restarted:
+            await slack.restarts()
+        await slack.keeps_delivering(lambda: slack.seeded("p1"))
+        assert len(slack.cards("p1")) == 1

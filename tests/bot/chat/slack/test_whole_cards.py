@@ -61,6 +61,48 @@ async def test_a_card_that_an_edit_has_cut_is_not_approved_without_its_file() ->
         assert slack.world.tool(DEPLOY).calls == []
 
 
+async def failed_once(slack: OnSlack) -> Message:
+    """Let a card be posted whose file Slack does not take for the moment."""
+    slack.server.fails("files.getUploadURLExternal", "status", times=None)
+    card = await slack.proposes(PROD, parameters=CUT)
+    await eventually_async(slack.nothing_stale, "written down")
+    assert not (await slack.card_row("p1")).full
+    return card
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_file_that_could_not_be_attached_for_the_moment_is_attached_soon(
+    restarted: bool,
+) -> None:
+    async with on_slack() as slack:
+        card = await failed_once(slack)
+        if restarted:
+            await slack.closes()
+        slack.server.faults.clear()
+        if restarted:
+            await slack.restarts()
+
+        async def whole() -> bool:
+            return (await slack.card_row("p1")).full
+
+        await eventually_async(whole, "its file")
+        assert len(attached(slack, card)) == 1
+        await slack.settles()
+        await slack.server.reacts("UANA", card.ts)
+        await slack.stands("p1", "completed")
+
+
+async def test_a_file_is_put_under_no_card_whose_proposal_has_ended() -> None:
+    async with on_slack() as slack:
+        card = await failed_once(slack)
+        await slack.server.reacts("UANA", card.ts, "x")
+        await slack.stands("p1", "rejected")
+        slack.server.faults.clear()
+        desk = slack.surface.desk
+        assert desk is not None
+        await eventually(lambda: not desk.files.waiting, "let go of")
+
+
 async def test_a_file_that_somebody_else_put_there_does_not_make_a_card_whole() -> None:
     async with on_slack() as slack:
         slack.server.fails("files.getUploadURLExternal", error="missing_scope", times=None)

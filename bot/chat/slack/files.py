@@ -1,0 +1,142 @@
+"""Files in the threads of cards: one that could not be put there now is put there soon."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from bot.chat.fitting import Attachment
+from bot.chat.slack.accounts import SURFACE
+from bot.chat.slack.rest import Rest
+from bot.chat.surface import SurfaceFailed
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.records import Card
+from lifecycle.world import World
+
+log = logging.getLogger("signoff.slack")
+
+#: So many files wait at most; a card whose file waits no more gets it at its next edit or start.
+_MOST: Final = 100
+_FIRST_PAUSE_S: Final = 5
+_LONGEST_PAUSE_S: Final = 60
+_PAGE: Final = 100
+
+
+class _Waiting(NamedTuple):
+    ts: str
+    attachment: Attachment
+
+
+class Files:
+    """A card that is cut is approved by nobody before its file stands: none is left without it
+    because Slack failed once."""
+
+    def __init__(self, rest: Rest, world: World) -> None:
+        self._rest = rest
+        self._world = world
+        self._waiting: dict[str, _Waiting] = {}
+        self._due = asyncio.Event()
+
+    @property
+    def waiting(self) -> int:
+        """How many files are still to be put there."""
+        return len(self._waiting)
+
+    async def attach(
+        self, proposal_id: str, ts: str, attachment: Attachment | None, *, whole: bool = False
+    ) -> bool:
+        """Put a card's file into its thread, once; False where that failed, and is tried again by
+        itself unless it will not help.
+
+        Raises SurfaceFailed where the card was `whole` before an edit and it may go better soon:
+        the edit is tried again, and the card counts as whole meanwhile.
+        """
+        self._waiting.pop(proposal_id, None)
+        if attachment is None:
+            return True
+        try:
+            await self._rest.attached(ts, attachment)
+        except SurfaceFailed as failure:
+            if failure.lasting:
+                return False
+            if whole:
+                raise
+            self._wait(proposal_id, _Waiting(ts, attachment))
+            return False
+        return True
+
+    async def make_due(self) -> None:
+        """At the start: have the open cards edited that stand without their file."""
+
+        def unit(tx: Transaction) -> None:
+            after = ""
+            while page := tx.cards.open_on(SURFACE, _PAGE, after):
+                for card in page:
+                    if card.delivered and not card.full:
+                        tx.cards.put(replace(card, shown_version=0))
+                after = page[-1].proposal_id
+
+        try:
+            await self._world.store.write(unit)
+        except StoreUnavailable:
+            log.warning("slack: cards without their file wait until they are edited")
+
+    async def run(self) -> None:
+        """Try again what could not be put there, until cancelled."""
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            await self._due.wait()
+            await self._world.clock.sleep(pause_s)
+            whole = True
+            for proposal_id, waiting in list(self._waiting.items()):
+                whole &= await self._again(proposal_id, waiting)
+            pause_s = _FIRST_PAUSE_S if whole else min(_LONGEST_PAUSE_S, 2 * pause_s)
+            if not self._waiting:
+                self._due.clear()
+
+    # -- inside ---------------------------------------------------------------------------
+
+    def _wait(self, proposal_id: str, waiting: _Waiting) -> None:
+        self._waiting[proposal_id] = waiting
+        while len(self._waiting) > _MOST:
+            self._waiting.pop(next(iter(self._waiting)))
+        self._due.set()
+
+    async def _again(self, proposal_id: str, waiting: _Waiting) -> bool:
+        """Try once more; False where it is to be tried again."""
+        try:
+            if not await self._put_there(proposal_id, waiting):
+                return False
+        except (SurfaceFailed, StoreUnavailable) as failure:
+            if not isinstance(failure, SurfaceFailed) or not failure.lasting:
+                return False
+        except Exception as error:
+            log.error("the file of %s: %s", proposal_id, type(error).__name__)
+        if self._waiting.get(proposal_id) is waiting:
+            del self._waiting[proposal_id]
+        return True
+
+    async def _put_there(self, proposal_id: str, waiting: _Waiting) -> bool:
+        """Put a file where it belongs, if it still does; False while no row says where the card
+        stands."""
+
+        def look(tx: Transaction) -> Card | None:
+            proposal = tx.proposals.get(proposal_id)
+            ended = proposal is None or proposal.terminal
+            return None if ended else tx.cards.get(proposal_id, SURFACE)
+
+        card = await self._world.store.read(look)
+        if card is not None and not card.delivered:
+            return False
+        if card is not None and card.message_ids[-1:] == (waiting.ts,):
+            await self._rest.attached(waiting.ts, waiting.attachment)
+            await self._world.store.write(lambda tx: _whole(tx, proposal_id, waiting.ts))
+        return True
+
+
+def _whole(tx: Transaction, proposal_id: str, ts: str) -> None:
+    card = tx.cards.get(proposal_id, SURFACE)
+    if card is not None and card.message_ids[-1:] == (ts,):
+        tx.cards.put(replace(card, full=True))

@@ -1,0 +1,109 @@
+"""What may stand in the channel although nobody knows where: Slack has no idempotency key, so it is
+looked for by the key in its metadata before it is posted again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any, Final
+
+from bot.chat.slack.calls import SlackWeb
+from lifecycle.ports import Clock
+
+_LOOK_BACK_MS: Final = 172_800_000
+#: So far Slack's clock may be from ours.
+_CLOCKS_APART_MS: Final = 3_600_000
+_PAGES: Final = 5
+_PAGE: Final = 200
+_MOST: Final = 5_000
+
+
+class StandingPosts:
+    """By key: since when it may have been posted, in ms.
+
+    What this process posts is looked for by itself. What a former one may have posted may be much,
+    and Slack takes some fifty looks a minute: the channel is looked through once for all of that.
+    """
+
+    def __init__(self, web: SlackWeb, channel: str, clock: Clock) -> None:
+        self.me = ""
+        self._web = web
+        self._channel = channel
+        self._clock = clock
+        self._since_ms: dict[str, int] = {}
+        self._former_ms: dict[str, int] = {}
+        self._stood: dict[str, str] | None = None
+        self._looking = asyncio.Lock()
+
+    def doubt(self, keys: Iterable[str], since_ms: int) -> None:
+        """A former process may have posted these since then."""
+        self._former_ms |= dict.fromkeys(keys, since_ms)
+        self._stood = None
+
+    def posting(self, key: str) -> None:
+        """It is being posted; until the caller has written down where it stands it is in doubt."""
+        self._since_ms[key] = self._clock.now_ms()
+        while len(self._since_ms) > _MOST:
+            self._since_ms.pop(next(iter(self._since_ms)))
+
+    def not_posted(self, key: str) -> None:
+        """It is known not to stand."""
+        self._since_ms.pop(key, None)
+        self._former_ms.pop(key, None)
+
+    async def of(self, key: str, thread_ts: str | None) -> str | None:
+        """Return where it stands, None where it is to be posted. Raises SurfaceFailed."""
+        former_ms = self._former_ms.get(key)
+        if former_ms is not None and key not in self._since_ms:
+            if thread_ts is None and (await self._all_that_stood()).get(key) is None:
+                self.not_posted(key)
+                return None
+            # Where it stood then it may not stand any more: from now on it is looked for itself.
+            self._since_ms[key] = former_ms
+        since_ms = self._since_ms.get(key)
+        if since_ms is None:
+            return None
+        async for keys in self._looked_through(since_ms, thread_ts):
+            if key in keys:
+                return keys[key]
+        self.not_posted(key)
+        return None
+
+    async def _all_that_stood(self) -> Mapping[str, str]:
+        async with self._looking:
+            if self._stood is None:
+                stood: dict[str, str] = {}
+                async for keys in self._looked_through(
+                    min(self._former_ms.values(), default=0), None
+                ):
+                    stood = keys | stood
+                self._stood = stood
+            return self._stood
+
+    async def _looked_through(
+        self, since_ms: int, thread_ts: str | None
+    ) -> AsyncIterator[dict[str, str]]:
+        """Yield page by page what of ours stands in the channel, or in a thread, by its key."""
+        method = "conversations.replies" if thread_ts else "conversations.history"
+        oldest_ms = max(self._clock.now_ms() - _LOOK_BACK_MS, since_ms - _CLOCKS_APART_MS)
+        arguments: dict[str, Any] = {
+            "channel": self._channel,
+            "include_all_metadata": True,
+            "limit": _PAGE,
+            "oldest": f"{oldest_ms // 1000}.000000",
+        }
+        if thread_ts:
+            arguments["ts"] = thread_ts
+        for _ in range(_PAGES):
+            answer = await self._web.call(method, **arguments)
+            yield dict(reversed(list(self._ours(answer.get("messages", ())))))
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                return
+            arguments["cursor"] = cursor
+
+    def _ours(self, messages: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
+        for message in messages:
+            payload = (message.get("metadata") or {}).get("event_payload") or {}
+            if payload.get("key") and message.get("user") == self.me:
+                yield str(payload["key"]), str(message["ts"])

@@ -1,0 +1,59 @@
+"""What a moderator deletes: a card lacks no seeds any more, and what is no card leaves no trace."""
+
+from __future__ import annotations
+
+from tests.bot.chat.discord.cards import seeded
+from tests.builders import PROD
+from tests.fakes.discord_server.state import CHANNEL, OTHER_CHANNEL
+from tests.fakes.discord_stage import ANA, DiscordStage, until
+
+SEEDS = "/reactions/.*/@me$"
+
+
+async def test_a_deleted_card_is_not_counted_as_one_without_seeds(stage: DiscordStage) -> None:
+    refused = stage.server.fails("PUT", SEEDS, status=403, code=50013, times=None)
+    proposal_id = await stage.proposes(PROD)
+    card = await stage.card(proposal_id)
+    await until(lambda: "seeds are missing" in "".join(stage.surface.health()), "told")
+    await stage.quiet()
+    refused.times = 0
+    stage.server.deletes(card)
+    await until(lambda: len(stage.server.cards()) == 1 and stage.server.cards()[0] is not card)
+    await stage.quiet()
+    await until(lambda: "seeds are missing" not in "".join(stage.surface.health()), "true again")
+
+
+async def is_kept(stage: DiscordStage, channel: str) -> bool:
+    """Let something be said and deleted in a channel; say whether the deletion left a row."""
+    stage.server.deletes(stage.server.says(ANA, "lunch?", channel=channel))
+    await stage.quiet()
+    client = stage.surface.supervisor.client
+    assert client is not None
+    event_id = f"inbox:{client.ws.session_id}:{client.ws.sequence}"
+    now_ms = stage.clock.now_ms()
+    return not await stage.store.write(lambda tx: tx.flags.first_time("discord", event_id, now_ms))
+
+
+async def test_what_is_deleted_in_another_channel_leaves_no_row(stage: DiscordStage) -> None:
+    assert await is_kept(stage, CHANNEL)
+    assert not await is_kept(stage, OTHER_CHANNEL)
+
+
+async def test_a_card_posted_again_whose_answer_is_lost_stands_there_once(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    lost = stage.server.fails("POST", "/messages$", acts=True, says="PROPOSAL", times=1)
+    stage.server.deletes(card)
+    await until(lambda: lost.times == 0, "posted again, its answer lost")
+    stage.server.messages.nonces.clear()  # Discord forgets nonces after a few minutes
+
+    async def stands() -> bool:
+        stage.clock.advance(2)
+        stage.surface.hearing.alive()
+        stage.broadcast.nudge()
+        row = await stage.store.read(lambda tx: tx.cards.get(proposal_id, "discord"))
+        return row is not None and row.delivered
+
+    await until(stands, "written down")
+    assert len(stage.server.cards()) == 1
