@@ -53,18 +53,20 @@ class Acting:
         unit: Callable[[Transaction, Moment, Act], Reviewed],
         *,
         spools: bool = False,
+        holds: bool = False,
     ) -> Reply:
-        """Run one act to its end. `spools` keeps it on disk where the store cannot take it."""
-        acting = self._stopping if spools else partial(self._acting, spools=False)
-        return await self.world.surely(acting(act, unit))
+        """Run one act to its end. `spools` keeps it on disk where the store cannot take it; `holds`
+        lets nothing be made final meanwhile."""
+        acting = self._holding if spools or holds else self._acting
+        return await self.world.surely(acting(act, unit, spools=spools))
 
-    async def _stopping(
-        self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed]
+    async def _holding(
+        self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed], *, spools: bool
     ) -> Reply:
-        """Stop it, and let it stand still meanwhile: asking who stops it may take long."""
+        """Let it stand still meanwhile: asking who stops it, or takes a ✅ back, may take long."""
         now_ms = self.world.clock.now_ms()
         with self.world.heard.meanwhile(act.sender.surface, now_ms, act.proposal_id):
-            return await self._acting(act, unit, spools=True)
+            return await self._acting(act, unit, spools=spools)
 
     async def _acting(
         self,

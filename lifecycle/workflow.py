@@ -98,7 +98,7 @@ class Workflow:
         self, proposal_id: str, sender: Sender, *, card: CardPlace | None = None
     ) -> Reply:
         """Withdraw the sender's own ✅."""
-        return await self.acting.act(Act(proposal_id, sender, card=card), take_back)
+        return await self.acting.act(Act(proposal_id, sender, card=card), take_back, holds=True)
 
     async def give_reason(self, proposal_id: str, sender: Sender, reason: str) -> Reply:
         """Take up the words that follow a bare ❌."""
@@ -106,7 +106,7 @@ class Workflow:
 
     async def withdraw(self, proposal_id: str, sender: Sender) -> Reply:
         """Take a proposal back in its proposer's name."""
-        return await self.acting.act(Act(proposal_id, sender), withdraw)
+        return await self.acting.act(Act(proposal_id, sender), withdraw, holds=True)
 
     async def answer_question(self, question_id: str, sender: Sender, words: str) -> Reply:
         """Give an agent the first reply of a reviewer to its question (seed 001)."""

@@ -27,6 +27,18 @@ class Slow(PlainNotifier):
         return await super().lost_members(people, surely=surely)
 
 
+@dataclass
+class SlowAboutBen(PlainNotifier):
+    """A platform that takes its time to say who ben is."""
+
+    answers: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+        if set(people) == {"ben"}:
+            await self.answers.wait()
+        return await super().lost_members(people, surely=surely)
+
+
 async def stopping(world: World, person: str, proposal_id: str = "p1") -> asyncio.Task[object]:
     """Type a stop, which waits for the platform's word on who typed it."""
     world.notifier = world.workflow.world.notifier = Slow()
@@ -38,7 +50,7 @@ async def stopping(world: World, person: str, proposal_id: str = "p1") -> asynci
 
 async def is_answered(world: World, given: asyncio.Task[object]) -> None:
     notifier = world.notifier
-    assert isinstance(notifier, Slow)
+    assert isinstance(notifier, Slow | SlowAboutBen)
     notifier.answers.set()
     await given
     await world.workflow.idle()
@@ -72,3 +84,22 @@ async def test_what_a_stranger_typed_holds_nothing_once_it_is_refused(world: Wor
     await world.passes(seconds=WINDOW_S + 1)
     assert (await world.proposal("p1")).state is State.COMPLETED
     assert not world.workflow.world.heard.of("p1")
+
+
+async def test_nothing_begins_while_it_is_asked_who_takes_an_approval_back(world: World) -> None:
+    await world.submits(PROD, approval_class="dual")
+    await world.approves("ben", "p1")
+    world.notifier = world.workflow.world.notifier = SlowAboutBen()
+    given = asyncio.create_task(world.workflow.take_back("p1", world.sender("ben")))
+    await asyncio.sleep(0.01)
+
+    assert (await world.workflow.approve("p1", world.sender("ana"))).done
+    await world.workflow.open_ready()
+    await is_answered(world, given)
+    await world.passes(seconds=10)
+
+    assert (await world.proposal("p1")).state is State.SENTINEL_APPROVED
+    assert world.tool(DEPLOY).verbs() == []
+    assert (await world.workflow.approve("p1", world.sender("ben"))).done
+    await world.passes(seconds=10)
+    assert world.tool(DEPLOY).verbs() == ["execute"]

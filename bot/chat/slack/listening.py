@@ -22,7 +22,7 @@ from bot.chat.slack.reacting import Reacting, team_of
 from bot.chat.slack.reactions import Reactions, reacted
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
-from bot.chat.stops import StopOf, stop_on, stop_typed
+from bot.chat.stops import StopOf, stop_by, stop_typed
 from bot.chat.turns import taking_turns_as
 from bot.chat.typed import STOPS, lane_of, typed
 from lifecycle.ports import StoreUnavailable
@@ -121,8 +121,8 @@ class Listening:
         heard, event_id = reacted(event), _number(body)
         if heard is None or not (heard.channel == self._rest.id or heard.author == self._me.user):
             return
-        heeded = heard.added and heard.channel == self._rest.id
-        stops = stop_on(heard.message_ts, heard.signal) if heeded else None
+        about_card = heard.message_ts if heard.channel == self._rest.id else ""
+        stops = stop_by(about_card, heard.signal, added=heard.added)
         try:
             # One lane a card: what ana took back must not count when ben's comes right behind it.
             lane = card_lane(heard.message_ts, heard.signal, heard.user)

@@ -1,0 +1,29 @@
+"""A ✅ that was taken off on Slack before anything began opens nothing with another."""
+
+from __future__ import annotations
+
+from tests.bot.chat.slack.counted import DEPLOY, DUAL, all_done, counting, state
+from tests.builders import PROD
+from tests.slack_stage import eventually, eventually_async, on_slack
+
+
+async def test_an_approval_that_was_taken_off_while_another_waited_opens_nothing() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, **DUAL)
+        await slack.server.reacts("UBEN", card.ts)
+        await slack.settles()
+        assert await counting(slack) == ["ben"]
+
+        slack.server.hold("reactions.get")  # ana's ✅ is looked at before it counts
+        await slack.server.reacts("UANA", card.ts)
+        await eventually(lambda: slack.server.waiting("reactions.get"), "ana's is looked at")
+        await slack.server.unreacts("UBEN", card.ts)
+        slack.server.release("reactions.get")
+
+        async def only_ana() -> bool:
+            return await counting(slack) == ["ana"]
+
+        await eventually_async(only_ana, "ben's was taken back")
+        await all_done(slack)
+        assert await state(slack) == "sentinel_approved"
+        assert slack.world.tool(DEPLOY).verbs() == []
