@@ -128,7 +128,8 @@ class Deeds:
             base,
             proposal_id=f"p{self.proposed}",
             ts_ms=now_ms,
-            parameters=base["parameters"] | {"subject": f"number {self.proposed}"},
+            parameters=base["parameters"]
+            | {"subject": f"number {self.proposed}", "amount": "1.00", "currency": "USD"},
             preconditions=[CONDITION] if rests else None,
         )
         raw = json.dumps(document).encode()
