@@ -133,6 +133,9 @@ class AuditTrail(Protocol):
     def of(self, proposal_id: str) -> Sequence[AuditEntry]:
         """Return the trail of one proposal, oldest first."""
 
+    def first_of(self, proposal_id: str) -> int | None:
+        """Return the seq of its first entry, None for no entry; whatever the entry holds."""
+
     def exported(self, after_seq: int, limit: int) -> Sequence[Mapping[str, Any]]:
         """Return raw entries after `after_seq` exactly as stored, for verification and export."""
 

@@ -32,5 +32,5 @@ def is_of_a_copy(tx: Transaction, proposal: Proposal) -> bool:
         return False
     if "seq" not in brought_back:
         return proposal.created_at_ms <= int(brought_back["at_ms"])
-    trail = tx.audit.of(proposal.proposal_id)
-    return not trail or trail[0].seq <= int(brought_back["seq"])
+    first_seq = tx.audit.first_of(proposal.proposal_id)
+    return first_seq is None or first_seq <= int(brought_back["seq"])

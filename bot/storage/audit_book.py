@@ -65,6 +65,14 @@ class AuditBook(Book):
             *map(entry_of, unwritten),
         ]
 
+    def first_of(self, proposal_id: str) -> int | None:
+        """Return the seq of the first entry of one proposal."""
+        row = self._one("first_entry_of", proposal_id=proposal_id)
+        if row is not None:
+            return int(row["seq"])
+        unwritten = (row["seq"] for row in self._unwritten if row["proposal_id"] == proposal_id)
+        return next(unwritten, None)
+
     def exported(self, after_seq: int, limit: int) -> Sequence[Mapping[str, Any]]:
         """Return raw entries after `after_seq` exactly as stored."""
         self.write()

@@ -84,6 +84,9 @@ class AuditTable:
     def of(self, proposal_id: str) -> Sequence[AuditEntry]:
         return [entry_of(row) for row in self._rows if row["proposal_id"] == proposal_id]
 
+    def first_of(self, proposal_id: str) -> int | None:
+        return next((row["seq"] for row in self._rows if row["proposal_id"] == proposal_id), None)
+
     def exported(self, after_seq: int, limit: int) -> Sequence[Mapping[str, Any]]:
         wanted = range(after_seq + 1, min(after_seq + limit, len(self._rows)) + 1)
         return [exported_of(row) for seq in wanted if (row := self._rows.get(seq))]

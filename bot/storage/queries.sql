@@ -247,6 +247,10 @@ INSERT INTO audit (
 -- The trail of one proposal.
 SELECT * FROM audit WHERE proposal_id = :proposal_id ORDER BY seq;
 
+-- first_entry_of --
+-- Where the trail of one proposal begins.
+SELECT seq FROM audit WHERE proposal_id = :proposal_id ORDER BY seq LIMIT 1;
+
 -- exported --
 -- The chain from a place on, as it is stored.
 SELECT * FROM audit WHERE seq > :after_seq ORDER BY seq LIMIT :limit;

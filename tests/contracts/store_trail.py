@@ -82,6 +82,18 @@ class TrailContract(InStore):
 
         assert await store.write(unit) == [(1, "moved"), (3, "note")]
 
+    async def test_where_a_trail_begins_is_known_also_before_it_is_written(
+        self, store: ProposalStore
+    ) -> None:
+        def unit(tx: Transaction) -> list[int | None]:
+            for proposal_id in ("p1", "p2", "p1"):
+                tx.audit.append(event("moved", proposal_id=proposal_id))
+            return [tx.audit.first_of(each) for each in ("p1", "p2", "p3")]
+
+        assert await store.write(unit) == [1, 2, None]
+        assert await store.write(unit) == [1, 2, None]
+        assert await store.read(lambda tx: tx.audit.first_of("p2")) == 2
+
     async def test_the_chain_grows_entry_by_entry(self, store: ProposalStore) -> None:
         details = {"b": [1, 2.5, None], "a": {"ä": "x"}, "whole": 1.0}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.copied import note_copy
 from lifecycle.evidence import unjudged
 from lifecycle.state import State
 from tests.builders import MAIL
@@ -50,3 +51,19 @@ async def test_a_start_does_not_fail_for_an_entry_that_cannot_be_read(
     await world.restarts()
     await world.workflow.recover()
     assert await world.store.read(unjudged) == []
+
+
+async def test_an_entry_of_a_copy_that_cannot_be_read_keeps_no_other_proposal_out(
+    on_disk: World, forged: Any
+) -> None:
+    world = on_disk
+    await world.submits(MAIL, proposal_id="m1")
+    await world.store.write(lambda tx: note_copy(tx, world.workflow.world.moment()))
+    forged("UPDATE audit SET details = '{' WHERE proposal_id = 'm1'")
+    world.clock.advance(2 * 86_400)
+    other = MAIL | {"parameters": MAIL["parameters"] | {"body": "Another"}}
+
+    answer = await world.submits(other, proposal_id="m2")
+
+    assert answer.state == "sentinel_approved"
+    assert (await world.proposal("m1")).reason == "expired"
