@@ -25,11 +25,13 @@ async def test_a_deleted_card_is_not_counted_as_one_without_seeds(stage: Discord
 
 async def is_kept(stage: DiscordStage, channel: str) -> bool:
     """Let something be said and deleted in a channel; say whether the deletion left a row."""
-    stage.server.deletes(stage.server.says(ANA, "lunch?", channel=channel))
-    await stage.quiet()
     client = stage.surface.supervisor.client
     assert client is not None
-    event_id = f"inbox:{client.ws.session_id}:{client.ws.sequence}"
+    session = stage.server.gateway.sessions[client.ws.session_id or ""]
+    stage.server.deletes(stage.server.says(ANA, "lunch?", channel=channel))
+    number, _ = session.sent[-1]  # of the deletion: others may follow before it is worked
+    await stage.quiet()
+    event_id = f"inbox:{session.id}:{number}"
     now_ms = stage.clock.now_ms()
     return not await stage.store.write(lambda tx: tx.flags.first_time("discord", event_id, now_ms))
 
