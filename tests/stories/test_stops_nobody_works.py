@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from lifecycle.heard import HEARD, HeardStop, kept_stops, note
-from lifecycle.ports import Transaction
+from lifecycle.ports import Call, Transaction
 from lifecycle.proposal import Attention, Outcome
 from lifecycle.state import State
 from tests.builders import MAIL
@@ -100,19 +102,25 @@ async def test_a_call_that_was_cut_off_does_not_wait_for_ever_for_such_a_stop(wo
     tools = dict(world.workflow.policy.tools)
     tools[SEND] = replace(tools[SEND], idempotent=True)
     await world.adopts(tools=tools)
-    world.tool(SEND).on["execute"] = waiting_for(asyncio.Event())
+    called = asyncio.Event()
+
+    async def at_work(call: Call) -> Mapping[str, Any]:
+        called.set()
+        return await waiting_for(asyncio.Event())(call)
+
+    world.tool(SEND).on["execute"] = at_work
     await world.submits(MAIL)
     await world.workflow.approve("p1", world.sender("ana"))
-    await asyncio.sleep(0.01)
+    await called.wait()
     for task in set(world.workflow.world.tasks):
         task.cancel()
     await heard(world, proposal_id="p1")
     await world.restarts()
     await a_while_passes(world)
-    called = await world.proposal("p1")
-    assert called.attention is Attention.OUTCOME_UNKNOWN
-    assert called.execution is not None
-    assert called.execution.outcome is Outcome.UNKNOWN
+    left = await world.proposal("p1")
+    assert left.attention is Attention.OUTCOME_UNKNOWN
+    assert left.execution is not None
+    assert left.execution.outcome is Outcome.UNKNOWN
     assert world.tool(SEND).verbs() == ["execute"]
 
 

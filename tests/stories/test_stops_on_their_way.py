@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
+from lifecycle.answers import Reply
 from lifecycle.state import State
 from tests.builders import MAIL, PROD
 from tests.fakes.notifier import PlainNotifier
@@ -17,40 +19,38 @@ WINDOW_S = 900
 
 @dataclass
 class Slow(PlainNotifier):
-    """A platform that takes its time to say who is still there."""
+    """A platform that takes its time: to say who is still there for sure, or who ben is."""
 
+    about_ben: bool = False
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
     answers: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
-        if surely:
+        if set(people) == {"ben"} if self.about_ben else surely:
+            self.asked.set()
             await self.answers.wait()
         return await super().lost_members(people, surely=surely)
 
 
-@dataclass
-class SlowAboutBen(PlainNotifier):
-    """A platform that takes its time to say who ben is."""
-
-    answers: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
-        if set(people) == {"ben"}:
-            await self.answers.wait()
-        return await super().lost_members(people, surely=surely)
-
-
-async def stopping(world: World, person: str, proposal_id: str = "p1") -> asyncio.Task[object]:
-    """Type a stop, which waits for the platform's word on who typed it."""
-    world.notifier = world.workflow.world.notifier = Slow()
-    typed = world.workflow.reject(proposal_id, world.sender(person), "not now")
-    given = asyncio.create_task(typed)
-    await asyncio.sleep(0.01)
+async def on_its_way(
+    world: World, act: Coroutine[Any, Any, Reply], *, about_ben: bool = False
+) -> asyncio.Task[Reply]:
+    """Begin an act, and come as far as the platform's word on whose it is."""
+    slow = world.notifier = world.workflow.world.notifier = Slow(about_ben=about_ben)
+    given = asyncio.create_task(act)
+    await slow.asked.wait()
     return given
 
 
-async def is_answered(world: World, given: asyncio.Task[object]) -> None:
+async def stopping(world: World, person: str, proposal_id: str = "p1") -> asyncio.Task[Reply]:
+    """Type a stop."""
+    act = world.workflow.reject(proposal_id, world.sender(person), "not now")
+    return await on_its_way(world, act)
+
+
+async def is_answered(world: World, given: asyncio.Task[Reply]) -> None:
     notifier = world.notifier
-    assert isinstance(notifier, Slow | SlowAboutBen)
+    assert isinstance(notifier, Slow)
     notifier.answers.set()
     await given
     await world.workflow.idle()
@@ -89,9 +89,8 @@ async def test_what_a_stranger_typed_holds_nothing_once_it_is_refused(world: Wor
 async def test_nothing_begins_while_it_is_asked_who_takes_an_approval_back(world: World) -> None:
     await world.submits(PROD, approval_class="dual")
     await world.approves("ben", "p1")
-    world.notifier = world.workflow.world.notifier = SlowAboutBen()
-    given = asyncio.create_task(world.workflow.take_back("p1", world.sender("ben")))
-    await asyncio.sleep(0.01)
+    taking_back = world.workflow.take_back("p1", world.sender("ben"))
+    given = await on_its_way(world, taking_back, about_ben=True)
 
     assert (await world.workflow.approve("p1", world.sender("ana"))).done
     await world.workflow.open_ready()

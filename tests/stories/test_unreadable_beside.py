@@ -11,22 +11,26 @@ from tests.builders import MAIL
 from tests.stories.resting_on_evidence import CONDITION, SEND
 from tests.world import World
 
+UNREADABLE = "UPDATE audit SET details = '{' WHERE proposal_id = 'm1'"
+ANOTHER = MAIL | {"parameters": MAIL["parameters"] | {"body": "Another"}}
+
+
+async def waits_in_a_freeze(world: World) -> None:
+    """Let m1 rest on evidence, approved, while everything is frozen."""
+    await world.observes(True)
+    await world.submits(MAIL, proposal_id="m1", preconditions=[CONDITION])
+    await world.workflow.freeze("looking", world.sender("ana"))
+    await world.approves("ana", "m1")
+
 
 async def test_an_entry_that_cannot_be_read_keeps_no_evidence_unjudged(
     on_disk: World, forged: Any
 ) -> None:
     world = on_disk
-    await world.observes(True)
-    await world.submits(MAIL, proposal_id="m1", preconditions=[CONDITION])
-    await world.workflow.freeze("looking", world.sender("ana"))
-    await world.approves("ana", "m1")
+    await waits_in_a_freeze(world)
     await world.workflow.thaw(world.sender("ana"))
-    forged("UPDATE audit SET details = '{' WHERE proposal_id = 'm1'")
-    await world.submits(
-        MAIL | {"parameters": MAIL["parameters"] | {"body": "Another"}},
-        proposal_id="m2",
-        preconditions=[CONDITION],
-    )
+    forged(UNREADABLE)
+    await world.submits(ANOTHER, proposal_id="m2", preconditions=[CONDITION])
     await world.approves("ana", "m2")
     assert (await world.proposal("m2")).state is State.EXECUTING
     world.clock.advance(1)
@@ -41,11 +45,8 @@ async def test_a_start_does_not_fail_for_an_entry_that_cannot_be_read(
     on_disk: World, forged: Any
 ) -> None:
     world = on_disk
-    await world.observes(True)
-    await world.submits(MAIL, proposal_id="m1", preconditions=[CONDITION])
-    await world.workflow.freeze("looking", world.sender("ana"))
-    await world.approves("ana", "m1")
-    forged("UPDATE audit SET details = '{' WHERE proposal_id = 'm1'")
+    await waits_in_a_freeze(world)
+    forged(UNREADABLE)
     await world.store.write(lambda tx: tx.flags.put("evidence_to_judge", ["e1"]))
     await world.store.write(lambda tx: tx.flags.put("freeze", None))
     await world.restarts()
@@ -59,11 +60,10 @@ async def test_an_entry_of_a_copy_that_cannot_be_read_keeps_no_other_proposal_ou
     world = on_disk
     await world.submits(MAIL, proposal_id="m1")
     await world.store.write(lambda tx: note_copy(tx, world.workflow.world.moment()))
-    forged("UPDATE audit SET details = '{' WHERE proposal_id = 'm1'")
+    forged(UNREADABLE)
     world.clock.advance(2 * 86_400)
-    other = MAIL | {"parameters": MAIL["parameters"] | {"body": "Another"}}
 
-    answer = await world.submits(other, proposal_id="m2")
+    answer = await world.submits(ANOTHER, proposal_id="m2")
 
     assert answer.state == "sentinel_approved"
     assert (await world.proposal("m1")).reason == "expired"

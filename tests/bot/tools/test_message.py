@@ -60,6 +60,15 @@ def test_a_subject_is_read_as_it_was_approved_or_no_mail_is_made(subject: str) -
     assert envelope.recipients == ("pat@partner.example", *MAIL["cc"], *MAIL["bcc"])
 
 
+def test_bytes_that_would_be_read_as_another_mail_are_no_mail(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.tools.message._subject", str)  # as the library would write it
+
+    with pytest.raises(ToolFailed):
+        the_mail(subject=EVE)
+
+
 @pytest.mark.parametrize(
     "address",
     [

@@ -83,6 +83,20 @@ async def test_nothing_begins_over_a_stop_that_was_acknowledged() -> None:
         assert slack.world.tool(DEPLOY).verbs() == []
 
 
+async def test_nothing_begins_over_a_cross_that_was_acknowledged() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        who = slack.server.fails("users.info", error="internal_error", holding="UBEN", times=None)
+        crossed = await slack.server.reacts("UBEN", card.ts, "x")
+        assert crossed is not None
+        await eventually(crossed.acked.is_set, "the acknowledgement")
+        assert (await slack.world.workflow.approve("p1", slack.world.sender("ana"))).done
+        assert slack.world.tool(DEPLOY).verbs() == []
+        who.times = 0
+        await ends_in(slack, "rejected")
+        assert slack.world.tool(DEPLOY).verbs() == []
+
+
 async def test_a_form_does_not_wait_for_the_note_to_somebody_else() -> None:
     async with on_slack() as slack:
         card = await slack.proposes(PROD)
