@@ -23,7 +23,11 @@ _DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """What was measured; times in ms. `ready_ms` from opening the store to the first question."""
+    """What was measured; times in ms. `ready_ms` from opening the store to the first question.
+
+    `per_s` is what the job can do: windows a second of the rounds that closed any, not of the time
+    in which it waited for the next one to be due.
+    """
 
     idle_ms: float
     ready_ms: float
@@ -42,10 +46,10 @@ async def closing(folder: Path, windows: int, due_within_s: int) -> Closing:
         await stage.store.read(lambda tx: tx.proposals.next_close_ms())
         ready_ms = (time.perf_counter() - began) * 1000
         await _bring_forward(stage, windows, due_within_s)
-        late, block_ms, elapsed_s = await _close_all(stage, windows)
+        late, block_ms, at_work_s = await _close_all(stage, windows)
     late.sort()
     p99 = late[int(len(late) * 0.99)] if late else 0.0
-    return Closing(idle_ms, ready_ms, p99, block_ms, windows / elapsed_s)
+    return Closing(idle_ms, ready_ms, p99, block_ms, windows / at_work_s)
 
 
 async def _idle_ms(stage: Stage) -> float:
@@ -90,17 +94,24 @@ async def _bring_forward(stage: Stage, windows: int, due_within_s: int) -> None:
 
 
 async def _close_all(stage: Stage, windows: int) -> tuple[list[float], float, float]:
-    """Run the closing job as the scheduler would, watching the loop; return how late each was."""
+    """Run the closing job as the scheduler would, watching the loop.
+
+    Return how late each window was closed in ms, the loop's longest block in ms, and the seconds
+    of the rounds that closed any.
+    """
     watch = Watch()
     watching = asyncio.create_task(watch.look())
-    began, closed = time.perf_counter(), 0
+    at_work_s, closed = 0.0, 0
     while closed < windows:
-        closed += await stage.workflow.close_due()
+        began = time.perf_counter()
+        in_this_round = await stage.workflow.close_due()
+        if in_this_round:
+            at_work_s += time.perf_counter() - began
+        closed += in_this_round
         await asyncio.sleep(0.01)
-    elapsed_s = time.perf_counter() - began
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
-    return await stage.store.read(_lateness), watch.longest_ms, elapsed_s
+    return await stage.store.read(_lateness), watch.longest_ms, at_work_s
 
 
 @dataclass(slots=True)
