@@ -26,6 +26,19 @@ SHAPES: Final = tuple(
         ("bearer token", r"(?i)\bbearer\s{1,8}(?P<secret>(?=[a-z.~+/_-]*[\d=])[\w.~+/=-]{6,}+)"),
         (BASIC_KIND, _BASIC),
         (
+            "authorization header",
+            # Bearer and Basic have shapes of their own; other words behind the name are talk.
+            r"(?i)\bauthorization\s{0,8}[:=]\s{0,8}[\"']?"
+            r"(?:token|api-?key|key|bot|(?:sso|genie)-?key)"
+            r"\s{1,8}(?P<secret>(?=[a-z.:~+/_-]*[\d=])[\w.:~+/=-]{8,}+)",
+        ),
+        (
+            "signature in an address",
+            # Whoever has such an address has what it opens: Azure, AWS, Google, CloudFront.
+            r"(?i)[?&;](?:sig|(?:x-(?:amz|goog)-)?signature)="
+            r"(?P<secret>(?=[a-z%+/_~-]*\d)[\w%+/~-]{20,}+={0,2})",
+        ),
+        (
             "password in an address",
             r"(?i)(?<![a-z\d+.-])[a-z][a-z\d+.-]*+://[^\s/:@\"'<>]*+:(?P<secret>[^\s/@\"'<>]++)@",
         ),
@@ -106,6 +119,8 @@ HOLDS: Final[dict[str, tuple[str, ...]]] = {
 NEEDS: Final[dict[str, str]] = {
     "bearer token": "bearer",
     BASIC_KIND: "basic",
+    "authorization header": "authorization",
+    "signature in an address": "sig",
     "password in an address": "@",
     "token in an address": "@",
 }

@@ -25,7 +25,7 @@ class Secret(NamedTuple):
 #: it is spared all the looks for one of them. Beyond ASCII, where letters of more than one kind are
 #: the same without case, every shape is looked for.
 _MAY_HOLD: Final = compiled(
-    "(?i:bearer|basic|"
+    "(?i:bearer|basic|sig=|signature=|"
     # what `secret_named` can say yes to
     "pass|pwd|pw|secret|token|apikey|credential|authorization|cookie|jwt|otp|pin|cv[cv]|mnemonic|"
     "key)|"

@@ -91,7 +91,7 @@ class SecretsAbsent:
     """No credential in parameters or texts."""
 
     id: ClassVar[str] = "secrets_absent"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     timeless = True
     summary: ClassVar[str] = "No key, token or password stands in a proposal."
 
@@ -158,6 +158,10 @@ class SecretsAbsent:
         for name, changes in (
             ("a header", {"parameters": {"headers": {"Authorization": "Bearer abc.def"}}}),
             ("an address", {"parameters": {"dsn": "postgres://u:pw@h/d"}}),
+            (
+                "an address that opens by itself",
+                {"parameters": {"url": "https://a.example/f?sv=1&sig=a1B2c3%2Fd4E5f6g7H8i9%3D"}},
+            ),
             ("a name in odd case", {"parameters": {"pASSWORD": "hunter2xyz"}}),
             ("markup inside", {"parameters": {"body": "AKI<b></b>A" + "IOSFODNN7EXAMPLE"}}),
             (

@@ -71,6 +71,16 @@ def test_a_private_key_that_was_cut_off_is_masked_to_the_end():
         ("mailgun: key-" + "a1" * 16, "mailgun: ‹secret, 36 characters›"),
         ('password = decode("hunter2")', 'password = ‹secret, 6 characters›("hunter2")'),
         ("Cookie: sid=abcd1", "Cookie: ‹secret, 9 characters›"),
+        ("Authorization: token a1b2c3d4", "Authorization: token ‹secret, 8 characters›"),
+        ("-H 'authorization: Bot Mz9.x_y-z'", "-H 'authorization: Bot ‹secret, 9 characters›'"),
+        (
+            "https://a.example/f?se=2027&sig=a1B2c3%2Fd4E5f6g7H8i9%3D&sp=r",
+            "https://a.example/f?se=2027&sig=‹secret, 24 characters›&sp=r",
+        ),
+        (
+            "https://b.example/o?X-Amz-Expires=60&X-Amz-Signature=" + "a1" * 32,
+            "https://b.example/o?X-Amz-Expires=60&X-Amz-Signature=‹secret, 64 characters›",
+        ),
     ],
 )
 def test_a_credential_is_known_by_what_it_is_assigned_to(text, masked):
@@ -105,6 +115,10 @@ def test_a_credential_is_known_by_what_it_is_assigned_to(text, masked):
         '{"cookies": "necessary"}',
         "curl -u $USER:$PASSWORD https://x.example",
         "https://pat@git.example/x",
+        "Authorization: token of the customer",
+        "Authorization: see ticket-4821-b",
+        "https://a.example/?sig=signature_of_the_director",
+        "The signature=handwritten, on page 12",
     ],
 )
 def test_ordinary_words_stay(text):
