@@ -14,6 +14,7 @@ from bot.intake.http.bodies import LARGEST_CALL_BYTES, body_of
 from bot.intake.http.door import Door
 from bot.intake.http.problems import unauthorized
 from bot.intake.http.turns import Turns
+from lifecycle.answers import Sender
 
 _Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -34,23 +35,26 @@ class BehindToken:
         self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 401, 408, 413 or 415, or pass it on with its body; 503 where the bot ends."""
+        """Answer 401, 408, 413, 415 or 429, or pass it on with its body; 503 where the bot ends."""
         incoming = Request(scope, receive)
         sender = self._door.sender(incoming)
         if sender is None:
             await unauthorized(_WORDS)(scope, receive, send)
             return
-        async with self._turns.turn(incoming, sender):
-            body = await carried_out(self._door, lambda: body_of(incoming, LARGEST_CALL_BYTES))
-            if isinstance(body, Response):
-                await body(scope, receive, send)
-                return
-            answering = Answering(send)
-            cut_off = await carried_out(
-                self._door, lambda: self._app(scope, replayed(body, receive), answering)
-            )
-            if isinstance(cut_off, Response) and not answering.begun:
-                await cut_off(scope, receive, send)
+        answering = Answering(send)
+        said = await carried_out(
+            self._door, lambda: self._in_place(incoming, sender, receive, answering)
+        )
+        if isinstance(said, Response) and not answering.begun:
+            await said(scope, receive, send)
+
+    async def _in_place(
+        self, incoming: Request, sender: Sender, receive: Receive, answering: Answering
+    ) -> None:
+        with self._door.places.place(incoming, sender):
+            async with self._turns.turn(incoming, sender):
+                body = await body_of(incoming, LARGEST_CALL_BYTES)
+                await self._app(incoming.scope, replayed(body, receive), answering)
 
 
 class Answering:

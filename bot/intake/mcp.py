@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.client import Signoff, SignoffRefused, SignoffUnreachable
+from bot.intake.http.places import PLACE
 from bot.intake.mcp_reading import Judge, Lines, strictly
 from lifecycle.codes import retry_of
 from lifecycle.schema import proposal_schema
@@ -98,6 +99,8 @@ def over_http(
 def _beside(outer: Request, inner: ASGIApp) -> ASGIApp:
     """Return `inner` for a call within another: whoever leaves that one has left this one, too."""
 
+    place = {PLACE: True} if PLACE in outer.scope else {}
+
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         whole = False
 
@@ -109,7 +112,7 @@ def _beside(outer: Request, inner: ASGIApp) -> ASGIApp:
             whole = not message.get("more_body", False)
             return message
 
-        await inner(scope, either, send)
+        await inner({**scope, **place}, either, send)
 
     return app
 

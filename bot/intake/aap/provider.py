@@ -69,7 +69,7 @@ class Provider:
         if content["status"] != "pending" or not wait_s or call.proposal_id is None:
             return content
         try:
-            await held(waiting, incoming, key, at, wait_s)
+            await held(self.door, incoming, sender, key, at, wait_s)
         except BotEnds:
             raise AapRefused(503, "audit_unavailable", ENDING, _AGAIN_S) from None
         return await self._shown(call)

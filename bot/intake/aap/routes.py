@@ -54,7 +54,7 @@ def aap_routes(door: Door) -> list[BaseRoute]:
         return json_response(found)
 
     async def consume(incoming: Request, sender: Sender) -> Response:
-        key = key_of(incoming.headers.get(_KEY))
+        key = key_of(incoming.headers.getlist(_KEY))
         return json_response(await provider.consume(incoming.path_params["asked_id"], key, sender))
 
     async def report(incoming: Request, sender: Sender) -> Response:
@@ -76,7 +76,7 @@ async def _submitted(
     """Return the key, the submission and its bytes; whatever is none leaves a row of the trail."""
     raw = b""
     try:
-        key = key_of(incoming.headers.get(_KEY))
+        key = key_of(incoming.headers.getlist(_KEY))
         raw = await body_of(incoming)
         return key, submission_of(read_object(raw)), raw
     except Misshapen as error:
@@ -110,10 +110,8 @@ def _guarded(
                 if intake:
                     await door.turned_away(sender)
                 raise _unauthorized()
-            async with door.turns.turn(incoming, sender):
-                if not door.speaks(incoming, sender):
-                    raise _unauthorized()  # removed while it waited for its turn
-                return await run(incoming, sender)
+            with door.places.place(incoming, sender):
+                return await _in_place(door, run, incoming, sender)
         except AapRefused as refused:
             return error(refused)
         except Refused as refused:
@@ -124,3 +122,10 @@ def _guarded(
         return as_error(await carried_out(door, lambda: guarded(incoming)))
 
     return endpoint
+
+
+async def _in_place(door: Door, run: _Run, incoming: Request, sender: Sender) -> Response:
+    async with door.turns.turn(incoming, sender):
+        if not door.speaks(incoming, sender):
+            raise _unauthorized()  # removed while it waited for its turn
+        return await run(incoming, sender)

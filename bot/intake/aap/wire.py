@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -83,12 +83,15 @@ def seconds(text: str) -> int:
     return min(total, LONGEST_S)
 
 
-def key_of(header: str | None) -> str:
-    """Return the idempotency key; raises Misshapen where it is missing."""
-    if not header or len(header) > LONGEST_KEY:
-        words = f"Send an Idempotency-Key of 1 to {LONGEST_KEY} characters."
+def key_of(given: Sequence[str]) -> str:
+    """Return the idempotency key; raises Misshapen where it is missing, or stands twice.
+
+    Whoever stands between could have gone by one of two, and we would by the other.
+    """
+    if len(given) != 1 or not 0 < len(given[0]) <= LONGEST_KEY:
+        words = f"Send one Idempotency-Key of 1 to {LONGEST_KEY} characters."
         raise Misshapen("invalid_identifier", words, "missing_idempotency_key")
-    return header
+    return given[0]
 
 
 def error(refused: AapRefused) -> Response:

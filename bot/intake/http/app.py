@@ -21,12 +21,14 @@ from bot.intake.http.bodies import BodyPacked, BodyTooSlow
 from bot.intake.http.door import Door, is_agent
 from bot.intake.http.openapi import openapi
 from bot.intake.http.operations import Operation
+from bot.intake.http.places import AGAIN_S, Crowded
 from bot.intake.http.problems import problem, refused_problem, unauthorized
 from bot.intake.http.queries import QueryWrong
 from bot.intake.http.statuses import refusal_status
 from bot.intake.http.table import OPERATIONS
 from bot.intake.http.waiting import ENDING, BotEnds
 from bot.version import signoff_version
+from lifecycle.answers import Sender
 from lifecycle.errors import Refused
 from lifecycle.ports import StoreUnavailable
 
@@ -38,6 +40,8 @@ log = logging.getLogger("signoff.http")
 _FOR_SOURCES: Final = frozenset({"evidence", "tools", "policy", "schema", "whoami"})
 #: Submitting tells strangers and sources itself that they are no agents, and audits it.
 _ASKS_ITSELF: Final = frozenset({"submit"})
+#: What is answered at once, and to everybody, however many ask for something else.
+_ALWAYS: Final = frozenset({"health"})
 
 
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
@@ -92,12 +96,28 @@ async def _run(door: Door, operation: Operation, incoming: Request) -> Response:
     sender = door.sender(incoming)
     asks_itself = operation.name in _ASKS_ITSELF
     if operation.open_to_all or (sender is None and asks_itself):
-        return await operation.run(door, incoming, stranger())
+        return await _for_anybody(door, operation, incoming)
     if sender is None:
         return unauthorized()
     if not (is_agent(sender) or asks_itself or operation.name in _FOR_SOURCES):
         words = "Sources record evidence; they have no proposals."
         return problem(403, words, code="unknown_agent")
+    with door.places.place(incoming, sender):
+        return await _in_place(door, operation, incoming, sender)
+
+
+async def _for_anybody(door: Door, operation: Operation, incoming: Request) -> Response:
+    """Carry out what needs no token: all who ask so count as one sender."""
+    anybody = stranger()
+    if operation.name in _ALWAYS:
+        return await operation.run(door, incoming, anybody)
+    with door.places.place(incoming, anybody):
+        return await operation.run(door, incoming, anybody)
+
+
+async def _in_place(
+    door: Door, operation: Operation, incoming: Request, sender: Sender
+) -> Response:
     async with door.turns.turn(incoming, sender):
         if not door.speaks(incoming, sender):
             return unauthorized()  # removed while it waited for its turn
@@ -127,6 +147,8 @@ async def _answered(run: Callable[[], Awaitable[T]]) -> T | Response:
         return refused_problem(refusal_status(error.code), error)
     except QueryWrong as error:
         return problem(400, str(error), code="wrong_type")
+    except Crowded as error:
+        return problem(429, str(error), code="rate_limited", retry_after_s=AGAIN_S)
     except BodyTooSlow:
         return problem(408, "The body did not arrive in time.", headers={"Connection": "close"})
     except BodyPacked:

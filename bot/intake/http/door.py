@@ -11,6 +11,7 @@ from starlette.requests import Request
 from bot.intake.http.auth import Strangers, Tokens
 from bot.intake.http.marks import mark_of
 from bot.intake.http.metrics import Metrics
+from bot.intake.http.places import Places
 from bot.intake.http.turns import Turns
 from bot.intake.http.waiting import Heard, Waiting
 from lifecycle.answers import Sender
@@ -32,6 +33,7 @@ class Door:
     metrics: Metrics
     strangers: Strangers = field(default_factory=Strangers)
     turns: Turns = field(default_factory=Turns)
+    places: Places = field(default_factory=Places)
 
     @classmethod
     def to(cls, workflow: Workflow, environment: Mapping[str, str]) -> Door:

@@ -7,17 +7,28 @@ import asyncio
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive
 
+from bot.intake.http.door import Door
 from bot.intake.http.waiting import BotEnds, Mark, Waiting
+from lifecycle.answers import Sender
 
 
-async def held(waiting: Waiting, incoming: Request, key: str, seen: Mark, timeout_s: float) -> None:
+async def held(
+    door: Door, incoming: Request, sender: Sender, key: str, seen: Mark, timeout_s: float
+) -> None:
     """Return once the mark of `key` differs from `seen`, or when the time is over.
 
     Raises ClientDisconnect once the client has left, so that nothing is held for nobody, and
     BotEnds while the bot stops: an answer at once would only make the client ask again, and again.
+    Crowded where the sender waits for too much already.
     """
-    if timeout_s <= 0:
-        return
+    if timeout_s > 0:
+        with door.places.held(sender):
+            await _held(door.waiting, incoming, key, seen, timeout_s)
+
+
+async def _held(
+    waiting: Waiting, incoming: Request, key: str, seen: Mark, timeout_s: float
+) -> None:
     change = asyncio.create_task(waiting.changed(key, seen, timeout_s))
     leaving = asyncio.create_task(_left(incoming.receive))
     try:

@@ -33,7 +33,7 @@ async def one(door: Door, incoming: Request, sender: Sender) -> Response:
     # A permit that waits already is news enough: its agent has something to do.
     if wait_s and not (state.terminal or found.permit_waits) and seen in (None, state):
         at = mark(found, door.now_ms())
-        await held(door.waiting, incoming, proposal_key(proposal_id), at, wait_s)
+        await held(door, incoming, sender, proposal_key(proposal_id), at, wait_s)
     content = await door.store.read(lambda tx: seen_by_agent(tx, door, proposal_id, sender))
     return json_response(content) if content else unknown_proposal(proposal_id)
 
@@ -123,7 +123,7 @@ async def audit(door: Door, incoming: Request, sender: Sender) -> Response:
     def view(tx: Transaction) -> dict[str, Any] | None:
         if own(tx, proposal_id, sender) is None:
             return None
-        found = [each for each in tx.audit.of(proposal_id) if each.seq > after_seq]
+        found = tx.audit.page_of(proposal_id, after_seq, limit + 1)
         page, more = found[:limit], len(found) > limit
         next_cursor = queries.cursor_of(page[-1].seq, proposal_id) if more else None
         return {"entries": [each.as_json() for each in page], "next_cursor": next_cursor}
@@ -141,6 +141,6 @@ async def question(door: Door, incoming: Request, sender: Sender) -> Response:
         words = "You have no question with this id."
         return problem(404, words, code="unknown_proposal")
     if found["answer"] is None:
-        await held(door.waiting, incoming, question_key(asked_id), None, wait_s)
+        await held(door, incoming, sender, question_key(asked_id), None, wait_s)
         found = await door.store.read(lambda tx: question_of(tx, asked_id)) or found
     return json_response(question_json(found))

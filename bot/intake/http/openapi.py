@@ -83,7 +83,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
 
 def _everywhere(operation: Operation) -> tuple[int, ...]:
     """Return the statuses that need no line of their own in the table."""
-    guarded = () if operation.open_to_all else (401, 403)
+    guarded = () if operation.open_to_all else (401, 403, 429)
     carried = (408, 415) if operation.body is not None else ()
     return (*guarded, *carried, 503)
 

@@ -7,9 +7,11 @@ import resource
 import sys
 from http import HTTPStatus
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
 
 from bot.intake.http.problems import problem
 
@@ -60,6 +62,8 @@ def last_words(status: int, detail: str, **members: Any) -> bytes:
     return b"\r\n".join([*head, b"", bytes(answer.body)])
 
 
+#: Of each server those that may be hung up on, in the order in which they became so.
+_GIVING_WAY: Final[WeakKeyDictionary[ServerState, dict[PromptProtocol, None]]] = WeakKeyDictionary()
 _FULL: Final = last_words(503, "Too many connections are open: try again soon.", retry_after_s=5)
 
 
@@ -67,8 +71,9 @@ class PromptProtocol(H11Protocol):
     """Hangs up on whoever takes too long over a head, or does not take its answer.
 
     uvicorn waits for both without end: a few hundred connections, which need no token, would use
-    up all descriptors of the bot, and it could neither hear nor write anything any more. For the
-    same reason the newest connection is refused where there are too many.
+    up all descriptors of the bot, and it could neither hear nor write anything any more. Where
+    there are too many, the newest takes the place of the oldest of those that ask for nothing, or
+    do not take their answer; where all are at work, it is refused.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -80,21 +85,29 @@ class PromptProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a head."""
         super().connection_made(transport)
-        if len(self.connections) > most_connections():
+        self._giving_way = _GIVING_WAY.setdefault(self.server_state, {})
+        if len(self.connections) > most_connections() and not self._one_gave_way():
             transport.write(_FULL)  # the first bytes of a connection always fit
             transport.close()
             return
         # Writing pauses as soon as the client's side is full, and goes on once all is taken.
         transport.set_write_buffer_limits(high=0)
         self._wait()
+        self._note_giving_way()
 
     def data_received(self, data: bytes) -> None:
         """Take what came; a whole head ends the waiting."""
         super().data_received(data)
+        self._note_giving_way()
         if self._answering():
             self._wait_no_more()
         elif self._hanging_up is None:
             self._wait()
+
+    def on_response_complete(self) -> None:
+        """Be in nobody's way until the next message comes."""
+        super().on_response_complete()
+        self._note_giving_way()
 
     def send_400_response(self, msg: str) -> None:
         """Tell a client whose message is broken so, and hang up.
@@ -114,10 +127,12 @@ class PromptProtocol(H11Protocol):
         """Begin to watch whether the client takes what is written."""
         super().pause_writing()
         self._watch(self.transport.get_write_buffer_size())
+        self._note_giving_way()
 
     def resume_writing(self) -> None:
         """All is taken."""
         self._watch_no_more()
+        self._note_giving_way()
         super().resume_writing()
 
     def shutdown(self) -> None:
@@ -130,7 +145,25 @@ class PromptProtocol(H11Protocol):
         """Forget the client."""
         self._wait_no_more()
         self._watch_no_more()
+        self._giving_way.pop(self, None)
         super().connection_lost(exc)
+
+    def _note_giving_way(self) -> None:
+        """Keep the age of one that may be hung up on, and forget it once it is at work."""
+        if self._unread is not None or not self._answering():
+            self._giving_way.setdefault(self)
+        else:
+            self._giving_way.pop(self, None)
+
+    def _one_gave_way(self) -> bool:
+        """Hang up on whoever has asked for nothing, or taken nothing, for the longest time."""
+        oldest = next(iter(self._giving_way), None)
+        if oldest is None:
+            return False
+        del self._giving_way[oldest]
+        self.connections.discard(oldest)
+        oldest.transport.abort()
+        return True
 
     def _wait(self) -> None:
         self._hanging_up = self.loop.call_later(_HEAD_S, self._hang_up)

@@ -212,6 +212,7 @@ HOUSE: Final = (
         "Numbers for Prometheus.",
         house.metrics,
         {200: "Text"},
+        (429,),
         open_to_all=True,
         media_type="text/plain",
     ),

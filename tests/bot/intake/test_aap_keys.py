@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +13,13 @@ import pytest
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Rate
 from lifecycle.ports import StoreUnavailable
+from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
+from lifecycle.verdict import PASSED
+from lifecycle.world import Law
+from sentinel_rules import load_rules
 from tests.bot.intake.conftest import Outside
+from tests.lifecycle.laws import law
 
 CALL = {
     "tool": "issue-refund",
@@ -115,6 +121,27 @@ async def test_a_rule_that_makes_it_wait_uses_no_approval_up(leila, outside) -> 
     assert (late.status_code, "consumption" in late.json()) == (200, True)
 
 
+async def test_a_rule_that_is_late_at_a_use_uses_no_approval_up(leila, outside) -> None:
+    call = (await asked(leila, "k1", timeout="1h")).json()
+    await outside.world.shows()
+    await outside.world.approves("ana", call["id"], "seen")
+    path, headers = f"/aap/v1/requests/{call['id']}/consume", {"idempotency-key": "u1"}
+    policy, over = outside.world.workflow.policy, threading.Event()
+    fair = Sentinel(load_rules(policy.rules))
+    hangs = law("hangs", lambda: (over.wait(60), PASSED)[1])
+    outside.world.workflow.world.law = Law(policy, Sentinel([*fair.rules, hangs], limit_s=0.05))
+    try:
+        late = await leila.post(path, headers=headers)
+    finally:
+        over.set()
+        outside.world.workflow.world.law = Law(policy, fair)
+    again = await leila.post(path, headers=headers)
+
+    told = (late.status_code, late.json()["error"]["code"], late.headers["retry-after"])
+    assert told == (503, "rule_timeout", "5")
+    assert (again.status_code, "consumption" in again.json()) == (200, True)
+
+
 async def test_what_is_decided_while_one_looks_is_not_waited_for(
     leila, outside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +228,20 @@ async def test_what_is_no_submission_leaves_its_row(leila, outside, body, key, c
     assert answer.status_code in (400, 413)
     (row,) = await outside.world.audit("refused")
     assert (row["reason"], row["actor"]["id"]) == (code, "leila")
+
+
+async def test_of_two_keys_none_is_taken(leila, outside) -> None:
+    twice = [("idempotency-key", "k1"), ("idempotency-key", "k2")]
+    asking = await leila.post("/aap/v1/requests", json=CALL, headers=twice)
+    call = (await asked(leila, "k1")).json()
+    await outside.world.shows()
+    await outside.world.approves("ana", call["id"], "seen")
+    using = await leila.post(f"/aap/v1/requests/{call['id']}/consume", headers=twice)
+
+    for answer in (asking, using):
+        told = (answer.status_code, answer.json()["error"]["code"])
+        assert told == (400, "missing_idempotency_key")
+    assert "consumption" not in (await leila.get(f"/aap/v1/requests/{call['id']}")).json()
 
 
 async def test_who_is_no_agent_leaves_a_row_and_strangers_share_one(outside: Outside) -> None:

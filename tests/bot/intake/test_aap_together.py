@@ -120,6 +120,36 @@ async def test_a_call_is_not_begun_after_its_own_deadline(
     assert (await seen(leila, short))["status"] == "expired"
 
 
+async def test_a_call_with_more_time_than_the_proposal_it_shares_ends_with_it(
+    outside: Outside, leila: httpx.AsyncClient
+) -> None:
+    """People were shown one deadline, the first call's. Asked anew, it has all of its time."""
+    short, long = await asks(leila, "k1", "60s"), await asks(leila, "k2", "1h")
+    outside.world.clock.advance(60)
+
+    told = await seen(leila, long)
+    assert (told["status"], told["decision"]["decided_at"]) == ("expired", short["deadline_at"])
+    assert await consumes(leila, long) == (409, "approval_expired")
+    anew = await asks(leila, "k3", "1h")
+    outside.world.clock.advance(3599)
+    await approved(outside, anew["id"])
+    assert (await consumes(leila, anew))[0] == 200
+    assert (await seen(leila, long))["status"] == "expired"
+
+
+async def test_a_call_with_more_time_is_begun_in_the_time_of_the_proposal_it_shares(
+    outside: Outside, leila: httpx.AsyncClient
+) -> None:
+    short, long = await asks(leila, "k1", "60s"), await asks(leila, "k2", "1h")
+    outside.world.clock.advance(59)
+    await approved(outside, short["id"])
+
+    assert (await consumes(leila, long))[0] == 200
+    outside.world.clock.advance(2)
+    outcome = f"/aap/v1/requests/{long['id']}/outcome"
+    assert (await leila.post(outcome, json={"status": "succeeded"})).status_code == 200
+
+
 async def test_what_was_approved_in_time_and_not_begun_in_time_is_expired(
     outside: Outside, leila: httpx.AsyncClient
 ) -> None:

@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from bot.intake.http.protocol import backlog, most_connections
-from tests.bot.intake.conftest import Outside
+from tests.bot.intake.conftest import Outside, submitted
+from tests.builders import PROD
 
 
 async def connected(outside: Outside) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -94,22 +95,73 @@ async def test_whoever_takes_its_answer_slowly_gets_it_whole(
     assert (await taken(idler(outside, WISH * 40 + last), pause_s=0.002)).count(b" 200 OK") == 41
 
 
-async def test_the_newest_is_refused_where_there_are_too_many(
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ", HEALTH])
+async def test_where_there_are_too_many_the_oldest_that_asks_nothing_gives_way(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    """Strangers who opened connections and said nothing kept everybody out."""
+    monkeypatch.setattr("bot.intake.http.protocol.most_connections", lambda: 3)
+    held = [await connected(outside) for _ in range(3)]
+    for reader, asking in held:
+        asking.write(begun)
+        if begun == HEALTH:
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+
+    reader, writer = await connected(outside)
+    writer.write(HEALTH)
+    assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+    writer.close()
+    with contextlib.suppress(ConnectionResetError):
+        await asyncio.wait_for(held[0][0].read(), 5)  # hung up on, and no younger one
+    assert [each.at_eof() for each, _ in held] == [True, False, False]
+    for _, asking in held:
+        asking.close()
+
+
+async def test_whoever_does_not_take_its_answers_gives_way_to_the_newest(
     outside: Outside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.intake.http.protocol.most_connections", lambda: 3)
-    held = [await connected(outside) for _ in range(3)]
+    held = [idler(outside, WISH * 100) for _ in range(3)]
+    hangs_up = {"connection": "close"}
+    try:
+        async with outside.client(None) as health:
+            for _ in range(100):
+                found = await health.get("/healthz", headers=hangs_up)
+                if found.is_success:
+                    break
+                await asyncio.sleep(0.05)  # until what the kernel keeps for them is full
+        assert found.is_success
+    finally:
+        for each in held:
+            each.close()
+
+
+async def test_the_newest_is_refused_where_all_others_are_at_work(
+    leila: httpx.AsyncClient, outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await submitted(leila, PROD)
+    await leila.aclose()
+    monkeypatch.setattr("bot.intake.http.protocol.most_connections", lambda: 8)
+    wait = b"GET /v1/proposals/p1?wait=60 HTTP/1.1\r\nHost: x\r\n"
+    wait += b"Authorization: Bearer leila-token\r\n"
+    held = [await connected(outside) for _ in range(2)]
+    for _, asking in held:
+        asking.write(wait + b"\r\n")
+    asked = [asyncio.create_task(older.readline()) for older, _ in held]
+    await asyncio.wait(asked, timeout=0.3)
+    monkeypatch.setattr("bot.intake.http.protocol.most_connections", lambda: 2)
+
     reader, writer = await connected(outside)
     assert (await reader.readline()).startswith(b"HTTP/1.1 503 ")
     writer.close()
-    for older, asking in held:
-        asking.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        assert (await older.read()).startswith(b"HTTP/1.1 200 ")
+    await outside.world.rejects("ben", "p1")
+    assert [(await each)[:13] for each in asked] == [b"HTTP/1.1 200 "] * 2
+    for _, asking in held:
         asking.close()
-    reader, writer = await connected(outside)
-    writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-    assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
-    writer.close()
 
 
 @pytest.mark.parametrize(
