@@ -64,8 +64,8 @@ class Acting:
         self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed], *, spools: bool
     ) -> Reply:
         """Let it stand still meanwhile: asking who stops it, or takes a ✅ back, may take long."""
-        now_ms = self.world.clock.now_ms()
-        with self.world.heard.meanwhile(act.sender.surface, now_ms, act.proposal_id):
+        surface, now_ms = act.sender.surface, self.world.clock.now_ms()
+        with self.world.heard.meanwhile(surface, now_ms, act.proposal_id, takes_back=not spools):
             return await self._acting(act, unit, spools=spools)
 
     async def _acting(

@@ -9,6 +9,7 @@ from typing import Any
 
 from lifecycle.codes import Retry, retry_of
 from lifecycle.errors import Fault, GovernanceError, Refused, ReviewRefused
+from lifecycle.masking import mask_text
 from lifecycle.policy import Level
 from lifecycle.proposal import ActorKind, Identity
 
@@ -84,7 +85,7 @@ class Answer:
             "explanation": self.explanation,
             "digest": self.digest,
             "deduplicated": self.deduplicated,
-            "differs": list(self.differs),
+            "differs": [mask_text(path) for path in self.differs],
             "errors": [fault.as_json() for fault in self.errors],
             "retry": retry_after(self.reason, self.errors).value,
             "retry_after_s": self.retry_after_s,

@@ -32,7 +32,7 @@ def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act
     if not judged_as_it_stands(tx, moment, proposal):
         words = "Policy or evidence has just changed and it is being checked again; try again then."
         raise ReviewRefused("still_running", words)
-    still = stands_still(tx, moment, proposal)
+    still = stands_still(tx, moment, proposal, early=True)
     if still is not None:
         raise ReviewRefused("frozen", f"It stands still and waits for: {still}. Try again then.")
     return _closed(tx, moment, proposal, act)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lifecycle.codes import Retry, retry_of
+from lifecycle.masking import mask_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,13 @@ class Fault:
     level: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the wire form; `rule` and `level` appear for findings alone."""
+        """Return the wire form; `rule` and `level` appear for findings alone.
+
+        A name that an agent made up may be a credential: in a path it is masked, as a value is.
+        """
         item: dict[str, Any] = {
             "code": self.code,
-            "path": self.path,
+            "path": mask_text(self.path),
             "required": self.required,
             "actual": self.actual,
             "suggestion": self.suggestion,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lifecycle.acts import plain_words
+from lifecycle.acts import recorded_words
 from lifecycle.answers import Reply, Sender
 from lifecycle.door import announce, record
 from lifecycle.errors import ReviewRefused
@@ -26,11 +26,17 @@ def frozen(tx: Transaction) -> Mapping[str, Any] | None:
     return value or None
 
 
-def stands_still(tx: Transaction, moment: Moment, proposal: Proposal) -> str | None:
-    """Return why nothing of this may be executed, committed or closed now; None where it may."""
+def stands_still(
+    tx: Transaction, moment: Moment, proposal: Proposal, *, early: bool = False
+) -> str | None:
+    """Return why nothing of this may be executed, committed or closed now; None where it may.
+
+    `early`: where it would end before its time, by somebody's ✅.
+    """
     if proposal.proposal_id in moment.held:
         return "a stop that is being written"
-    if moment.heard.hold(tx, moment.now_ms, proposal.proposal_id):
+    begun = proposal.execution is not None and not early
+    if moment.heard.hold(tx, moment.now_ms, proposal.proposal_id, begun=begun):
         return HEARD
     if moment.stopping:
         return "the next start of Signoff"
@@ -40,12 +46,13 @@ def stands_still(tx: Transaction, moment: Moment, proposal: Proposal) -> str | N
 def freeze(tx: Transaction, moment: Moment, sender: Sender, reason: str) -> Reply:
     """Put the freeze in force; intake, reject and roll back go on working.
 
-    The record keeps the reason word for word; what is said of it is harmless to read.
+    The record keeps the reason as it was typed, but for credentials; what is said of it is
+    harmless to read.
     """
     _operator(moment, sender)
     if not reason.strip():
         raise ReviewRefused("reason_required", "Say why: freeze <reason>.")
-    reason = plain_words(reason)
+    reason = recorded_words(reason)
     tx.flags.put(FLAG, {"reason": reason, "by": sender.id, "at_ms": moment.now_ms})
     record(tx, moment, "frozen", sender.identity, sender=sender, details={"why": reason})
     words = f"Frozen by {sender.id}: {harmless(reason)}. Nothing executes or commits until thaw."
@@ -57,7 +64,7 @@ def freeze_restored(tx: Transaction, moment: Moment, copy: str) -> None:
     """Put the freeze in force in a copy that is brought back: what it holds may be done since."""
     reason = f"restored from {copy}: what was done since the copy is not known to it"
     tx.flags.put(FLAG, {"reason": reason, "by": SENTINEL.id, "at_ms": moment.now_ms})
-    record(tx, moment, "frozen", SENTINEL, details={"why": reason})
+    record(tx, moment, "frozen", SENTINEL, details={"why": reason, "copy": True})
     words = f"Frozen: {harmless(reason)}. Look before thaw."
     announce(tx, moment, f"freeze:{moment.now_ms}", words)
 

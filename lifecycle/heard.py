@@ -30,7 +30,9 @@ SOON_MS: Final = 2_000
 class HeardStop:
     """One stop: of a proposal, or on a message that was no card when it came; else of everything.
 
-    `key` is its own over all surfaces and processes.
+    `key` is its own over all surfaces and processes. One that `takes_back` somebody's word (a ✅
+    that was taken off, a proposal that was withdrawn) holds what that word may lead to alone: a
+    beginning, or an early end. What executes already goes on over it.
     """
 
     key: str
@@ -38,6 +40,7 @@ class HeardStop:
     at_ms: int
     proposal_id: str | None = None
     message_id: str | None = None
+    takes_back: bool = False
 
     @property
     def unplaced(self) -> bool:
@@ -58,9 +61,12 @@ class HeardStops:
         self._numbers = count()
 
     @contextmanager
-    def meanwhile(self, surface: str, at_ms: int, proposal_id: str) -> Iterator[None]:
+    def meanwhile(
+        self, surface: str, at_ms: int, proposal_id: str, *, takes_back: bool
+    ) -> Iterator[None]:
         """Let a stop that is being carried out wait, in memory alone, until that is done."""
-        stop = HeardStop(f"act:{next(self._numbers)}", surface, at_ms, proposal_id)
+        key = f"act:{next(self._numbers)}"
+        stop = HeardStop(key, surface, at_ms, proposal_id, takes_back=takes_back)
         self.add(stop)
         try:
             yield
@@ -109,8 +115,8 @@ class HeardStops:
         return frozenset(tuple(self._named))
 
     def late(self, now_ms: int, proposal_id: str) -> bool:
-        """Say whether one of them waits for longer than working it takes."""
-        waiting = (each for each in self.of(proposal_id) if not each.unplaced)
+        """Say whether one that holds a window waits for longer than working it takes."""
+        waiting = (e for e in self.of(proposal_id) if not (e.unplaced or e.takes_back))
         return any(now_ms - each.at_ms > SOON_MS for each in waiting)
 
     def overdue(self, now_ms: int, proposal_id: str | None = None) -> tuple[HeardStop, ...]:
@@ -123,9 +129,11 @@ class HeardStops:
             if not each.unplaced and now_ms - each.at_ms >= OVERDUE_MS
         )
 
-    def hold(self, tx: Transaction, now_ms: int, proposal_id: str) -> bool:
-        """Say whether this proposal stands still for a stop."""
-        return any(_is_of(tx, now_ms, each, proposal_id) for each in self.of(proposal_id))
+    def hold(self, tx: Transaction, now_ms: int, proposal_id: str, *, begun: bool) -> bool:
+        """Say whether this proposal stands still for a stop; `begun`: nobody's word is needed for
+        what comes next."""
+        waiting = (each for each in self.of(proposal_id) if not (begun and each.takes_back))
+        return any(_is_of(tx, now_ms, each, proposal_id) for each in waiting)
 
 
 def _is_of(tx: Transaction, now_ms: int, stop: HeardStop, proposal_id: str) -> bool:
@@ -170,10 +178,10 @@ def _kept(tx: Transaction) -> dict[str, Any]:
 def _row(stop: HeardStop) -> dict[str, Any]:
     found = {"proposal_id": stop.proposal_id, "message_id": stop.message_id}
     named = {key: value for key, value in found.items() if value is not None}
-    return {"surface": stop.surface, "at_ms": stop.at_ms, **named}
+    takes_back = {"takes_back": True} if stop.takes_back else {}
+    return {"surface": stop.surface, "at_ms": stop.at_ms, **named, **takes_back}
 
 
 def _stop(key: str, row: Mapping[str, Any]) -> HeardStop:
-    return HeardStop(
-        key, row["surface"], row["at_ms"], row.get("proposal_id"), row.get("message_id")
-    )
+    of_what = (row.get("proposal_id"), row.get("message_id"), bool(row.get("takes_back")))
+    return HeardStop(key, row["surface"], row["at_ms"], *of_what)

@@ -153,7 +153,8 @@ def _why_not_again(moment: Moment, proposal: Proposal) -> str | None:
         return "the policy is another one since"
     if proposal.kept_stop is not None:
         return f"{proposal.kept_stop.person} has stopped it"
-    if moment.heard.overdue(moment.now_ms, proposal.proposal_id):
+    overdue = moment.heard.overdue(moment.now_ms, proposal.proposal_id)
+    if not all(each.takes_back for each in overdue):
         return f"it waits for {HEARD}"
     return None
 

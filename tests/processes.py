@@ -8,12 +8,24 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.conftest import ROOT
 
 DEADLINE_S = 60
+
+
+@pytest.fixture
+def bot(tmp_path: Path) -> Iterator[Process]:
+    """A bot that has not been started, in a folder of its own."""
+    made = Process(tmp_path)
+    yield made
+    made.close()
 
 
 class Process:
@@ -73,11 +85,30 @@ class Process:
         found = [json.loads(said) for said in self.ask(line) if said.startswith("{")]
         return dict(found[0])
 
+    def hear(self, words: str) -> str:
+        """Read on until a line holds `words`; return that line."""
+        for said in self._running.stdout:  # type: ignore[union-attr]
+            if words in (line := said.decode().rstrip("\n")):
+                return line
+        raise EOFError(f"the bot ended without saying {words!r}: {self.complaints()}")
+
+    def send(self, number: int) -> None:
+        """Send it a signal and wait for nothing."""
+        self._running.send_signal(number)
+
+    def ends_within(self, seconds: float) -> int:
+        """Wait for its end, which must come in time; return the exit code."""
+        return self._running.wait(seconds)
+
+    def rest(self) -> tuple[list[str], int]:
+        """Close the input; return what is printed until the end, and the exit code."""
+        self._running.stdin.close()  # type: ignore[union-attr]
+        lines = self._running.stdout.read().decode().splitlines()  # type: ignore[union-attr]
+        return lines, self._running.wait(DEADLINE_S)
+
     def end_of_input(self) -> int:
         """Close the input and return the exit code."""
-        self._running.stdin.close()  # type: ignore[union-attr]
-        self._running.stdout.read()  # type: ignore[union-attr]
-        return self._running.wait(DEADLINE_S)
+        return self.rest()[1]
 
     def kill(self) -> None:
         """SIGKILL to the whole process group."""
@@ -94,10 +125,10 @@ class Process:
                 continue
         self.process = None
 
-    def beside(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run another command on the same folder."""
+    def beside(self, *words: str, inside: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+        """Run another command on the same folder; `inside` another program that runs it."""
         return subprocess.run(
-            self._words(*words),
+            [*inside, *self._words(*words)],
             cwd=self.folder,
             env=self._environment,
             stdin=subprocess.DEVNULL,
@@ -110,6 +141,13 @@ class Process:
     def complaints(self) -> str:
         """Return what all runs wrote to standard error."""
         return (self.folder / "stderr.txt").read_text()
+
+    def complains_of(self, words: str) -> None:
+        """Wait until standard error holds `words`, being asked something meanwhile."""
+        late = time.monotonic() + DEADLINE_S
+        while words not in self.complaints():
+            assert time.monotonic() < late, f"{words!r} is not in {self.complaints()}"
+            self.ask("status")
 
     def close(self) -> None:
         """Leave nothing behind."""

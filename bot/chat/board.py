@@ -14,6 +14,8 @@ from lifecycle.proposal import Proposal
 
 #: Lines a group; the rest is counted.
 MOST_LINES: Final = 10
+#: So many are counted one by one.
+_MOST_COUNTED: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,10 @@ class Board:
 
 def board_of(tx: Transaction, now_ms: int) -> Board:
     """Return the board as it stands; a view."""
-    needy = tx.proposals.with_attention(MOST_LINES + 1)
+    needy = tx.proposals.with_attention(_MOST_COUNTED)
     waiting = [p for p in tx.proposals.waiting(0, MOST_LINES * 5) if not p.expired(now_ms)]
     executing = tx.proposals.executing(0, MOST_LINES)
-    lapsed = len(tx.proposals.due_to_expire(now_ms, 1_000))
+    lapsed = len(tx.proposals.due_to_expire(now_ms, _MOST_COUNTED))
     total = max(0, tx.proposals.count_waiting() - lapsed)
     groups = (
         _group("⚠️ Needs a person", needy, len(needy)),

@@ -15,6 +15,7 @@ from bot.chat.others import Ears
 from bot.chat.surface import HearsSince, Surface
 from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.chat.watching import Watch
+from bot.clock_strayed import clock_strayed
 from bot.expected import StartFailed
 from lifecycle.ports import StoreUnavailable
 from lifecycle.records import Card, Message
@@ -271,11 +272,15 @@ class Broadcast:
             task.add_done_callback(self._alerting.discard)
 
     def health(self) -> tuple[str, ...]:
-        """Return the lines of all surfaces for `status`, and what is wrong with the store."""
+        """Return the lines of all surfaces for `status`; first, what is wrong with the bot."""
         world = self._world
-        ours = (world.unwritten.words(), held_words(world)) if world is not None else ()
+        ours = _own_health(world) if world is not None else ()
         lines = [line for surface in self._surfaces.values() for line in surface.health()]
         return (*filter(None, ours), *lines)
+
+
+def _own_health(world: World) -> tuple[str | None, ...]:
+    return world.unwritten.words(), held_words(world), clock_strayed(world.clock)
 
 
 async def _said(surface: Surface, message: Message) -> None:

@@ -18,7 +18,7 @@ from lifecycle.answers import Answer, Reply, Sender
 from lifecycle.errors import AmbiguousId, GovernanceError, ProposalNotFound, Refused
 from lifecycle.masking import harmless, mask_text
 from lifecycle.nearest import meant
-from lifecycle.ports import ProposalStore, StoreUnavailable
+from lifecycle.ports import ProposalStore, RowUnreadable, StoreUnavailable
 from lifecycle.workflow import Workflow
 
 _Run = Callable[[str, Sender], Awaitable[CommandReply]]
@@ -80,6 +80,8 @@ class Commands:
             return await run(rest, sender)
         except GovernanceError as error:
             return CommandReply.words(str(error), code=error.code)
+        except RowUnreadable as error:
+            return CommandReply.words(f"{error} Tell an operator.", code="digest_mismatch")
         except StoreUnavailable:
             return CommandReply.words(
                 "The store cannot be read or written now; nothing was done. Try again, and tell "

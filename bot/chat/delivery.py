@@ -21,6 +21,7 @@ from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
 from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.chat.undelivered import healed, undelivered
 from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
+from lifecycle.posted_cards import note_card
 from lifecycle.proposal import Proposal
 from lifecycle.questions import note_posted
 from lifecycle.records import Card, Message
@@ -201,20 +202,11 @@ class Delivery:
             moved = posted.message_id not in ids[-1:]
             ids = (*ids, posted.message_id) if moved else ids
             at_ms, full = (now_ms if moved else at_ms), posted.full
-        tx.cards.put(
-            replace(
-                fresh,
-                shown_version=version,
-                message_ids=ids,
-                delivered=posted is not None,
-                full=full,
-                attempts=0,
-                retry_at_ms=0,
-                why="",
-                posted_at_ms=at_ms,
-                claim=card.claim,
-            )
-        )
+            if moved:
+                note_card(tx, self.world.moment(), card, posted.message_id)
+        stands = replace(fresh, message_ids=ids, posted_at_ms=at_ms, full=full, claim=card.claim)
+        shown = replace(stands, shown_version=version, delivered=posted is not None)
+        tx.cards.put(replace(shown, attempts=0, retry_at_ms=0, why=""))
         healed(tx, self.world.moment(), card.proposal_id)
 
     async def _failed(self, item: Card | Message, failure: SurfaceFailed) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
 from bot.chat.content import CardContent, Field, Voice
@@ -12,6 +14,8 @@ from bot.chat.content import CardContent, Field, Voice
 _TIGHT_LABEL: Final = 80
 #: Below it an excerpt says nothing any more.
 _SHORTEST_EXCERPT: Final = 60
+#: Room for the line that counts the warnings that are not shown.
+_COUNTED: Final = 60
 _OVERFLOW: Final = "More from the proposer"
 
 
@@ -19,8 +23,8 @@ _OVERFLOW: Final = "More from the proposer"
 class Limits:
     """What one message of a platform can hold, counted by `measure` (by default characters).
 
-    `value` and `label` bound one field, `fields` their number, `total` all texts together;
-    `excerpt` is how much is shown of a value that does not fit.
+    `value` and `label` bound one field, `fields` their number, `warnings` all warnings, `total` all
+    texts together; `excerpt` is how much is shown of a value that does not fit.
     """
 
     value: int
@@ -28,6 +32,7 @@ class Limits:
     fields: int
     total: int
     excerpt: int = 900
+    warnings: int = 1_000
     measure: Callable[[str], int] = len
 
 
@@ -49,12 +54,13 @@ class Fitted:
 
 def fit(content: CardContent, limits: Limits) -> Fitted:
     """Return the card within `limits`; nothing is lost, what is cut stands in the attachment."""
+    whole, content = content, replace(content, warnings=_warned(content.warnings, limits))
     facts, written = _pieces(content, limits, limits.fields)
     for fields in range(limits.fields - 1, len(content.facts), -1):
         if sum(piece.size() for piece in facts + written) <= _room(content, limits):
             break
         facts, written = _pieces(content, limits, fields)
-    cut = any(piece.cut for piece in facts + written)
+    cut = any(piece.cut for piece in facts + written) or content.warnings != whole.warnings
     if not cut and len(written) == len(content.written):
         return Fitted(content)
     fitted = replace(
@@ -62,7 +68,18 @@ def fit(content: CardContent, limits: Limits) -> Fitted:
         facts=tuple(piece.shown() for piece in facts),
         written=tuple(piece.shown() for piece in written),
     )
-    return Fitted(fitted, _attachment(content) if cut else None)
+    return Fitted(fitted, _attachment(whole) if cut else None)
+
+
+def _warned(warnings: tuple[str, ...], limits: Limits) -> tuple[str, ...]:
+    """Keep as many warnings as there is room for and count the others: whoever sends many takes no
+    room from what people decide on."""
+    sizes = list(accumulate(limits.measure(each) + 1 for each in warnings))
+    if not sizes or sizes[-1] <= limits.warnings:
+        return warnings
+    shown = bisect_right(sizes, limits.warnings - _COUNTED)
+    left = len(warnings) - shown
+    return *warnings[:shown], f"⚠️ and {left} more: see the attached file"
 
 
 class _Piece:
@@ -81,7 +98,7 @@ class _Piece:
         """Return the field as it stands on the card."""
         if not self.cut:
             return self.whole
-        label = _beginning(self.whole.label, self.label, self.measure)
+        label = beginning(self.whole.label, self.label, self.measure)
         return replace(self.whole, label=label or "…", text=self._text())
 
     def size(self) -> int:
@@ -104,7 +121,7 @@ class _Piece:
         if self.measure(text) <= min(self.excerpt, self.bound):
             return text
         room = self.bound - self.measure(self._note(len(text)))
-        shown = _beginning(text, min(self.excerpt, room), self.measure)
+        shown = beginning(text, min(self.excerpt, room), self.measure)
         return shown + self._note(len(shown))
 
     def _note(self, shown: int) -> str:
@@ -158,6 +175,8 @@ def _frame(content: CardContent, limits: Limits) -> int:
 def _attachment(content: CardContent) -> Attachment:
     parts = [f"{content.title}\n{content.footer}", "== written by the bot"]
     parts += [f"-- {each.label}\n{each.text}" for each in content.facts]
+    if content.warnings:
+        parts.append("\n".join(content.warnings))
     parts.append(f"== {content.written_by}")
     for each in content.written:
         mark = f" ({each.digest})" if each.digest else ""
@@ -166,7 +185,7 @@ def _attachment(content: CardContent) -> Attachment:
     return Attachment(name, "\n\n".join(parts) + "\n")
 
 
-def _beginning(text: str, room: int, measure: Callable[[str], int]) -> str:
+def beginning(text: str, room: int, measure: Callable[[str], int]) -> str:
     """Return the longest beginning of `text` that measures at most `room`."""
     if measure(text) <= room:
         return text

@@ -9,7 +9,7 @@ from typing import Final, assert_never
 from bot.chat.event_ids import card_event, late_event
 from bot.chat.known import HIDDEN, note_changed, note_cleared
 from bot.chat.notes import Notes
-from bot.chat.refused import note_gone, note_refused, turn_of
+from bot.chat.refused import heard_already, note_gone, note_refused, turn_of
 from bot.chat.shown import shown_when_heard
 from bot.chat.signals import Signal
 from lifecycle.answers import CardPlace, Reply, Sender
@@ -66,21 +66,33 @@ class Incoming:
         self._logged = Notes(workflow.world.clock)
 
     async def reacted(
-        self, sender: Sender, message_id: str, signal: Signal, *, added: bool, in_place: bool
+        self,
+        sender: Sender,
+        message_id: str,
+        signal: Signal,
+        *,
+        added: bool,
+        in_place: bool,
+        given_ms: int | None = None,
     ) -> Reply | None:
         """Carry out an emoji; None where it means nothing and nobody need be told.
 
         UNKNOWN where it stands on no card: who gave it is told so if the message looks like one.
+        `given_ms` is when it was given, where the platform may tell of it late.
         """
-        if signal is Signal.STOP and not added:
+        card = await self.card(message_id) if in_place else None
+        if not added and (card is None or signal is Signal.STOP):
+            await self._gone(card, sender, signal)
             return None
         if not in_place:
             await self._ignored(sender, "wrong_place")
             return _ELSEWHERE
-        card = await self.card(message_id)
         if card is None:
             await self._unknown(sender, message_id)
             return UNKNOWN
+        since = given_ms if added and message_id in card.message_ids[-1:] else None
+        if since is not None and await self._found(card, sender, signal, since):
+            return None
         event_id = card_event(message_id, sender.event_id) if sender.event_id else None
         sender = replace(sender, event_id=event_id)
         reply = await self._acted(card, sender, message_id, signal, added=added)
@@ -234,6 +246,18 @@ class Incoming:
         if proposal is None or proposal.reason_due_ms is None or sender.identity is None:
             return False
         return stopper_of(proposal) == sender.identity and now_ms < proposal.reason_due_ms
+
+    async def _found(self, card: Card, sender: Sender, signal: Signal, given_ms: int) -> bool:
+        """Say whether it is told of late, and was found on its card before."""
+        act, store = (card, sender, signal, given_ms), self._workflow.world.store
+        policy = self._workflow.policy
+        return await store.read(lambda tx: heard_already(tx, policy, *act))
+
+    async def _gone(self, card: Card | None, sender: Sender, signal: Signal) -> None:
+        """What was taken off and decided nothing leaves no row; the next one is a new one."""
+        if card is not None:
+            gone = [(sender.account, signal)]
+            await self._workflow.world.write(lambda tx: note_gone(tx, card, gone))
 
     async def _changed(self, card: Card, sender: Sender, *, added: bool) -> None:
         """Keep what a ✅ that changed no review says about those that will be found there."""

@@ -18,18 +18,18 @@ _TITLE: Final = 80
 
 
 def pending_reply(page: PendingPage, now_ms: int) -> CommandReply:
-    """Return `N pending`, ten a page, and what executes in a group of its own."""
+    """Return `N pending`, ten a page, and ten of what executes in a group of its own."""
     where = f", page {page.number} of {page.pages}" if page.pages > 1 else ""
     blocks: list[str | Table] = [f"{page.total} pending{where}"]
     if page.waiting:
         rows = tuple(_waiting_row(each, now_ms) for each in page.waiting)
         blocks.append(Table("", ("id", "who", "tool", "what", "state", "deadline"), rows))
-    if page.number < page.pages:
-        blocks.append(f"More: pending {page.number + 1}")
     if page.executing:
         blocks.append(f"{page.executing_total} executing")
         rows = tuple(_executing_row(each, now_ms) for each in page.executing)
         blocks.append(Table("", ("id", "who", "tool", "what", "state", "window"), rows))
+    if page.number < page.pages:
+        blocks.append(f"More: pending {page.number + 1}")
     return CommandReply(tuple(blocks))
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
+from lifecycle.answers import Reply
 from lifecycle.ports import Clock
+from lifecycle.state import TERMINAL
 
 _SILENT_MS: Final = 600_000
 _MOST: Final = 4_096
@@ -29,3 +31,14 @@ class Notes:
         while len(self._said) > _MOST:
             self._said.popitem(last=False)
         return True
+
+    def first_on(self, message_id: str, account: str, reply: Reply) -> bool:
+        """Say the same of the answer to what somebody did on a message.
+
+        What has ended is told once, whichever signal it was; a card that nobody knows any more is
+        told of once, however many there are.
+        """
+        if reply.code == "unknown_proposal":
+            return self.first(account, "", reply.code)
+        over = reply.state is not None and reply.state in TERMINAL
+        return self.first(account, message_id, "over" if over else reply.code or "")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from bot.chat.hearing import Hearing
 from bot.chat.surface import SurfaceFailed
-from lifecycle.ports import RowUnreadable, StoreUnavailable
+from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
 
@@ -18,6 +21,8 @@ log = logging.getLogger("signoff.surfaces")
 #: Open cards are read again after so long, whatever the connection says.
 READ_AGAIN_MS: Final = 180_000
 _PAGE: Final = 100
+#: So many windows, and so many that wait for people, come before all else.
+_MOST_URGENT: Final = 200
 #: A card that could not be read after a gap is read again after so long, then after longer.
 _PAUSE_MS: Final = 1_000
 
@@ -28,7 +33,9 @@ class Reading:
     `read` applies what stands on one card and returns how many decisions were new, or raises
     SurfaceFailed; `quiet` says that nothing heard waits to be worked. Where a connection that
     stands proves nothing (`continuous` false) every card is read before its window closes. `ask`
-    returns once the platform has given a sign of life, or gives none in time.
+    returns once the platform has given a sign of life, or gives none in time. `at_once` is how many
+    cards are read a round without need, all where it is None: a platform that lets itself be asked
+    seldom must have room left for what people do and for windows that close.
     """
 
     def __init__(
@@ -41,6 +48,7 @@ class Reading:
         *,
         continuous: bool = True,
         ask: Callable[[], Awaitable[None]] | None = None,
+        at_once: int | None = None,
     ) -> None:
         self._workflow = workflow
         self._surface = surface
@@ -49,6 +57,8 @@ class Reading:
         self._quiet = quiet
         self._continuous = continuous
         self._ask = ask
+        self._at_once = at_once
+        self._left: deque[str] = deque()
         self._lock = asyncio.Lock()
         self._all_read_ms = 0
         self._tried_since_ms: int | None = None
@@ -111,50 +121,75 @@ class Reading:
 
     async def catch_up(self) -> int:
         """Read every open card after a gap and every three minutes, and soon those that were found
-        again; return what was found."""
+        again; return what was found. The most urgent are read first."""
         now_ms, since_ms = self._workflow.world.clock.now_ms(), self._hearing.since_ms
         if since_ms != self._tried_since_ms:
             self._tried_since_ms, self._again_ms, self._pause_ms = since_ms, 0, 0
-        every = now_ms - self._all_read_ms >= READ_AGAIN_MS
-        wanted = every or self._hearing.gap or bool(self._found_ms)
-        due = every or (wanted and now_ms >= self._again_ms)
-        if not due or not self._hearing.connected or self._lock.locked():
+        if not self._hearing.connected or self._lock.locked():
             return 0
         async with self._lock:
-            all_of_them = every or self._hearing.gap
-            count, whole = await self._read_all(self._chosen(every, since_ms))
-            self._all_read_ms = now_ms if every else self._all_read_ms
-            self._pause_ms = 0 if whole else min(READ_AGAIN_MS, 2 * self._pause_ms + _PAUSE_MS)
-            self._again_ms = self._workflow.world.clock.now_ms() + self._pause_ms
-            if whole and all_of_them:
-                self._hearing.caught_up(since_ms)
-            return count
+            every = now_ms - self._all_read_ms >= READ_AGAIN_MS
+            wanted = self._hearing.gap or bool(self._found_ms)
+            count = 0
+            if wanted and (now_ms >= self._again_ms or (every and self._hearing.gap)):
+                count = await self._missed(now_ms, since_ms, every=every)
+            return count if self._hearing.gap else count + await self._regularly(now_ms)
 
-    def _chosen(self, every: bool, since_ms: int | None) -> Callable[[str], bool]:
-        """Say which messages are read: every one, after a gap what was not read since, or those
-        that were found again."""
-        if every:
-            return lambda _: True
-        if self._hearing.gap:
-            return lambda message_id: not self._read_since(message_id, since_ms)
-        return self._found_ms.__contains__
+    async def _missed(self, now_ms: int, since_ms: int | None, *, every: bool) -> int:
+        """Read what may have been missed: after a gap what was not read since, or each where it is
+        time for that as well; else what was found again."""
+        in_gap = self._hearing.gap
+        count, whole = 0, True
+        for card in await self._open():
+            if not self._chosen(card, since_ms, every=every):
+                continue
+            found = await self._read(card)
+            whole = whole and (found is not None or card.message_ids[-1] in self._damaged)
+            count += found or 0
+        self._pause_ms = 0 if whole else min(READ_AGAIN_MS, 2 * self._pause_ms + _PAUSE_MS)
+        self._again_ms = self._workflow.world.clock.now_ms() + self._pause_ms
+        if in_gap and whole:
+            self._hearing.caught_up(since_ms)
+        if in_gap and every:
+            self._all_read_ms = now_ms
+        if in_gap and (every or whole):
+            self._left.clear()
+        return count
 
-    async def _read_all(self, chosen: Callable[[str], bool]) -> tuple[int, bool]:
-        """Read every open card that is chosen."""
-        count, whole, after = 0, True, ""
-        seen: set[str] = set()
-        while True:
-            cards = await self._page(after)
-            seen.update(*(card.message_ids[-1:] for card in cards))
-            for card in cards:
-                stands = bool(card.message_ids) and chosen(card.message_ids[-1])
-                found = await self._read(card) if stands else 0
-                whole = whole and (found is not None or card.message_ids[-1] in self._damaged)
-                count += found or 0
-            if len(cards) < _PAGE:
-                self._forget_but(seen)
-                return count, whole
-            after = cards[-1].proposal_id
+    def _chosen(self, card: Card, since_ms: int | None, *, every: bool) -> bool:
+        message_id = card.message_ids[-1]
+        if not self._hearing.gap:
+            return message_id in self._found_ms
+        return every or not self._read_since(message_id, since_ms)
+
+    async def _regularly(self, now_ms: int) -> int:
+        """Go on reading all open cards, so many a round; begin anew every three minutes."""
+        if not self._left and now_ms - self._all_read_ms >= READ_AGAIN_MS:
+            self._left.extend(card.proposal_id for card in await self._open())
+            self._all_read_ms = now_ms
+        count, store = 0, self._workflow.world.store
+        for _ in range(min(len(self._left), self._at_once or len(self._left))):
+            card = await store.read(partial(_still_open, self._surface, self._left.popleft()))
+            count += (await self._read(card) or 0) if card is not None else 0
+        return count
+
+    async def _open(self) -> Sequence[Card]:
+        """Return the cards that stand and are of what is open: windows first, the next that closes
+        before all, then what waits for people, by deadline. All others are forgotten."""
+        found, after = list[Card](), ""
+        while page := await self._page(after):
+            found += [card for card in page if card.message_ids]
+            after = page[-1].proposal_id
+            if len(page) < _PAGE:
+                break
+        self._forget_but({card.message_ids[-1] for card in found})
+        soon = await self._workflow.world.store.read(_urgent)
+        urgent = {proposal_id: place for place, proposal_id in enumerate(soon)}
+        return sorted(found, key=lambda card: urgent.get(card.proposal_id, len(urgent)))
+
+    async def _page(self, after: str) -> Sequence[Card]:
+        store = self._workflow.world.store
+        return await store.read(lambda tx: tx.cards.open_on(self._surface, _PAGE, after))
 
     def _forget_but(self, message_ids: set[str]) -> None:
         """Let go of cards of what has ended."""
@@ -171,10 +206,6 @@ class Reading:
         """Say whether a card was read since then, and could be."""
         read_ms = self._read_ms.get(message_id, -1) if message_id not in self._unread else -1
         return since_ms is not None and read_ms > since_ms
-
-    async def _page(self, after: str) -> list[Card]:
-        store = self._workflow.world.store
-        return list(await store.read(lambda tx: tx.cards.open_on(self._surface, _PAGE, after)))
 
     async def _read(self, card: Card) -> int | None:
         """Read one card; return how many decisions were found, None where it cannot be read."""
@@ -208,3 +239,18 @@ class Reading:
         elif message_id not in self._damaged:
             self._damaged.add(message_id)
             log.error("%s: what is given on a card is not heard: %s", self._surface, error)
+
+
+def _urgent(tx: Transaction) -> list[str]:
+    soon = (*tx.proposals.executing(0, _MOST_URGENT), *tx.proposals.waiting(0, _MOST_URGENT))
+    return [proposal.proposal_id for proposal in soon]
+
+
+def _still_open(surface: str, proposal_id: str, tx: Transaction) -> Card | None:
+    """Return the card that is to be read, as it stands by now."""
+    card = tx.cards.get(proposal_id, surface)
+    with suppress(RowUnreadable):  # then the reading says so
+        proposal = tx.proposals.get(proposal_id)
+        if proposal is None or proposal.terminal:
+            return None
+    return card if card is not None and card.message_ids else None

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from bot.chat.known import GONE
+from bot.chat.event_ids import on_card
+from bot.chat.known import GONE, approves, stops
 from bot.chat.signals import Signal
 from lifecycle.answers import Reply, Sender
 from lifecycle.policy import Policy
@@ -40,6 +41,27 @@ def turn_of(
     parts += [f"r{times}"] if times else []
     parts += [policy.digest[-_DIGITS:]] if signal is Signal.STOP else []
     return ".".join(parts)
+
+
+def heard_already(
+    tx: Transaction, policy: Policy, card: Card, sender: Sender, signal: Signal, given_ms: int
+) -> bool:
+    """Say whether an emoji that was given then was found on its card since, and judged: a platform
+    may tell of it late, and it is one act all the same.
+
+    A ❌ of whoever may stop it by now is judged anew.
+    """
+    proposal, message_id = tx.proposals.get(card.proposal_id), card.message_ids[-1]
+    if proposal is None:
+        return False
+    mine = [r for r in tx.reviews.of(card.proposal_id) if r.person == sender.id and r.counts]
+    since = [r for r in mine if r.found_late and r.at_ms >= given_ms]
+    here = [r for r in since if (r.event_id or "").startswith(on_card(message_id))]
+    if any(approves(review) is (signal is Signal.APPROVE) for review in here):
+        return True
+    times, at_ms = _noted(card).get(_name((sender.account, signal)), (0, 0))
+    may_now = signal is Signal.STOP and stops(policy, proposal, sender)
+    return bool(times % 2) and at_ms >= given_ms and not may_now
 
 
 def for_good(reply: Reply) -> bool:

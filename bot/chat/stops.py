@@ -9,10 +9,14 @@ from bot.chat.typed import STOPS, split_id, typed
 
 
 class StopOf(NamedTuple):
-    """A proposal, named or by a message that may be its card; everything where neither is known."""
+    """A proposal, named or by a message that may be its card; everything where neither is known.
+
+    `takes_back`: it takes back a ✅, and holds nothing that goes on without one.
+    """
 
     proposal_id: str | None = None
     message_id: str | None = None
+    takes_back: bool = False
 
 
 def stop_on(message_id: str, signal: Signal) -> StopOf | None:
@@ -26,9 +30,9 @@ def stop_by(message_id: str, signal: Signal, *, added: bool) -> StopOf | None:
     A ✅ that was taken off is one until that is worked: the ✅ may still wait for its turn itself,
     and must open nothing then that nobody can take back.
     """
-    return (
-        StopOf(message_id=message_id) if message_id and added is (signal is Signal.STOP) else None
-    )
+    if not message_id or added is not (signal is Signal.STOP):
+        return None
+    return StopOf(message_id=message_id, takes_back=not added)
 
 
 def stop_typed(text: str) -> StopOf | None:

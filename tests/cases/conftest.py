@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.discord_fixtures import discord_server, discord_stage, discord_unstarted
+from tests.processes import bot
 from tests.roomy import a_roomy_policy
 from tests.stage import staged
 from tests.world import World
 
-__all__ = ["discord_server", "discord_stage", "discord_unstarted"]
+__all__ = ["bot", "discord_server", "discord_stage", "discord_unstarted"]
 
 STORES = ["memory:", "sqlite:///signoff.db"]
 NAMES = ["memory", "sqlite"]

@@ -26,6 +26,7 @@ BASE = Path(__file__).parents[1] / "bot" / "base.yaml"
         ),
         pytest.param('discord: "1001"', 'discord: "ana#1234"', "people.ana.discord", id="a name"),
         pytest.param('discord: "1001"', 'discord: "١٠٠١"', "people.ana.discord", id="other digits"),
+        pytest.param('discord: "1001"', 'discord: "01001"', "people.ana.discord", id="a 0 before"),
     ],
 )
 def test_G05_without_reviewers_that_are_ids_the_bot_does_not_start(

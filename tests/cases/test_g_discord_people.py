@@ -76,7 +76,11 @@ async def test_G02_an_agent_cannot_answer_for_itself(discord_stage: DiscordStage
         lambda: [a for a in discord_stage.answers() if a["reason"] == "unknown_kind"], "refused"
     )
     rows = await discord_stage.audit("ignored", "own_proposal")
-    assert {row["actor"]["id"] for row in rows} == {"leila"}
+    rows += await discord_stage.audit("refused", "unknown_kind")
+    assert [row["actor"]["id"] for row in rows] == ["leila"] * 3
+    assert [row["details"]["account"] for row in rows] == [LEILA] * 3
+    assert (await discord_stage.proposal(proposal_id)).state.value == "sentinel_approved"
+    assert await discord_stage.reviews(proposal_id) == []
 
 
 async def test_G03_who_is_no_reviewer_changes_nothing_and_is_told_once(
@@ -108,6 +112,22 @@ async def test_G04_every_way_to_decide_is_the_same_law(discord_stage: DiscordSta
     discord_stage.server.says(ANA, printed[1])
     await discord_stage.reaches(proposal_id, "completed")
     assert [review.person for review in await discord_stage.reviews(proposal_id)] == ["ana"]
+
+
+async def test_G04_whatever_a_card_tells_people_to_type_works_as_it_is_printed(
+    discord_stage: DiscordStage,
+) -> None:
+    mail, deploy = await discord_stage.proposes(), await discord_stage.proposes(PROD)
+    for proposal_id, word, state in (
+        (mail, "approve", "executing"),
+        (mail, "roll-back", "rolled_back"),
+        (deploy, "reject", "rejected"),
+    ):
+        await discord_stage.quiet()
+        card = await discord_stage.card(proposal_id)
+        (printed,) = re.findall(rf"`(!{word} [^`]+)`", str(card.data["embeds"]))
+        discord_stage.server.says(ANA, printed)
+        await discord_stage.reaches(proposal_id, state)
 
 
 async def test_G06_names_are_not_identities(discord_unstarted: DiscordStage) -> None:
@@ -152,7 +172,13 @@ async def test_G08_one_person_acting_twice_is_one(discord_stage: DiscordStage) -
     await until(again, "posted again")
     discord_stage.server.reacts(ANA, await discord_stage.card(proposal_id), TICK)
     await discord_stage.ignored("already_counted")
+    await discord_stage.quiet()
+    counting = [each for each in await discord_stage.reviews(proposal_id) if each.counts]
+    assert [review.person for review in counting] == ["ana"]
+    again_shown = str((await discord_stage.card(proposal_id)).data["embeds"])
+    assert "approved by 1 of 2 (ana)" in again_shown
     assert (await discord_stage.proposal(proposal_id)).state.value == "sentinel_approved"
+    assert discord_stage.tool("production-deploy").calls == []
 
 
 async def test_G10_distinct_and_eligible_are_two_tests(discord_stage: DiscordStage) -> None:

@@ -2,44 +2,126 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import httpx
+import pytest
 
 from bot.intake.doors import served_doors
 from bot.intake.http.table import OPERATIONS
 from lifecycle.policy import Policy
 from tests.builders import MAIL, PROD, a_policy, the_agents
 from tests.fakes.discord_server.state import FOREIGN_CHANNEL, FOREIGN_GUILD, OTHER_CHANNEL
-from tests.fakes.discord_stage import ANA, CROSS, TICK, DiscordStage, until
+from tests.fakes.discord_stage import ANA, BEN, CAL, CROSS, TICK, DiscordStage, until
 from tests.stage import in_memory
 
 #: Direct messages with Ana.
 DIRECT = "51001"
 
 
-async def test_G13_a_copy_elsewhere_and_what_is_no_card_decide_nothing(
+async def undecided(stage: DiscordStage, proposal_id: str) -> bool:
+    """Say whether nothing at all came of what was done."""
+    proposal = await stage.proposal(proposal_id)
+    reviews = await stage.reviews(proposal_id)
+    calls = stage.tool("production-deploy").calls
+    return proposal.state.value == "sentinel_approved" and not reviews and not calls
+
+
+async def test_G13_a_decision_is_bound_to_server_channel_and_message(
+    discord_stage: DiscordStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR)
+    server = discord_stage.server
+    proposal_id = await discord_stage.proposes(PROD)
+    card = await discord_stage.card(proposal_id)
+    server.state.join("900", guild=FOREIGN_GUILD)
+    event = server.reactions._reaction_event("701", card, ANA, TICK, 0)
+    for elsewhere in ({"channel_id": OTHER_CHANNEL}, {"guild_id": FOREIGN_GUILD}):
+        server.gateway.dispatch("MESSAGE_REACTION_ADD", event | elsewhere)
+    for channel in (OTHER_CHANNEL, FOREIGN_CHANNEL):
+        copy = server.says("900", "a copy", channel=channel, embeds=card.data["embeds"])
+        server.reacts(ANA, copy, TICK)
+    server.gateway.dispatch("MESSAGE_REACTION_ADD", event | {"message_id": "1"})
+    await discord_stage.quiet()
+
+    rows = await discord_stage.audit("ignored")
+    assert [row["reason"] for row in rows] == ["wrong_place"] * 4 + ["unknown_proposal"]
+    assert {row["actor"]["id"] for row in rows} == {"ana"}
+    assert await undecided(discord_stage, proposal_id)
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    ("channel", "code", "hint"),
+    [
+        (OTHER_CHANNEL, "wrong_place", "Decisions count in the configured channel alone."),
+        ("701", "unknown_proposal", "This is not the card that counts"),
+    ],
+    ids=["elsewhere", "beside the card"],
+)
+async def test_G13_a_forwarded_card_is_no_card_and_whoever_decides_on_it_is_told(
+    discord_stage: DiscordStage, channel: str, code: str, hint: str
+) -> None:
+    server = discord_stage.server
+    proposal_id = await discord_stage.proposes(PROD)
+    card = await discord_stage.card(proposal_id)
+    place = {"type": 1, "guild_id": "700", "channel_id": "701", "message_id": card.id}
+    copy = server.says(BEN, "", channel=channel, message_reference=place)
+    server.reacts(ANA, copy, TICK)
+    server.unreacts(ANA, copy, TICK)
+    server.reacts(ANA, copy, CROSS)
+    await discord_stage.quiet()
+
+    rows = await discord_stage.audit("ignored")
+    assert [(row["reason"], row["actor"]["id"]) for row in rows] == [(code, "ana")] * 2
+    (told,) = [text for text in server.said() if text.startswith("ana:")]
+    assert hint in told
+    assert await undecided(discord_stage, proposal_id)
+
+
+async def test_G13_what_people_say_is_theirs_and_leaves_no_row(
+    discord_stage: DiscordStage,
+) -> None:
+    server = discord_stage.server
+    for channel in ("701", OTHER_CHANNEL):
+        said = server.says(ANA, "no card", channel=channel)
+        place = {"type": 1, "guild_id": "700", "channel_id": channel, "message_id": said.id}
+        for message in (said, server.says(CAL, "", message_reference=place)):
+            server.reacts(BEN, message, TICK)
+    await discord_stage.quiet()
+
+    assert await discord_stage.audit("ignored") == []
+    assert server.said() == []
+
+
+async def test_G13_emoji_on_what_is_no_card_make_no_storm_of_looks(
     discord_stage: DiscordStage,
 ) -> None:
     server = discord_stage.server
     proposal_id = await discord_stage.proposes(PROD)
     card = await discord_stage.card(proposal_id)
-    server.state.join("900", guild=FOREIGN_GUILD)
-    other = server.says(ANA, "no card")
-    for channel in (OTHER_CHANNEL, FOREIGN_CHANNEL):
-        copy = server.says("900", "a copy", channel=channel, embeds=card.data["embeds"])
-        server.reacts(ANA, copy, TICK)
-    server.reacts(ANA, card, TICK, channel_id=OTHER_CHANNEL)
-    server.reacts(ANA, other, TICK, message_id="1")
-    await discord_stage.ignored("wrong_place", 3)
+    server.says(ANA, "!help")
+    await discord_stage.quiet()
+    told = [m for m in server.state.messages["701"].values() if m.data["author"]["id"] == "900"]
+    for account in (ANA, BEN, CAL, *(str(number) for number in range(5000, 5020))):
+        event = server.reactions._reaction_event("701", told[-1], account, TICK, 0)
+        server.gateway.dispatch("MESSAGE_REACTION_ADD", event)
+    for _ in range(20):
+        server.reacts(CAL, told[-1], CROSS)
+        server.unreacts(CAL, told[-1], CROSS)
+    event = server.reactions._reaction_event("701", card, CAL, TICK, 0)
+    for number in range(20):
+        unknown = {"message_id": str(6000 + number), "message_author_id": "900"}
+        server.gateway.dispatch("MESSAGE_REACTION_ADD", event | unknown)
     await discord_stage.quiet()
 
-    assert (await discord_stage.proposal(proposal_id)).state.value == "sentinel_approved"
-    assert await discord_stage.reviews(proposal_id) == []
-    assert len(await discord_stage.audit("ignored", "wrong_place")) == 3
-    assert discord_stage.tool("production-deploy").calls == []
+    assert len(await discord_stage.audit("ignored", "unknown_proposal")) == 63
+    looked = [call.path for call in server.called("GET", r"/messages/\d+$")]
+    assert looked.count(f"/channels/701/messages/{told[-1].id}") == 1
+    assert len(looked) == 1 + 5, "cal alone made it look at five more"
 
 
 async def test_G14_a_copy_in_a_direct_message_decides_nothing_and_breaks_nothing(

@@ -29,6 +29,8 @@ async def test_H01_our_own_seeds_are_nobodys_votes(discord_stage: DiscordStage) 
     await discord_stage.quiet()
     assert await discord_stage.reviews(proposal_id) == []
     assert await discord_stage.audit("ignored") == []
+    assert (await discord_stage.proposal(proposal_id)).state.value == "sentinel_approved"
+    assert "approved by 0 of 1" in str(card.data["embeds"])
 
 
 async def test_H02_a_card_from_before_a_restart_is_decided_upon(
@@ -57,6 +59,22 @@ async def test_H03_what_was_done_while_the_bot_was_away_is_found_and_done_once(
     (review,) = await discord_stage.reviews(proposal_id)
     assert (review.person, review.found_late) == ("ana", True)
     assert [row["reason"] for row in await discord_stage.audit("ignored")] == ["not_a_reviewer"]
+
+
+async def test_H03_a_refused_cross_that_was_taken_off_and_is_found_again_is_another(
+    discord_stage: DiscordStage,
+) -> None:
+    proposal_id = await discord_stage.proposes(PROD)
+    card = await discord_stage.card(proposal_id)
+    discord_stage.server.reacts(CAL, card, CROSS)
+    await until(lambda: "900" in card.who(CROSS) and CAL not in card.who(CROSS), "taken off")
+    await discord_stage.quiet()
+    await discord_stage.ends()
+    discord_stage.server.reacts(CAL, card, CROSS)
+    await discord_stage.begins()
+    await discord_stage.restarts()
+    rows = await discord_stage.audit("ignored")
+    assert [row["reason"] for row in rows] == ["not_a_reviewer"] * 2
 
 
 @pytest.mark.parametrize(
@@ -170,7 +188,11 @@ async def test_H12_an_old_card_and_other_messages_decide_nothing(
     discord_stage.server.reacts(ANA, new, TICK)
     await discord_stage.reaches(proposal_id, "completed")
     discord_stage.server.reacts(BEN, new, TICK)
-    await discord_stage.ignored("already_decided")
+    await discord_stage.quiet()
+    rows = await discord_stage.audit("ignored")
+    once = ["stale_card", "unknown_proposal", "already_decided"]
+    assert [row["reason"] for row in rows] == once
+    assert [row.person for row in await discord_stage.reviews(proposal_id)] == ["ana"]
 
 
 async def test_I09_five_reactions_on_what_has_ended_are_one_note_a_person(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.builders import PROD
+from tests.builders import PROD, the_people
 from tests.slack_stage import eventually, on_slack, shown
 
 
@@ -16,6 +18,8 @@ async def test_H01_the_bots_own_emoji_decide_nothing() -> None:
         await slack.settles()
         assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
         assert await slack.codes() == []
+        assert await slack.world.store.read(lambda tx: tx.reviews.of("p1")) == []
+        assert "approved by 0 of 1" in shown(card)
 
 
 async def test_H02_a_card_of_a_former_process_is_still_a_card() -> None:
@@ -28,20 +32,62 @@ async def test_H02_a_card_of_a_former_process_is_still_a_card() -> None:
 
 async def test_H03_reactions_made_while_the_bot_was_away_are_found_late_and_count_once() -> None:
     async with on_slack() as slack:
-        card = await slack.proposes(PROD)
+        card = await slack.proposes(PROD, approval_class="dual")
         await slack.closes()
-        await slack.server.reacts("UANA", card.ts, heard=False)
-        await slack.server.reacts("UCAL", card.ts, "x", heard=False)
+        given = {"UANA": "white_check_mark", "UCAL": "x"}
+        events = []
+        for user, name in given.items():
+            await slack.server.reacts(user, card.ts, name, heard=False)
+            events.append(slack.server.reaction("reaction_added", user, card.ts, name, "C0OPS"))
+        slack.world.clock.advance(5)
         await slack.restarts()
         assert await slack.broadcast.catch_up() == 1
-        await slack.stands("p1", "completed")
-        await slack.server.event(
-            slack.server._reaction("reaction_added", "UANA", card.ts, "white_check_mark", "C0OPS")
-        )
+        for event in events:  # the live events arrive as well, late
+            await slack.server.event(event)
         await slack.settles()
         reviews = await slack.world.store.read(lambda tx: tx.reviews.of("p1"))
-        assert [(r.person, r.found_late) for r in reviews] == [("ana", True)]
-        assert (await slack.codes("p1"))[0] == "not_a_reviewer"
+        assert [(r.person, r.found_late, r.counts) for r in reviews] == [("ana", True, True)]
+        assert await slack.codes() == ["not_a_reviewer"]
+        assert slack.hints() == []
+
+
+async def test_H03_what_was_refused_when_it_was_found_decides_nothing_when_it_is_heard() -> None:
+    """A policy that comes between gives cal's ✅ no weight: it was given without authority."""
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.closes()
+        await slack.server.reacts("UCAL", card.ts, heard=False)
+        late = slack.server.reaction("reaction_added", "UCAL", card.ts, "white_check_mark", "C0OPS")
+        slack.world.clock.advance(5)
+        await slack.restarts()
+        await slack.broadcast.catch_up()
+        people = the_people()
+        people["cal"] = replace(people["cal"], groups=frozenset({"approvers"}))
+        await slack.world.adopts(people=people)
+        await slack.server.event(late)
+        await slack.settles()
+        assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
+        slack.world.clock.advance(1)
+        await slack.server.unreacts("UCAL", card.ts)
+        await slack.server.reacts("UCAL", card.ts)
+        await slack.stands("p1", "completed")
+
+
+async def test_H03_a_refused_cross_that_was_taken_off_and_is_found_again_is_another() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.server.reacts("UCAL", card.ts, "x")
+        await slack.server.unreacts("UCAL", card.ts, "x")
+        await slack.settles()
+        await slack.closes()
+        await slack.server.reacts("UCAL", card.ts, "x", heard=False)
+        slack.world.clock.advance(5)
+        for _ in range(2):
+            await slack.restarts()
+            await slack.broadcast.catch_up()
+        await slack.settles()
+        assert await slack.codes("p1") == ["not_a_reviewer"] * 2
+        await slack.closes()
 
 
 async def test_H03_a_cross_is_heard_before_a_check_mark_that_is_found_with_it() -> None:
@@ -86,7 +132,7 @@ async def test_H07_taking_back_is_the_persons_own() -> None:
         await slack.settles()
         assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
         await eventually(lambda: "approved by 1 of 2 (ben)" in shown(card))
-        taken = slack.server._reaction(
+        taken = slack.server.reaction(
             "reaction_removed", "UCAL", card.ts, "white_check_mark", "C0OPS"
         )
         await slack.server.event(taken)
@@ -213,9 +259,17 @@ async def test_H12_an_old_card_decides_nothing() -> None:
         (hint,) = slack.hints()
         assert "It stands here: https://shop.slack.example/" in hint
         assert second.ts.replace(".", "") in hint
+        await slack.server.says("UANA", "<@USIGNOFF> help")
+        explained = await eventually(lambda: slack.said("settle <id>"), "help")
+        await slack.server.reacts("UANA", explained[-1].ts)
+        await slack.settles()
+        assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
         await slack.server.reacts("UANA", second.ts)
         await slack.stands("p1", "completed")
+        await slack.server.reacts("UBEN", second.ts)
+        await slack.settles()
         await slack.server.reacts("UBEN", second.ts, "x")
         await slack.settles()
-        assert (await slack.codes("p1"))[-1] == "window_closed"
+        ended = ["already_decided", "window_closed"]
+        assert await slack.codes() == ["stale_card", "unknown_proposal", *ended]
         assert (await slack.world.proposal("p1")).state.value == "completed"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.answers import Reply
+from lifecycle.answers import CardPlace, Reply
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD
@@ -19,7 +19,7 @@ from tests.stage import staged
 from tests.world import World
 
 DEPLOY = "production-deploy"
-REPETITIONS = 200
+REPETITIONS, AT_ONCE = 1_000, 100
 
 
 class SlowStore:
@@ -55,23 +55,30 @@ async def a_deploy(world: World, number: int, **changes: Any) -> str:
 async def test_I01_two_approvals_at_once_are_one_execution_every_time(
     tmp_path: Path, database: str
 ) -> None:
-    async def short(call: Any) -> dict[str, Any]:
-        await asyncio.sleep(0.001)
-        return {}
-
+    both_heard = asyncio.Event()  # as long the tool takes
     async with staged(database, tmp_path, a_roomy_policy()) as world:
-        world.tool(DEPLOY).on["execute"] = short
-        for number in range(REPETITIONS):
-            one = await a_deploy(world, number)
-            replies = await asyncio.gather(
-                world.workflow.approve(one, world.sender("ana")),
-                world.workflow.approve(one, world.sender("ben")),
-            )
+        world.tool(DEPLOY).on["execute"] = waiting_for(both_heard)
+        for start in range(0, REPETITIONS, AT_ONCE):
+            both_heard.clear()
+            some = [await a_deploy(world, number) for number in range(start, start + AT_ONCE)]
+            replies = await asyncio.gather(*(_both_react(world, one) for one in some))
+            both_heard.set()
             await world.workflow.idle()
-            assert len(world.tool(DEPLOY).calls) == number + 1
-            _loser_knows(replies, one)
-            assert (await world.proposal(one)).state is State.COMPLETED
-            assert (await world.trail(one)).count("execute") == 1
+            for one, pair in zip(some, replies, strict=True):
+                _loser_knows(pair, one)
+                assert (await world.proposal(one)).state is State.COMPLETED
+                assert (await world.trail(one)).count("execute") == 1
+        called = [call.proposal_id for call in world.tool(DEPLOY).calls]
+        assert len(called) == len(set(called)) == REPETITIONS
+
+
+async def _both_react(world: World, proposal_id: str) -> list[Reply]:
+    """Let ana and ben put a ✅ on the card in the same moment."""
+    card = CardPlace("terminal", f"m-{proposal_id}")
+    both = (
+        world.workflow.approve(proposal_id, world.sender(who), card=card) for who in ("ana", "ben")
+    )
+    return list(await asyncio.gather(*both))
 
 
 def _loser_knows(replies: list[Reply], proposal_id: str) -> None:

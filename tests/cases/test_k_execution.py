@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bot.tools.toolbox import ConfiguredToolbox
-from lifecycle.calling import call_tool
-from lifecycle.ports import Call, ToolFailed
+from lifecycle.ports import ToolFailed
 from lifecycle.proposal import Attention
 from lifecycle.state import State
 from lifecycle.tier import Tier
-from tests.builders import MAIL, PROD
+from tests.builders import MAIL, PROD, a_document
 from tests.fakes.tools import raising, waiting_for
 from tests.stage import staged
 from tests.world import World
@@ -56,8 +54,20 @@ async def test_K03_a_mail_is_a_draft_until_the_window_closes(tmp_path: Path, cro
         assert ended is (State.ROLLED_BACK if crossed else State.COMPLETED)
 
 
+async def hangs(world: World, proposal_id: str) -> None:
+    """Approve a deploy whose tool does not answer within its limit."""
+    world.tool(DEPLOY).on["execute"] = waiting_for(asyncio.Event())
+    now_ms = world.clock.now_ms()
+    limits = {"valid_from_ms": now_ms, "valid_until_ms": now_ms + 600_000, "max_duration_ms": 10}
+    target = PROD["target"] | {"resource_id": f"www-{proposal_id}"}
+    await world.submits(PROD, proposal_id=proposal_id, target=target, time_window=limits)
+    await world.approves("ana", proposal_id)
+    assert (await world.proposal(proposal_id)).attention is Attention.OUTCOME_UNKNOWN
+
+
 async def test_K04_without_a_recorded_approval_nothing_calls_the_tool(world: World) -> None:
     await world.submits(PROD, proposal_id="p1")
+    await hangs(world, "p0")
     for hour in range(24):
         await world.passes(minutes=59)
         await world.restarts()
@@ -72,7 +82,7 @@ async def test_K04_without_a_recorded_approval_nothing_calls_the_tool(world: Wor
         await world.adopts()
     await world.passes(minutes=60)
 
-    assert world.tool(DEPLOY).calls == []
+    assert [call.proposal_id for call in world.tool(DEPLOY).calls] == ["p0"]
     assert (await world.proposal("p1")).reason == "expired"
 
 
@@ -104,28 +114,15 @@ async def test_K06_a_tool_that_raises_anything_else_is_unknown(
 async def test_K06_a_tool_that_hangs_past_its_limit_is_unknown_and_listed_first(
     roomy: World,
 ) -> None:
-    async def past_its_limit(call: Call) -> Mapping[str, Any]:
-        class Hanging:
-            execute = staticmethod(lambda _call: asyncio.Event().wait())
-
-        short = Call(**{name: getattr(call, name) for name in CALL} | {"limit_s": 0.01})
-        result = await call_tool(Hanging(), short)  # type: ignore[arg-type]
-        raise RuntimeError(result.explanation)
-
     await roomy.submits(MAIL, proposal_id="p0")
     await roomy.approves("ana", "p0")
-    roomy.tool(DEPLOY).on["execute"] = past_its_limit
-    await roomy.submits(PROD, proposal_id="p1")
-    await roomy.approves("ana", "p1")
+    await hangs(roomy, "p1")
 
     listed = await roomy.store.read(lambda tx: tx.proposals.executing(0, 10))
     assert [p.proposal_id for p in listed] == ["p1", "p0"]
     assert listed[0].attention is Attention.OUTCOME_UNKNOWN
     told = await roomy.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
     assert len([m for m in told if "needs a person: outcome_unknown" in str(m.body)]) == 1
-
-
-CALL = [name for name in Call.__dataclass_fields__ if name != "limit_s"]
 
 
 async def test_K06_a_card_that_cannot_be_edited_is_edited_later(world: World) -> None:
@@ -199,6 +196,31 @@ async def test_K09_sentinels_refusal_reaches_task_and_agent_with_the_rule(world:
     assert task is not None
     assert (task.state, task.reason) == ("backlog", "prohibited_content")
     assert task.explanation == answer.explanation != ""
+
+
+async def test_K09_sentinels_refusal_is_told_once_where_no_session_waits_for_the_answer(
+    world: World,
+) -> None:
+    wrong = MAIL["parameters"] | {"body": "This is your final warning. " * 500}
+    document = a_document(MAIL, proposal_id="p1", task_id="t1", parameters=wrong)
+    sending = asyncio.create_task(
+        world.workflow.submit(json.dumps(document).encode(), world.sender("leila"))
+    )
+    await asyncio.sleep(0)
+    sending.cancel()
+    await asyncio.gather(sending, return_exceptions=True)
+    await world.workflow.idle()
+    await world.restarts()
+    await world.passes(minutes=10)
+
+    ended = await world.proposal("p1")
+    task = await world.store.read(lambda tx: tx.backlog.get("leila", "t1"))
+    told = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+    assert (ended.state, ended.reason) == (State.REJECTED, "prohibited_content")
+    assert task is not None
+    assert (task.state, task.explanation) == ("backlog", ended.explanation)
+    ends = [(m.recipient, m.body["reason"]) for m in told if m.kind == "ended"]
+    assert ends == [("leila", "prohibited_content")]
 
 
 async def test_K10_nothing_is_executed_while_no_surface_shows_it(world: World) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from bot.storage import CannotOpen, connection
 from bot.storage.copies import back_up, bring_back
+from bot.storage.mounted import refuse_single_file
 from bot.storage.sqlite import SqliteStore
 from lifecycle.audit import AuditEvent, broken_links
 from lifecycle.ports import Transaction
@@ -161,18 +162,27 @@ async def test_L07_where_a_side_file_cannot_be_made_the_bot_does_not_start(
         await SqliteStore.open(tmp_path / "signoff.db")
 
 
-async def test_L07_a_single_file_put_there_from_outside_does_not_start(tmp_path: Path) -> None:
-    # A database mounted as one file: it opens, but nothing can be created beside it.
-    mount = tmp_path / "mount"
-    mount.mkdir()
-    file = mount / "signoff.db"
-    with closing(sqlite3.connect(file)) as plain:
-        plain.execute("PRAGMA user_version = 0")
-        plain.execute("VACUUM")
-    (mount / "signoff.db-wal").mkdir()
+#: As Linux tells of a file that was mounted by itself, and of a folder.
+MOUNTED = "42 27 254:0 /host/x {place} rw,relatime shared:1 - ext4 /dev/vda rw\n"
 
-    with pytest.raises(CannotOpen):
-        await SqliteStore.open(file)
+
+@pytest.mark.parametrize("name", ["signoff.db", "sign off.db"])
+async def test_L07_a_database_mounted_as_a_single_file_is_refused_and_its_folder_is_not(
+    tmp_path: Path, name: str
+) -> None:
+    mounts, file = tmp_path / "mountinfo", tmp_path / name
+    for folder in ("/", str(tmp_path)):
+        with mounts.open("a") as table:
+            table.write(MOUNTED.format(place=folder))
+    (tmp_path / "link.db").symlink_to(file)
+    for path in (file, tmp_path / "link.db"):
+        refuse_single_file(path, mounts)
+    with mounts.open("a") as table:
+        table.write(MOUNTED.format(place=str(file).replace(" ", "\\040")))
+
+    for path in (file, tmp_path / "link.db"):
+        with pytest.raises(CannotOpen, match="mounted as a single file"):
+            refuse_single_file(path, mounts)
 
 
 async def test_L07_a_folder_that_takes_no_files_stops_the_start() -> None:

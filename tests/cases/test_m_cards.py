@@ -17,13 +17,11 @@ from tests.builders import (
     MAIL,
     NOUR,
     NOW_MS,
-    PROD,
     a_document,
     a_policy,
     a_proposal,
 )
 from tests.cases.cards import a_card, fact, written
-from tests.terminal import a_terminal
 
 MINUTE_MS = 60_000
 
@@ -101,16 +99,6 @@ def test_M10_the_orchestrator_is_still_named_once_the_window_has_closed() -> Non
     content = a_card(proposal, orchestrator="nour")
 
     assert "opened by agent nour (auto-approval)" in fact(content, "Decisions")
-
-
-async def test_M10_show_names_the_same_as_the_card() -> None:
-    terminal = a_terminal()
-    await terminal.proposes(PROD, proposal_id="p1")
-    await terminal.types("ben: reject p1 not on a Monday")
-
-    shown = "\n".join(await terminal.types("show p1"))
-    assert "rejected (rejected_by_person) by person ben, 2026-03-02 12:00:00 UTC" in shown
-    assert "not on a Monday" in shown
 
 
 def test_the_card_of_the_seed_is_the_model() -> None:

@@ -168,24 +168,47 @@ async def test_M11_a_card_shows_the_end_although_its_edit_failed_once(
     assert len(discord_stage.server.cards()) == 2
 
 
+@pytest.mark.parametrize(
+    ("status", "code"), [(400, 50035), (403, 50013), (404, 10003)], ids=["long", "mute", "deleted"]
+)
 async def test_K10_a_card_that_cannot_be_posted_is_seen_and_nothing_runs(
-    discord_stage: DiscordStage,
+    discord_stage: DiscordStage, status: int, code: int
 ) -> None:
     fault = discord_stage.server.fails(
-        "POST", "/channels/701/messages$", says="PROPOSAL", status=403, code=50013, times=None
+        "POST", "/channels/701/messages$", says="PROPOSAL", status=status, code=code, times=None
     )
     proposal_id = discord_stage.sends(PROD)
     await until(lambda: "card_undelivered" in "".join(discord_stage.server.said()), "announced")
+    told = f"leila: {proposal_id}: Its card cannot be shown on discord"
+    await until(lambda: told in "".join(discord_stage.server.said()), "its agent is told")
     discord_stage.server.says(ANA, "!pending")
-    await until(
+    listed = await until(
         lambda: [t for t in discord_stage.server.said() if "1 pending" in t], "shown as pending"
     )
+    assert "card_undelivered" in listed[0]
     discord_stage.server.says(ANA, f"!approve {proposal_id}")
     await until(lambda: "waits for: its card" in "".join(discord_stage.server.said()), "it waits")
     assert discord_stage.tool("production-deploy").verbs() == []
     fault.times = 0
     discord_stage.clock.advance(61)
     discord_stage.broadcast.nudge()
+    await discord_stage.reaches(proposal_id, "completed")
+
+
+async def test_K10_a_card_is_posted_once_discord_is_well_again(discord_stage: DiscordStage) -> None:
+    discord_stage.server.fails(
+        "POST", "/channels/701/messages$", says="PROPOSAL", status=503, times=2
+    )
+    proposal_id = discord_stage.sends(PROD)
+
+    async def posted() -> bool:
+        discord_stage.clock.advance(1)
+        discord_stage.broadcast.nudge()
+        return len(discord_stage.server.cards()) == 1
+
+    await until(posted, "posted")
+    assert (await discord_stage.proposal(proposal_id)).attention is None
+    discord_stage.server.reacts(ANA, await discord_stage.card(proposal_id), TICK)
     await discord_stage.reaches(proposal_id, "completed")
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from bot.chat.content import Voice
 from bot.chat.fitting import Limits, fit
+from bot.chat.slack.render import LIMITS as SLACK
 from lifecycle.canonical import digest_of
 from tests.builders import PROD, a_document, a_proposal
 from tests.cases.cards import a_card, fact, mail_with, written
@@ -97,6 +98,28 @@ def test_M03_what_is_invisible_or_foreign_is_shown_with_a_warning(raw: str, show
     assert field.digest == digest_of(raw.encode())
     assert any("attachment" in warning for warning in content.warnings)
     assert json.loads(proposal.document)["parameters"]["attachment"] == raw
+
+
+ODD = {f"a{number:02}" + "k" * 70: "a\u200bb" for number in range(60)}
+
+
+@pytest.mark.parametrize("limits", [DISCORD, SLACK], ids=["discord", "slack"])
+def test_M03_warnings_that_find_no_room_are_counted_and_attached(limits: Limits) -> None:
+    fitted = fit(a_card(mail_with(body="x\u202ey" * 20, **ODD)), limits)
+
+    shown, last = fitted.content.warnings[:-1], fitted.content.warnings[-1]
+    assert last == f"⚠️ and {61 - len(shown)} more: see the attached file"
+    assert sum(limits.measure(each) + 1 for each in fitted.content.warnings) <= 1_000
+    assert fitted.attachment is not None
+    assert "⚠️ body: invisible or direction-changing characters" in fitted.attachment.text
+
+
+@pytest.mark.parametrize("limits", [DISCORD, SLACK], ids=["discord", "slack"])
+def test_M03_many_warnings_take_no_room_from_what_they_warn_of(limits: Limits) -> None:
+    subject = "s" * 200
+    fitted = fit(a_card(mail_with(subject=subject, **ODD)), limits)
+
+    assert written(fitted.content, "subject").text == subject
 
 
 def test_M03_a_target_with_direction_marks_is_shown_too() -> None:

@@ -58,17 +58,6 @@ def state(bot: Process, proposal_id: str) -> tuple[object, object]:
     return shown["state"], shown["explanation"]
 
 
-def rest_of(bot: Process) -> list[str]:
-    """End the input and return all that is still printed."""
-    assert bot.process is not None
-    assert bot.process.stdin is not None
-    assert bot.process.stdout is not None
-    bot.process.stdin.close()
-    lines = bot.process.stdout.read().decode().splitlines()
-    assert bot.process.wait(DEADLINE_S) == 0
-    return lines
-
-
 def begun(bot: Process) -> str:
     """Start a bot with an open mail and a tool at work; return the mail."""
     with_work(bot)
@@ -102,7 +91,9 @@ def test_what_a_tool_did_is_written_and_told_once_the_disk_is_freed(bot: Process
     lines = bot.ask(f"ben: reject {mail} stop this mail")
 
     room(bot, resource.RLIM_INFINITY)
-    lines += rest_of(bot)
+    more, code = bot.rest()
+    lines += more
+    assert code == 0
 
     bot.start()
     bot.ask("status")

@@ -43,6 +43,42 @@ def test_J07_a_second_process_on_the_same_folder_does_not_start(
     assert bot.end_of_input() == 0
 
 
+def test_J07_a_window_that_ends_while_another_tries_to_start_closes_once(
+    bot: Process, newer: Process
+) -> None:
+    config = bot.folder / "config.yaml"
+    text = config.read_text()
+    assert text.count("window_s: 900 ") == 1
+    config.write_text(text.replace("window_s: 900 ", "window_s: 2 "))
+    bot.start()
+    deploy = str(bot.answer("leila: propose @examples/deploy-production.json")["proposal_id"])
+    mail = str(bot.answer("leila: propose @examples/mail.json")["proposal_id"])
+    paper = bot.ask(f"approve {mail}")
+
+    refused(newer)
+    paper += bot.ask(f"approve {deploy}")
+    for _ in range(100):
+        if state(bot, mail) == "completed":
+            break
+    refused(newer)
+    paper += bot.ask("status")
+
+    assert (state(bot, mail), state(bot, deploy)) == ("completed", "completed")
+    entries = [json.loads(line) for line in bot.beside("audit", "export").stdout.splitlines()]
+    for proposal_id in (mail, deploy):
+        kinds = [entry["kind"] for entry in entries if entry["proposal_id"] == proposal_id]
+        assert [kinds.count(kind) for kind in ("execute", "complete")] == [1, 1]
+    ends = [card for card in cards(paper, mail) if "completed (window_closed_unopposed)" in card]
+    assert len(ends) == 1
+    sent = [path for path in (bot.folder / "data" / "outbox").rglob("*") if path.is_file()]
+    assert len(sent) == 1
+    assert bot.end_of_input() == 0
+
+
+def state(bot: Process, proposal_id: str) -> object:
+    return json.loads(bot.beside("--json", "show", proposal_id).stdout)["state"]
+
+
 def test_J07_once_the_first_has_gone_the_second_goes_on_where_it_was(
     bot: Process, newer: Process
 ) -> None:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from lifecycle.audit import AuditEvent
+from lifecycle.moment import rfc3339
 from lifecycle.ports import ProposalStore, Transaction
+from lifecycle.posted_cards import POSTED
+from lifecycle.proposal import SENTINEL
+from lifecycle.records import Card
 
 
 @dataclass
@@ -46,6 +51,8 @@ class PlainNotifier:
             for name in self.names:
                 for card in tx.cards.stale(name, now_ms, 1000):
                     message = card.message_ids or (f"m-{card.proposal_id}",)
+                    if not card.message_ids:
+                        _note(tx, now_ms, card, message[0])
                     tx.cards.put(
                         replace(
                             card,
@@ -59,3 +66,20 @@ class PlainNotifier:
             return count
 
         return await store.write(unit)
+
+
+def _note(tx: Transaction, now_ms: int, card: Card, message_id: str) -> None:
+    """Tell the trail where the card stands, as whoever posts a real one does."""
+    proposal = tx.proposals.get(card.proposal_id)
+    details = {"surface": card.surface, "message": message_id}
+    tx.audit.append(
+        AuditEvent(
+            at=rfc3339(now_ms),
+            kind=POSTED,
+            actor=SENTINEL,
+            proposal_id=card.proposal_id,
+            digest=proposal.digest if proposal else None,
+            policy_digest=proposal.policy_digest if proposal else None,
+            details=details,
+        )
+    )

@@ -12,7 +12,8 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any, Final, Protocol
 
 import discord
@@ -65,11 +66,26 @@ _TAKEN: Final = frozenset(
 )
 
 
+#: One of these that discord.py cannot read is let go; all others it needs to know where it is.
+_SPARED: Final = frozenset(
+    {
+        *("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK"),
+        *("MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE"),
+        *("MESSAGE_REACTION_REMOVE_ALL", "MESSAGE_REACTION_REMOVE_EMOJI", "INTERACTION_CREATE"),
+    }
+)
+#: What Discord may leave out of an edit, and discord.py looks for.
+_LEFT_OUT: Final = {"type": 0, "content": ""}
+
+
 class Listener(Protocol):
     """Who is told what came."""
 
     def taken(self, event: str, about: Any, number: str) -> None:
         """Take one event; returns at once and never raises."""
+
+    def missed(self) -> None:
+        """Something came that cannot be read: it may have been a ❌."""
 
     def connected(self) -> None:
         """A connection stands anew: events may have been missed."""
@@ -100,6 +116,8 @@ class SignoffClient(discord.Client):
         self._hearing = hearing
         self._listener = listener
         self._numbers = itertools.count(time.monotonic_ns())
+        parsers = self._connection.parsers
+        parsers |= {each: partial(self._read, each, parsers[each]) for each in _SPARED}
 
     async def setup_hook(self) -> None:
         """Get ready between login and connection."""
@@ -129,6 +147,14 @@ class SignoffClient(discord.Client):
             case _:
                 pass
         super().dispatch(event, *args, **kwargs)
+
+    def _read(self, event: str, parse: Callable[[Any], None], data: Mapping[str, Any]) -> None:
+        """Have an event read. One that cannot be would end the client, and all that it hears."""
+        try:
+            parse({**_LEFT_OUT, **data} if event == "MESSAGE_UPDATE" else data)
+        except Exception as error:
+            log.error("an event could not be read: %s %s", event, type(error).__name__)
+            self._listener.missed()
 
     def _seen_anew(self) -> None:
         try:

@@ -74,6 +74,14 @@ def message_payload(
     }
 
 
+def forwarded(about: discord.Message, settings: DiscordSettings) -> str | None:
+    """Return which message of the channel this one forwards; None where it forwards none."""
+    came = about.reference
+    if came is None or came.type is not discord.MessageReferenceType.forward:
+        return None
+    return str(came.message_id) if came.channel_id == settings.channel else None
+
+
 def is_command_word(text: str) -> bool:
     """Say whether a text begins with a word of ours: elsewhere nothing else is an attempt."""
     return typed(text).word in COMMANDS

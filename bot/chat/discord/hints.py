@@ -20,9 +20,7 @@ class Hint:
     def __init__(self, sender: Sender, message_id: str, reply: Reply) -> None:
         self.sender = sender
         self.message_id = message_id
-        self.code = reply.code
-        self.words = reply.words
-        self.proposal_id = reply.proposal_id
+        self.reply = reply
 
 
 class Hints:
@@ -40,21 +38,19 @@ class Hints:
         """Tell somebody, once, why a reaction had no effect."""
         if hint is None:
             return
-        # Of cards that nobody knows any more there may be many: that is told once.
-        about = hint.message_id if hint.code != "unknown_proposal" else ""
-        if not self._notes.first(hint.sender.account, about, hint.code or ""):
+        if not self._notes.first_on(hint.message_id, hint.sender.account, hint.reply):
             return
         who = hint.sender.id or f"<@{hint.sender.account}>"
         # What stands elsewhere cannot be replied to in our channel.
-        message_id = int(hint.message_id) if hint.code != "wrong_place" else None
-        words = f"{who}: {literal(hint.words)}{await self._where_it_stands(hint)}"
+        message_id = int(hint.message_id) if hint.reply.code != "wrong_place" else None
+        words = f"{who}: {literal(hint.reply.words)}{await self._where_it_stands(hint)}"
         await self._write(self._settings.channel, message_id, words)
 
     async def _where_it_stands(self, hint: Hint) -> str:
         """Return the link to the current card, for whoever decided on an old one."""
-        if hint.code != "stale_card" or hint.proposal_id is None:
+        proposal_id, store = hint.reply.proposal_id, self._workflow.world.store
+        if hint.reply.code != "stale_card" or proposal_id is None:
             return ""
-        proposal_id, store = hint.proposal_id, self._workflow.world.store
         card = await store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
         if card is None or not card.message_ids:
             return ""

@@ -75,13 +75,14 @@ class History:
         return next((str(m.id) for m in ours), None)
 
     async def card_in(self, message_id: int) -> str | None:
-        """Return which proposal's card a message of ours is by its looks, None where it is none."""
+        """Return which proposal's card a message of ours is by its looks, or a forwarded one; None
+        where it is none."""
         part = self._rest.channel().get_partial_message(message_id)
         try:
             message = await answered("looking at a message", part.fetch())
         except CardGone:
             return None
-        return self._card_in(message)
+        return self._card_in(message) or _forwarded_in(message)
 
     # -- inside ---------------------------------------------------------------------------
 
@@ -93,11 +94,20 @@ class History:
         return [each async for each in self._rest.channel().history(limit=limit, **where)]
 
     def _card_in(self, message: discord.Message) -> str | None:
-        proposal_id, mark, _ = _footer_of(message).partition(_CARD_MARK)
-        return proposal_id if mark and message.author.id == self._rest.me else None
+        return _named_in(message) if message.author.id == self._rest.me else None
 
 
-def _footer_of(message: discord.Message) -> str:
+def _forwarded_in(message: discord.Message) -> str | None:
+    found = map(_named_in, message.message_snapshots)
+    return next(filter(None, found), None)
+
+
+def _named_in(message: discord.Message | discord.MessageSnapshot) -> str | None:
+    proposal_id, mark, _ = _footer_of(message).partition(_CARD_MARK)
+    return proposal_id if mark else None
+
+
+def _footer_of(message: discord.Message | discord.MessageSnapshot) -> str:
     return (message.embeds[0].footer.text or "") if message.embeds else ""
 
 

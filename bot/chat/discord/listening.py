@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 import discord
@@ -12,14 +12,21 @@ import discord
 from bot.chat.aside import Asides
 from bot.chat.board_keeping import BoardKeeper
 from bot.chat.commands import Commands
+from bot.chat.copies import Copies
 from bot.chat.delivery import Delivery
 from bot.chat.discord.asked import Asked
 from bot.chat.discord.board import DiscordBoard
-from bot.chat.discord.commands import TextCommands, is_command_word, message_payload
+from bot.chat.discord.commands import TextCommands, forwarded, is_command_word, message_payload
 from bot.chat.discord.hints import Hints
 from bot.chat.discord.interactions import Interactions
 from bot.chat.discord.offering import Offering
-from bot.chat.discord.payloads import deleted_payload, edit_payload, emptied, reaction_payload
+from bot.chat.discord.payloads import (
+    cleared_payload,
+    deleted_payload,
+    edit_payload,
+    emptied,
+    reaction_payload,
+)
 from bot.chat.discord.places import Places
 from bot.chat.discord.reactions import Reactions
 from bot.chat.discord.reasons import reason_given
@@ -29,12 +36,12 @@ from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
 from bot.chat.discord.taken_off import TakenOff
 from bot.chat.event_ids import card_lane
-from bot.chat.inbox import Inbox
+from bot.chat.inbox import Inbox, Payload
 from bot.chat.incoming import UNREAD, Incoming
 from bot.chat.notes import Notes
 from bot.chat.reading import Reading
 from bot.chat.senders import turn_of
-from bot.chat.signals import Signal, of_character
+from bot.chat.signals import Signal
 from bot.chat.stops import StopOf, stop_by, stop_typed
 from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import taking_turns_as
@@ -61,6 +68,7 @@ class Listening:
         self._hints = Hints(workflow, surface.settings, notes, self._reply)
         self._incoming = Incoming(workflow, SURFACE)
         self.inbox = Inbox(SURFACE, workflow.world, self._worked)
+        self._copies = Copies()
         self._taken_off = TakenOff(workflow.world.clock.now_ms)
         self.showing = Showing(workflow, delivery)
         self.reactions = Reactions(
@@ -132,7 +140,8 @@ class Listening:
                 self._spawn(self._interactions.raw(about))
 
     def _reacted(self, about: discord.RawReactionActionEvent, number: str, me: int | None) -> None:
-        payload = reaction_payload(about, self._settings, me)
+        copy_of = self._copies.original(str(about.message_id))
+        payload = reaction_payload(about, self._settings, me, copy_of)
         if payload is not None:
             self._taken_off.heard(payload)
             signal = Signal[payload["signal"]]
@@ -142,6 +151,7 @@ class Listening:
             self._keep(number, lane, payload, stops)
 
     def _message(self, about: discord.Message, me: int | None) -> None:
+        self._copies.note(str(about.id), forwarded(about, self._settings))
         payload = message_payload(about, self._settings, me)
         if payload is None:
             return
@@ -172,16 +182,7 @@ class Listening:
             self._keep(number, f"c:{payload['user']}", payload)
 
     def _cleared(self, about: Any, number: str) -> None:
-        emoji = getattr(about, "emoji", None)
-        signal = of_character(emoji.name or "", emoji.id) if emoji is not None else None
-        if about.channel_id != self._settings.channel or (emoji is not None and signal is None):
-            return
-        payload = {
-            "kind": "cleared",
-            "message": str(about.message_id),
-            "signal": signal.name if signal else None,
-        }
-        self._keep(number, f"m:{about.message_id}", payload)
+        self._keep(number, f"m:{about.message_id}", cleared_payload(about, self._settings))
 
     def _deleted(self, about: Any, number: str) -> None:
         payload = deleted_payload(about, self._settings)
@@ -190,13 +191,12 @@ class Listening:
             self._keep(number, "deleted", payload)
 
     def _keep(
-        self, event_id: str, lane: str, payload: Mapping[str, Any], stops: StopOf | None = None
+        self, event_id: str, lane: str, payload: Payload | None, stops: StopOf | None = None
     ) -> None:
-        self._spawn(self._kept(event_id, lane, payload, stops))
+        if payload is not None:
+            self._spawn(self._kept(event_id, lane, payload, stops))
 
-    async def _kept(
-        self, event_id: str, lane: str, payload: Mapping[str, Any], stops: StopOf | None
-    ) -> None:
+    async def _kept(self, event_id: str, lane: str, payload: Payload, stops: StopOf | None) -> None:
         """Store an event, then work it; where nothing can be stored a ❌ must still be heard."""
         try:
             await self.inbox.take(event_id, lane, payload, stops)
@@ -216,7 +216,7 @@ class Listening:
 
     # -- work -----------------------------------------------------------------------------
 
-    async def _worked(self, event_id: str, payload: Mapping[str, Any]) -> None:
+    async def _worked(self, event_id: str, payload: Payload) -> None:
         async with self._pace:
             await asyncio.sleep(0)  # of a burst one begins a turn of the loop; all else goes on
         who = str(payload.get("user", ""))
@@ -229,7 +229,7 @@ class Listening:
             self.reading.doubt()
             raise
 
-    async def _work(self, event_id: str, payload: Mapping[str, Any]) -> None:
+    async def _work(self, event_id: str, payload: Payload) -> None:
         match payload["kind"]:
             case "reaction":
                 await self.reactions.reacted(event_id, payload)
@@ -247,7 +247,7 @@ class Listening:
             case _:
                 return
 
-    async def _heard(self, event_id: str, payload: Mapping[str, Any]) -> None:
+    async def _heard(self, event_id: str, payload: Payload) -> None:
         if not await self._places.ours(payload):
             if payload["text"] is not None and is_command_word(str(payload["text"])):
                 await self._commands.misplaced(event_id, payload)
@@ -263,7 +263,7 @@ class Listening:
         if reply is not None:
             self._answer(payload, reply.words)
 
-    def _answer(self, payload: Mapping[str, Any], words: str) -> None:
+    def _answer(self, payload: Payload, words: str) -> None:
         """Say something under what was written, beside the work."""
         place = (int(payload["channel"]), int(payload["message"]))
         self._asides.begin(self._reply(*place, literal(words)), to=str(payload["user"]))

@@ -85,8 +85,13 @@ class DiscordSurface:
         try:
             self.listening.taken(event, about, number)
         except Exception:
-            self.listening.reading.doubt()
+            self.missed()
             raise
+
+    def missed(self) -> None:
+        """Read each card once more before anything of it is final."""
+        if self.listening is not None:
+            self.listening.reading.doubt()
 
     def connected(self) -> None:
         """Read what was missed, and say what waited."""

@@ -13,15 +13,22 @@ from bot.chat.signals import of_character
 
 
 def reaction_payload(
-    about: discord.RawReactionActionEvent, settings: DiscordSettings, me: int | None
+    about: discord.RawReactionActionEvent,
+    settings: DiscordSettings,
+    me: int | None,
+    copy_of: str | None = None,
 ) -> dict[str, Any] | None:
-    """Return what to keep of a reaction; None where it is nobody's attempt to decide."""
+    """Return what to keep of a reaction; None where it is nobody's attempt to decide.
+
+    `copy_of` is the message of the channel that was forwarded there.
+    """
     signal = of_character(about.emoji.name or "", about.emoji.id)
     added = about.event_type == "REACTION_ADD"
     if signal is None or about.user_id == me:
         return None
     in_place = about.guild_id == settings.guild and about.channel_id == settings.channel
     ours = None if about.message_author_id is None else about.message_author_id == me
+    ours = True if copy_of is not None else ours
     # What people write elsewhere, and what others say to it, is no attempt to decide.
     if not in_place and (not added or ours is False):
         return None
@@ -34,6 +41,21 @@ def reaction_payload(
         "added": added,
         "in_place": in_place,
         "ours": ours,
+        "copy_of": copy_of,
+    }
+
+
+def cleared_payload(about: Any, settings: DiscordSettings) -> dict[str, Any] | None:
+    """Return what to keep of emoji that somebody cleared, all or one kind; None where that is
+    nothing to us."""
+    emoji = getattr(about, "emoji", None)
+    signal = of_character(emoji.name or "", emoji.id) if emoji is not None else None
+    if about.channel_id != settings.channel or (emoji is not None and signal is None):
+        return None
+    return {
+        "kind": "cleared",
+        "message": str(about.message_id),
+        "signal": signal.name if signal else None,
     }
 
 

@@ -14,6 +14,7 @@ from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
 from bot.chat.discord.taken_off import TakenOff
 from bot.chat.incoming import Incoming, counts_later, hint_of
+from bot.chat.looks import Looks
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal
 from bot.chat.standing import Standing
@@ -57,7 +58,8 @@ class Reactions:
         self._asides = asides
         self._incoming = incoming
         self._rest, self._seeds = surface.rest, surface.seeds
-        self._history = surface.history
+        history = surface.history
+        self._looks = Looks(workflow.world.clock, lambda each: history.card_in(int(each)))
         self._showing = showing
         self._taken_off_by = taken_off
         self._catching_up = CatchingUp(workflow, SURFACE)
@@ -67,6 +69,9 @@ class Reactions:
         """Give one kept reaction its effect. What its sender is told, and what is done about the
         emoji itself, is nothing that anybody's decision waits for."""
         message_id, signal = payload["message"], Signal[payload["signal"]]
+        original = payload.get("copy_of")
+        if original is not None and await self._card(original) is None:
+            return  # forwarded talk is talk
         sender = self._sender(payload["user"], event_id)
         key = (message_id, payload["user"], signal, payload["variant"])
         if not payload["in_place"]:
@@ -100,7 +105,8 @@ class Reactions:
             if not counts:  # it is heeded when it comes again, or is found on the card
                 self.known.drop(*key)
         if counts and reply is not None and reply.code in _MAY_NOT:
-            self._asides.begin(self._taken_off(message_id, signal, account))
+            away = self._taken_off(message_id, signal, account)
+            self._asides.begin(away, to=f"off:{account}")
         self._note(_hint(reply, sender, message_id), if_forgotten=card is None)
 
     async def _still_meant(self, card: Card | None, account: str) -> bool:
@@ -119,7 +125,8 @@ class Reactions:
     async def _noted(self, hint: Hint, *, if_forgotten: bool) -> None:
         """Tell somebody; `if_forgotten` only where the message looks like a card of ours."""
         try:
-            looks = await self._history.card_in(int(hint.message_id)) if if_forgotten else None
+            at = (hint.message_id, hint.sender.account)
+            looks = await self._looks.card_in(*at) if if_forgotten else None
         except SurfaceFailed:
             return
         reply = await self._incoming.on_no_card(looks) if looks is not None else None
@@ -167,12 +174,12 @@ class Reactions:
 
     async def _removed(self, key: _Key, sender: Sender) -> Hint | None:
         message_id, _, signal, _ = key
-        if self.known.drop(*key) or signal is not Signal.APPROVE:
+        if self.known.drop(*key):
             return None
         card = await self._card(message_id)
         if card is None:
             return None
-        if not await self._approves(card, sender):
+        if signal is Signal.APPROVE and not await self._approves(card, sender):
             await self._incoming.seen_gone(card, sender)
             return None
         reply = await self._incoming.reacted(sender, message_id, signal, added=False, in_place=True)

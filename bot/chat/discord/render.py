@@ -119,7 +119,7 @@ def render(content: CardContent) -> Rendered:
     card = fitted.content
     embed = discord.Embed(title=literal(card.title)[:_LABEL], colour=COLOURS[card.colour])
     if card.warnings:
-        embed.description = _clipped("\n".join(map(literal, card.warnings)), 1000)
+        embed.description = "\n".join(map(literal, card.warnings))
     for fact in card.facts:
         embed.add_field(name=literal(fact.label) or "…", value=_fact(fact), inline=False)
     if card.written:

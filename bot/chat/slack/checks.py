@@ -23,7 +23,7 @@ _WISHED: Final = (
 )
 _WHERE: Final = "under OAuth & Permissions, and install the app again"
 _SHARED: Final = (
-    "slack: WARNING: the channel {} is shared with another organisation; people there read every "
+    "WARNING: the channel {} is shared with another organisation; people there read every "
     "card. They cannot decide, but use a channel of your own"
 )
 _ARCHIVED: Final = "the channel {} is archived: unarchive it, or name another in chat.slack.channel"
@@ -39,24 +39,25 @@ _SIGNED_OUT: Final = (
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look at the channel says; `blind` is why nothing of it is heard, and the remedy,
+    `shared` a warning where people of another organisation are in it."""
+
+    blind: str | None = None
+    shared: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Me:
-    """Who the bot is on Slack; `notes` are lines about what is missing, `blind` says why nothing of
-    the channel can be heard."""
+    """Who the bot is on Slack; `notes` are lines about what is missing, `seen` is how the channel
+    stood when the bot came."""
 
     team: str
     enterprise: str | None
     user: str
     bot: str
     notes: tuple[str, ...] = ()
-    blind: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What a look at the channel says; `blind` is why nothing of it is heard, and the remedy."""
-
-    blind: str | None = None
-    shared: bool = False
+    seen: Seen = Seen()
 
 
 async def checked(web: SlackWeb, channel: str) -> Me:
@@ -77,15 +78,13 @@ async def checked(web: SlackWeb, channel: str) -> Me:
     except SlackRefused as refused:
         found = Seen()
         notes.append(f"slack: {refused}")
-    if found.shared:
-        notes.append(_SHARED.format(channel))
     return Me(
         team=str(answer.get("team_id", "")),
         enterprise=answer.get("enterprise_id"),
         user=str(answer.get("user_id", "")),
         bot=str(answer.get("bot_id", "")),
         notes=tuple(notes),
-        blind=found.blind,
+        seen=found,
     )
 
 
@@ -101,7 +100,8 @@ async def channel_seen(web: SlackWeb, channel: str) -> Seen:
             return Seen(_UNSEEN.format(channel))
         raise
     found = answer.get("channel") or {}
-    shared = bool(found.get("is_ext_shared") or found.get("is_pending_ext_shared"))
+    outside = found.get("is_ext_shared") or found.get("is_pending_ext_shared")
+    shared = _SHARED.format(channel) if outside else None
     if found.get("is_archived"):
         return Seen(_ARCHIVED.format(channel), shared)
     if found.get("is_member") is False:

@@ -130,7 +130,7 @@ class SlackCommands:
     async def _alone(self, reply: CommandReply, response_url: str, user: str) -> None:
         words = answer_alone(reply)
         if not await self._web.respond(response_url, words):
-            await self._rest.hint(user, reply.text or "done")
+            await self._rest.tell(user, words)
 
     def _attached(self, file: Mapping[str, Any]) -> Attached:
         url = str(file.get("url_private_download") or file.get("url_private") or "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -21,7 +22,10 @@ from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import STOPS, lane_of, typed
 from lifecycle.answers import Reply
 from lifecycle.ports import StoreUnavailable
+from lifecycle.spooling import unavailable
 
+#: So long storing may take before it is acknowledged all the same: Slack gives three seconds.
+_STORED_S: Final = 1.5
 _ELSEWHERE: Final = "Signoff listens and decides in <#{}> alone."
 #: What of a command or an interaction is stored to work it.
 _KEPT: Final = (
@@ -123,6 +127,42 @@ class Interactions:
         lane: str,
         kept: Mapping[str, Any],
         stops: StopOf | None = None,
+        *,
+        unstored: bool,
+    ) -> bool:
+        """Store it, and say whether it is new; what is slow to be stored is taken for new.
+
+        Nobody is to read that it timed out, and send again what is done: it goes on being stored.
+        A stop (`unstored`) is waited for: whoever sent it may believe in it once Slack is quiet,
+        and sending it again harms nothing. Raises StoreUnavailable where it is known by then that
+        it cannot be stored.
+        """
+        storing = self._stored(event_id, lane, kept, stops, unstored=unstored)
+        taking = self._desk.workflow.world.spawn(storing)
+        await asyncio.wait({taking}, timeout=None if unstored else _STORED_S)
+        if taking.done():
+            return taking.result()
+        self._asides.begin(self._told_late(taking, kept))
+        return True
+
+    async def _told_late(self, taking: asyncio.Task[bool], kept: Mapping[str, Any]) -> None:
+        """Tell whoever was acknowledged already where it could not be stored after all."""
+        try:
+            await asyncio.shield(taking)
+        except StoreUnavailable:
+            words, body = unavailable().words, kept["body"]
+            asked = pressed(body) if kept["kind"] == "action" else None
+            if asked is not None:
+                await self._desk.rest.hint(asked.user, words)
+            else:
+                await self._desk.web.respond(str(body.get("response_url", "")), words)
+
+    async def _stored(
+        self,
+        event_id: str,
+        lane: str,
+        kept: Mapping[str, Any],
+        stops: StopOf | None,
         *,
         unstored: bool,
     ) -> bool:

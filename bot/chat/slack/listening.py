@@ -7,6 +7,7 @@ from typing import Any
 
 from bot.chat.aside import Asides
 from bot.chat.commands import Commands
+from bot.chat.copies import Copies
 from bot.chat.delivery import Delivery
 from bot.chat.event_ids import card_lane
 from bot.chat.inbox import Inbox, Payload
@@ -18,7 +19,7 @@ from bot.chat.slack.checks import Me
 from bot.chat.slack.commands import Said, SlackCommands, said
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.interactions import Interactions
-from bot.chat.slack.reacting import Reacting, team_of
+from bot.chat.slack.reacting import Reacting, place_of, shared, team_of
 from bot.chat.slack.reactions import Reactions, reacted
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
@@ -44,8 +45,12 @@ class Listening:
         self.reactions = Reactions(
             *(workflow, self._incoming, desk.rest, desk.accounts, me), tell=self._speaking.void
         )
+        self._copies = Copies()
+        self._closed = False
         self._reacting = Reacting(
-            *(desk, me, self._incoming, delivery, self.reactions, self._speaking), self.asides
+            *(desk, me, self._incoming, delivery, self.reactions, self._speaking),
+            copies=self._copies,
+            asides=self.asides,
         )
         self._commands = SlackCommands(commands, desk.rest, desk.web, self.asides)
         self._interactions = Interactions(
@@ -54,13 +59,16 @@ class Listening:
         )
 
     async def close(self) -> None:
-        """Let go; what is stored is taken up at the next start."""
+        """Let go: what is stored is taken up at the next start, nothing else is taken."""
+        self._closed = True
         await self._commands.answers.close()
         await self.inbox.close()
         await self.asides.close()
 
     async def hear(self, kind: str, body: Mapping[str, Any]) -> Mapping[str, Any] | str | None:
         """Store what was delivered. Raises StoreUnavailable: Slack delivers it again then."""
+        if self._closed:
+            raise StoreUnavailable("Signoff is stopping")
         match kind:
             case "event":
                 await self._heard_event(body)
@@ -89,6 +97,7 @@ class Listening:
         user = str(event.get("user") or event.get("bot_id") or "")
         if not user or user in (self._me.user, self._me.bot) or event.get("bot_id") == self._me.bot:
             return
+        self._copies.note(place_of(event), shared(event, self._rest.id))
         if str(event.get("type")).startswith("reaction_"):
             await self._heard_reaction(body, event)
         elif (heard := said(event, self._me.user)) is not None:
@@ -119,7 +128,7 @@ class Listening:
 
     async def _heard_reaction(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         heard, event_id = reacted(event), _number(body)
-        if heard is None or not (heard.channel == self._rest.id or heard.author == self._me.user):
+        if heard is None or not (heard.channel == self._rest.id or self._reacting.may_be_of(heard)):
             return
         about_card = heard.message_ts if heard.channel == self._rest.id else ""
         stops = stop_by(about_card, heard.signal, added=heard.added)

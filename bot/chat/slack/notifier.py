@@ -29,6 +29,9 @@ log = logging.getLogger("signoff.slack")
 _PATIENCE_S: Final = 10
 _MEMBERSHIP_S: Final = 8
 _LONGEST_PAUSE_S: Final = 60
+#: Slack lets some 50 cards be read a minute: so many every five seconds leave room for a ✅ that is
+#: looked at and for windows that close.
+_READ_AT_ONCE: Final = 3
 
 
 class SlackSurface:
@@ -54,12 +57,13 @@ class SlackSurface:
         desk.rest.me = me.user
         for note in me.notes:
             log.warning("%s", note)
-        desk.presence.note(me.blind)
+        desk.presence.note(me.seen)
         listening = self.listening = Listening(desk, me, commands, delivery)
         self._reading = Reading(
             *(commands.workflow, SURFACE, desk.hearing, listening.reactions.read),
             lambda: listening.inbox.quiet,
             continuous=False,  # a connection that stands does not prove that nothing was missed
+            at_once=_READ_AT_ONCE,
         )
         await desk.files.make_due()
         await note_doubtful(desk, await listening.inbox.kept())
@@ -134,6 +138,8 @@ class SlackSurface:
         door = "Socket Mode" if self._doors().socket else "signed HTTP events"
         lines = [f"slack: {desk.hearing.words()} ({door}, channel {desk.rest.id})"]
         lines += desk.me.notes if desk.me else ()
+        if desk.presence.shared is not None:
+            lines.append(f"slack: {desk.presence.shared}")
         if desk.web.trouble:
             lines.append(f"slack: {desk.web.trouble}")
         if desk.board.trouble:

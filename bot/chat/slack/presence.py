@@ -1,4 +1,5 @@
-"""Whether the bot is in its channel: a connection stands all the same where it was put out."""
+"""Whether the bot is in its channel, and who else: a connection stands all the same where it was
+put out, and a channel may be shared with another organisation at any time."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any, Final
 
 from bot.chat.hearing import Hearing
 from bot.chat.slack.calls import SlackWeb
-from bot.chat.slack.checks import channel_seen
+from bot.chat.slack.checks import Seen, channel_seen
 from bot.chat.surface import SurfaceFailed
 
 log = logging.getLogger("signoff.slack")
@@ -28,7 +29,8 @@ _OF_MEMBER: Final = frozenset({"member_left_channel", "member_joined_channel"})
 
 
 class Presence:
-    """Looks at the channel now and then; `blind` says why nothing of it can be heard."""
+    """Looks at the channel now and then; `blind` says why nothing of it can be heard, `shared` is a
+    warning where others are in it."""
 
     def __init__(self, web: SlackWeb, channel: str, hearing: Hearing) -> None:
         self._web = web
@@ -36,6 +38,7 @@ class Presence:
         self._hearing = hearing
         self._asked = asyncio.Event()
         self.blind: str | None = None
+        self.shared: str | None = None
 
     def heard(self, event: Mapping[str, Any], me: str) -> None:
         """Look at once where an event says that something became of the channel, or of us there."""
@@ -64,14 +67,16 @@ class Presence:
         except Exception as error:
             log.error("the channel cannot be looked at: %s", type(error).__name__)
             return
-        self.note(seen.blind)
+        self.note(seen)
 
-    def note(self, blind: str | None) -> None:
+    def note(self, seen: Seen) -> None:
         """Take what a look said: nothing is heard, or it is heard and what was missed is read."""
+        blind = seen.blind
+        for words, before in ((blind, self.blind), (seen.shared, self.shared)):
+            if words not in (None, before):
+                log.warning("slack: %s", words)
         if blind is not None:
-            if blind != self.blind:
-                log.warning("slack: %s", blind)
             self._hearing.blinded(blind)
         elif self._hearing.sees():
             log.warning("slack: the channel %s is heard again", self._channel)
-        self.blind = blind
+        self.blind, self.shared = blind, seen.shared

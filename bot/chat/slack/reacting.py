@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bot.chat.aside import Asides
+from bot.chat.copies import Copies
 from bot.chat.delivery import Delivery
 from bot.chat.inbox import Payload
 from bot.chat.incoming import UNKNOWN, Incoming
+from bot.chat.looks import Looks
 from bot.chat.signals import Signal
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
@@ -27,10 +32,14 @@ class Reacting:
         delivery: Delivery,
         reactions: Reactions,
         speaking: Speaking,
+        *,
+        copies: Copies,
         asides: Asides,
     ) -> None:
         self._me = me
+        self._copies = copies
         self._rest = desk.rest
+        self._looks = Looks(desk.clock, desk.rest.card_in)
         self._world = desk.workflow.world
         self._incoming = incoming
         self._delivery = delivery
@@ -44,20 +53,23 @@ class Reacting:
         if heard is None or await self._is_talk(heard):
             return
         in_place = heard.channel == self._rest.id
-        if in_place and not heard.added and await self._another_tone_stands(heard):
-            return
-        sender = await self._speaking.sender(heard.user, team_of(payload), event_id)
-        if heard.added and not in_place and heard.author == self._me.user:
-            await self._speaking.elsewhere(heard.user, heard.channel, sender)
-            return
         if in_place:
             await self._card_written(heard.message_ts)
-            if heard.added and not await self._stands(heard):
-                return
+        if not heard.added and await self._nothing_gone(heard):
+            return
+        sender = await self._speaking.sender(heard.user, team_of(payload), event_id)
+        if not in_place:
+            await self._speaking.elsewhere(heard.user, heard.channel, sender)
+            return
+        if heard.added and not await self._stands(heard):
+            return
         reply = await self._incoming.reacted(
-            sender, heard.message_ts, heard.signal, added=heard.added, in_place=in_place
+            *(sender, heard.message_ts, heard.signal),
+            added=heard.added,
+            in_place=True,
+            given_ms=heard.given_ms,
         )
-        if in_place and heard.added:
+        if heard.added:
             self._asides.begin(self._told(heard, reply), to=heard.user)
 
     async def _is_talk(self, heard: Reacted) -> bool:
@@ -68,9 +80,27 @@ class Reacting:
         if heard.author == self._me.user:
             return False
         in_place = heard.channel == self._rest.id
-        return not in_place or await self._incoming.card(heard.message_ts) is None
+        if in_place and await self._incoming.card(heard.message_ts) is not None:
+            return False
+        return await self._shared_card(heard) is None
+
+    def may_be_of(self, heard: Reacted) -> bool:
+        """Say whether it may be on a message of ours, or on one that somebody shared."""
+        return heard.author == self._me.user or self._original(heard) is not None
+
+    def _original(self, heard: Reacted) -> str | None:
+        return self._copies.original(f"{heard.channel}:{heard.message_ts}")
+
+    async def _shared_card(self, heard: Reacted) -> str | None:
+        """Return which proposal's card somebody shared there; None where it is none."""
+        original = self._original(heard)
+        card = await self._incoming.card(original) if original is not None else None
+        return card.proposal_id if card is not None else None
 
     async def _told(self, heard: Reacted, reply: Reply | None) -> None:
+        copied = await self._shared_card(heard)
+        if copied is not None:
+            reply = await self._incoming.on_no_card(copied) or reply
         if await self._is_of_a_card(heard, reply):
             await self._speaking.hint(heard.user, heard.message_ts, reply)
 
@@ -78,7 +108,7 @@ class Reacting:
         """Say whether somebody is to be told: not of an emoji on what is no forgotten card."""
         if reply is not UNKNOWN:
             return True
-        proposal_id = await self._rest.card_in(heard.message_ts)
+        proposal_id = await self._looks.card_in(heard.message_ts, heard.user)
         return proposal_id is not None and not await self._incoming.knows(proposal_id)
 
     async def _stands(self, heard: Reacted) -> bool:
@@ -97,11 +127,32 @@ class Reacting:
             async with self._delivery.held():
                 return
 
+    async def _nothing_gone(self, heard: Reacted) -> bool:
+        """Say whether what was taken off stood on no card, or stands there in another tone."""
+        in_place = heard.channel == self._rest.id
+        if not in_place or await self._incoming.card(heard.message_ts) is None:
+            return True
+        return await self._another_tone_stands(heard)
+
     async def _another_tone_stands(self, heard: Reacted) -> bool:
         try:
             return await self._reactions.still_stands(heard)
         except SurfaceFailed:
             return False  # taking an approval back is the safe side
+
+
+def place_of(event: Mapping[str, Any]) -> str:
+    """Return where a message stands, in all channels."""
+    return f"{event.get('channel')}:{event.get('ts')}"
+
+
+def shared(event: Mapping[str, Any], channel: str) -> str | None:
+    """Return which message of the channel this one shares; None where it shares none."""
+    for each in event.get("attachments") or ():
+        known = isinstance(each, Mapping) and each.get("is_share")
+        if known and each.get("channel_id") == channel and each.get("ts"):
+            return str(each["ts"])
+    return None
 
 
 def team_of(payload: Payload) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -19,12 +21,16 @@ from lifecycle.policy import Policy
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
 
+_TS: Final = re.compile(r"([0-9]{1,12})\.([0-9]{3,9})")
+#: Of so many cards it is remembered who stood there.
+_MOST_CARDS: Final = 1_000
 _TOO_FEW: Final = "Slack counts more people under a card than it names"
 
 
 @dataclass(frozen=True, slots=True)
 class Reacted:
-    """One reaction_added or reaction_removed that stands for a decision."""
+    """One reaction_added or reaction_removed that stands for a decision; `given_ms`: when Slack
+    says it was."""
 
     user: str
     channel: str
@@ -33,6 +39,7 @@ class Reacted:
     signal: Signal
     added: bool
     author: str
+    given_ms: int | None
 
 
 def reacted(event: Mapping[str, Any]) -> Reacted | None:
@@ -49,7 +56,14 @@ def reacted(event: Mapping[str, Any]) -> Reacted | None:
         signal=signal,
         added=event.get("type") == "reaction_added",
         author=str(event.get("item_user", "")),
+        given_ms=_ms(event.get("event_ts")),
     )
+
+
+def _ms(event_ts: object) -> int | None:
+    """Return the milliseconds of one of Slack's timestamps; None for anything else."""
+    found = _TS.fullmatch(str(event_ts))
+    return int(found[1]) * 1000 + int(found[2][:3]) if found else None
 
 
 class Reactions:
@@ -72,13 +86,16 @@ class Reactions:
         self._accounts = accounts
         self._me = me
         self._tell = tell
+        #: Who stood under a card when it was last read.
+        self._stood: dict[str, frozenset[str]] = {}
 
     async def found(self, message_ts: str, policy: Policy) -> Found:
         """Return who stands under the card. Raises CardGone, SurfaceFailed."""
-        mine, known = self._me.user, dict[str, Sender]()
+        mine = self._me.user
+        # Asking who they are takes time, in which somebody may take a ✅ off: the card itself is
+        # read last. Slack lets few cards be read a minute: who stood there before is asked first.
+        known = await self._who_stood(message_ts, policy)
         while True:
-            # Asking who they are takes time, in which somebody may take a ✅ off: the card itself
-            # is read last.
             asked_ms = self._workflow.world.clock.now_ms()
             users = _users(await self._rest.read(message_ts))
             there = frozenset().union(*users.values()) - {mine}
@@ -86,6 +103,7 @@ class Reactions:
                 break
             for user in sorted(there - known.keys()):
                 known[user] = await self._accounts.sender(policy, user, self._me.team)
+        self._remember(message_ts, there)
         approving, stopping = users[Signal.APPROVE] - {mine}, users[Signal.STOP] - {mine}
         return Found(
             approving=[known[user] for user in sorted(approving)],
@@ -93,6 +111,21 @@ class Reactions:
             seeded=mine in users[Signal.APPROVE],
             asked_ms=asked_ms,
         )
+
+    async def _who_stood(self, message_ts: str, policy: Policy) -> dict[str, Sender]:
+        """Return who stood under the card when it was last read, as far as Slack can be asked:
+        whoever is missing may have gone from it."""
+        known = dict[str, Sender]()
+        with suppress(SurfaceFailed):
+            for user in sorted(self._stood.pop(message_ts, ())):
+                known[user] = await self._accounts.sender(policy, user, self._me.team)
+        return known
+
+    def _remember(self, message_ts: str, there: frozenset[str]) -> None:
+        if there:
+            self._stood[message_ts] = there
+        while len(self._stood) > _MOST_CARDS:
+            self._stood.pop(next(iter(self._stood)))
 
     async def stands(self, given: Reacted, card: Card) -> bool:
         """Say whether a ✅ still stands in any tone; raises CardGone, SurfaceFailed.
@@ -102,6 +135,8 @@ class Reactions:
         """
         await self.elsewhere_heard(card.proposal_id)
         listed = _listed(await self._rest.read(given.message_ts))
+        there = frozenset[str]().union(*(each.users for each in listed.values()))
+        self._remember(given.message_ts, there - {self._me.user})
         if listed[Signal.STOP].users - {self._me.user}:
             found = await self.found(given.message_ts, self._workflow.policy)
             await self._catching_up.stop_first(card, found)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from bot.chat.content import CardContent, Colour, Field
-from bot.chat.fitting import Attachment, Limits, fit
+from bot.chat.fitting import Attachment, Limits, beginning, fit
 from bot.chat.signals import Signal
 from bot.chat.slack.text import escape, measure
 from bot.chat.spans import without_span
@@ -21,6 +21,9 @@ _FACTS_A_BLOCK: Final = 5
 _LONGEST_TEXT: Final = 2_000
 _LONGEST_HEADER: Final = 150
 _LONGEST_LINE: Final = 2_900
+#: Of words that are too long so much is shown: of the beginning as escaped, of the end as written.
+_HEAD: Final = 2_000
+_TAIL: Final = 300
 _REFUSED: Final = "Slack refused the whole card; all of it stands in the file in this thread."
 _CIRCLES: Final = {
     Colour.CHECKING: "⚪",
@@ -97,16 +100,25 @@ def calls_in(blocks: Sequence[Block]) -> bool:
     return _CALL in str(blocks)
 
 
-def words_blocks(words: str) -> list[Block] | None:
-    """Return words as literal text, None where they are too long for one block."""
-    if measure(words) > _LONGEST_LINE:
-        return None
-    return [{"type": "section", "text": plain(words)}]
+def words_message(words: str, name: str) -> Rendered:
+    """Return words as literal text. Of long ones the beginning and the end are shown: the end says
+    what to do; all of it is attached then, as the file `name`.
+    """
+    if measure(words) <= _LONGEST_LINE:
+        return Rendered(escape(words), [_section(words)])
+    head = beginning(words, _HEAD, measure)
+    aside = context(plain(f"[… the whole text is in this thread: {name} …]"))
+    shown = [_section(head), aside, _section(words[-_TAIL:])]
+    return Rendered(escape(head), shown, Attachment(name, words + "\n"))
 
 
 def _summary(content: CardContent) -> str:
     state = next((field.text for field in content.facts if field.label == "State"), "")
     return escape(f"{content.title} · {content.proposal_id} · {state}")[:_LONGEST_TEXT]
+
+
+def _section(text: str) -> Block:
+    return {"type": "section", "text": plain(text)}
 
 
 def header(title: str) -> Block:
@@ -138,8 +150,7 @@ def _written(field: Field) -> Block:
 def _lines(warnings: Sequence[str]) -> Iterator[Block]:
     joined = "\n".join(warnings)
     if joined:
-        cut = joined if measure(joined) <= _LONGEST_LINE else f"{joined[: _LONGEST_TEXT // 3]}…"
-        yield {"type": "section", "text": plain(cut)}
+        yield _section(joined)
 
 
 def _instructions(content: CardContent) -> Iterator[Block]:

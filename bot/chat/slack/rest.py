@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from bot.chat.fitting import Attachment
@@ -20,6 +20,8 @@ _EVENT: Final = "signoff"
 _PAGE: Final = 200
 _GONE: Final = frozenset({"message_not_found", "thread_not_found"})
 _VERSION: Final = re.compile(r"-v\d+(?=\.txt$)")
+#: Slack is to look for no names in what is written; of an edit it would by default.
+_LITERAL: Final[Mapping[str, Any]] = {"parse": "none", "link_names": False}
 _CLOSED: Final = frozenset({"edit_window_closed", "cant_update_message"})
 
 
@@ -66,8 +68,7 @@ class Rest:
             "metadata": metadata,
             "unfurl_links": False,
             "unfurl_media": False,
-            "parse": "none",
-            "link_names": False,
+            **_LITERAL,
         }
         optional = {"blocks": blocks, "thread_ts": thread_ts}
         arguments |= {name: value for name, value in optional.items() if value}
@@ -85,7 +86,7 @@ class Rest:
 
     async def edit(self, ts: str, text: str, blocks: list[Block] | None = None) -> None:
         """Render a message anew; raises CardGone, EditRefused, SurfaceFailed."""
-        arguments: dict[str, Any] = {"channel": self.id, "ts": ts, "text": text}
+        arguments: dict[str, Any] = {"channel": self.id, "ts": ts, "text": text, **_LITERAL}
         try:
             await self._web.call("chat.update", **arguments, blocks=blocks or [])
         except SlackRefused as refused:
@@ -141,8 +142,11 @@ class Rest:
 
         `at` is a channel whose name stands behind the words.
         """
-        text = escape(words) + (f" <#{at}>" if at else "")
-        arguments: dict[str, Any] = {"channel": self.id, "user": user, "text": text}
+        await self.tell(user, escape(words) + (f" <#{at}>" if at else ""), thread_ts)
+
+    async def tell(self, user: str, text: str, thread_ts: str | None = None) -> None:
+        """Show text that is escaped already to one person alone, as `hint` does words."""
+        arguments: dict[str, Any] = {"channel": self.id, "user": user, "text": text, **_LITERAL}
         if thread_ts:
             arguments["thread_ts"] = thread_ts
         with contextlib.suppress(SurfaceFailed):

@@ -8,7 +8,7 @@ from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.answers import document_said
 from bot.chat.slack.calls import SlackRefused
 from bot.chat.slack.desk import Desk
-from bot.chat.slack.render import words_blocks
+from bot.chat.slack.render import words_message
 from bot.chat.slack.text import escape
 from lifecycle.ports import Transaction
 from lifecycle.records import Message
@@ -25,7 +25,7 @@ async def said(desk: Desk, message: Message) -> str | None:
         await _in_thread(desk, message, key, escape(f"{waits}permit waits at the HTTP door."))
     elif isinstance(words, str):
         told = f"{message.recipient}: {words}" if message.recipient else words
-        return await desk.rest.post(key, escape(told), words_blocks(told))
+        return await _words(desk, key, told, f"{message.kind}-{message.created_at_ms}.txt")
     else:
         name = f"{message.kind}-{message.proposal_id or message.created_at_ms}"
         answer = document_said(message.body, name)
@@ -33,6 +33,15 @@ async def said(desk: Desk, message: Message) -> str | None:
         if answer.attachment is not None:
             await desk.rest.attach(place, answer.attachment)
     return None
+
+
+async def _words(desk: Desk, key: str, told: str, name: str) -> str:
+    """Post words to the channel, and the whole of long ones under them; return their ts."""
+    shown = words_message(told, name)
+    ts = await desk.rest.post(key, shown.text, shown.blocks)
+    if shown.attachment is not None:
+        await desk.rest.attach(ts, shown.attachment)
+    return ts
 
 
 async def _in_thread(desk: Desk, message: Message, key: str, text: str) -> str:

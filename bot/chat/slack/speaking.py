@@ -33,9 +33,7 @@ class Speaking:
         words = hint_of(reply)
         if reply is None or words is None:
             return
-        # Of cards that nobody knows any more there may be many: that is told once.
-        about = message_ts if reply.code != "unknown_proposal" else ""
-        if self._notes.first(user, about, reply.code or ""):
+        if self._notes.first_on(message_ts, user, reply):
             await self._desk.rest.hint(user, words + await self._where_it_stands(reply))
 
     async def _where_it_stands(self, reply: Reply) -> str:

@@ -17,6 +17,8 @@ Tell = Callable[[str, dict[str, Any]], None]
 
 #: What each act needs of the bot's permissions.
 _SEND, _HISTORY, _MANAGE, _ATTACH, _VIEW, _PIN = 11, 16, 13, 15, 10, 51
+#: The kind of reference that a forwarded message has; a reply has 0.
+_FORWARD = 1
 #: The flag of a message whose embeds somebody removed; the one flag that an edit may change.
 SUPPRESS_EMBEDS = 1 << 2
 
@@ -80,7 +82,9 @@ class Messages:
         if "nonce" in body:
             more["nonce"] = body["nonce"]
         reference = body.get("message_reference")
-        if reference:
+        if reference and reference.get("type") == _FORWARD:
+            more |= {"message_reference": reference} | self._snapshot(reference)
+        elif reference:
             more |= {"type": 19, "message_reference": {"channel_id": channel} | reference}
             replied = self.state.messages[channel].get(str(reference["message_id"]))
             more["referenced_message"] = replied.seen_by(BOT) if replied else None
@@ -177,6 +181,13 @@ class Messages:
         return web.Response(status=204)
 
     # -- inside ---------------------------------------------------------------------------
+
+    def _snapshot(self, reference: dict[str, Any]) -> dict[str, Any]:
+        """Return what a forward carries: how the message looked then, and not whose it is."""
+        original = self.state.message(reference["channel_id"], reference["message_id"]).data
+        copied = ("type", "content", "embeds", "attachments", "components", "flags", "timestamp")
+        kept = {key: original[key] for key in copied if key in original}
+        return {"message_snapshots": [{"message": {"edited_timestamp": None} | kept}]}
 
     async def file(self, request: web.Request) -> web.Response:
         content = self.state.files.get(request.match_info["file"])

@@ -41,6 +41,8 @@ class SlackServer(Stage):
         self.calls: list[Called] = []
         self.faults: list[Fault] = []
         self.responses: list[dict[str, Any]] = []
+        #: False: the addresses that commands are answered at have expired.
+        self.answers_commands = True
         self.held: dict[str, asyncio.Event] = {}
         self.waits: list[Called] = []
         self.files = uploads.FileRoutes(self.workspace)
@@ -175,6 +177,8 @@ class SlackServer(Stage):
         return {"ok": True} | function(self.workspace, arguments | {"_base": self.base})
 
     async def _response(self, request: web.Request) -> web.Response:
+        if not self.answers_commands:
+            return web.json_response({"ok": False, "error": "expired_url"}, status=404)
         self.responses.append(await request.json())
         return web.Response(text="ok")
 

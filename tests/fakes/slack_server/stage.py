@@ -60,6 +60,17 @@ class Stage:
             kinds = ["app_mention", "message"] if both else ["app_mention"]
         return message, [await self.event(event | {"type": kind}, team=team) for kind in kinds]
 
+    async def shares(self, user: str, shared: Message, *, channel: str = OPS) -> Message:
+        """Share a message: one of one's own that carries the other."""
+        known = self.workspace.users[user]
+        message = Message(channel, self.workspace.new_ts(), user, "", team=known.team)
+        self.workspace.messages.append(message)
+        where = {"channel_id": shared.channel, "ts": shared.ts, "author_id": shared.user}
+        copied = where | {"is_share": True, "is_msg_unfurl": True, "text": shared.text}
+        event = _typed_event(message, known) | {"type": "message", "attachments": [copied]}
+        await self.event(event)
+        return message
+
     async def proposes(self, user: str, document: dict[str, Any], **how: Any) -> Message:
         """Mention the bot with a proposal, escaped as Slack's own clients do."""
         text = _escaped(json.dumps(document))
@@ -90,9 +101,7 @@ class Stage:
             message.reactions[name].append(user)
         if not heard:
             return None
-        return await self.event(
-            self._reaction("reaction_added", user, ts, name, channel), team=team
-        )
+        return await self.event(self.reaction("reaction_added", user, ts, name, channel), team=team)
 
     async def unreacts(
         self,
@@ -111,9 +120,12 @@ class Stage:
                 del message.reactions[name]
         if not heard:
             return None
-        return await self.event(self._reaction("reaction_removed", user, ts, name, channel))
+        return await self.event(self.reaction("reaction_removed", user, ts, name, channel))
 
-    def _reaction(self, kind: str, user: str, ts: str, name: str, channel: str) -> dict[str, Any]:
+    def reaction(
+        self, kind: str, user: str, ts: str, name: str = "white_check_mark", channel: str = OPS
+    ) -> dict[str, Any]:
+        """Return the event of a reaction that was added or removed."""
         message = self.workspace.find(channel, ts)
         return {
             "type": kind,

@@ -10,7 +10,7 @@ import pytest
 from tests.builders import MAIL, PROD
 from tests.fakes.discord_server.faults import Bucket, Fault
 from tests.fakes.discord_server.state import BOT, CHANNEL, Message
-from tests.fakes.discord_stage import ANA, BEN, CROSS, LEILA, NOUR, DiscordStage, until
+from tests.fakes.discord_stage import ANA, BEN, CAL, CROSS, LEILA, NOUR, TICK, DiscordStage, until
 from tests.roomy import a_roomy_policy
 
 FLOOD = 30
@@ -138,3 +138,22 @@ async def test_posts_that_are_never_answered_hold_up_nothing_else_for_good(
 
 def _named(card: Message) -> Any:
     return card.data["embeds"][0]["footer"]["text"].split(" ")[0]
+
+
+async def test_emoji_that_wait_to_be_taken_off_take_no_place_of_what_others_are_told(
+    discord_stage: DiscordStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A thousand things may wait to be said and done beside the work, and a hundred of one."""
+    server, gate = discord_stage.server, asyncio.Event()
+    proposal_id = await discord_stage.proposes(PROD, bot=ANA)
+    card = await discord_stage.card(proposal_id)
+    server.fails("DELETE", "/reactions/", gate=gate, times=None)
+    event = server.reactions._reaction_event(CHANNEL, card, CAL, TICK, 0)
+    for _ in range(103):
+        server.gateway.dispatch("MESSAGE_REACTION_ADD", event)
+        server.gateway.dispatch("MESSAGE_REACTION_REMOVE", event)
+    await discord_stage.ignored("not_a_reviewer", 103)
+    assert "a note is left unsaid" in caplog.text
+    server.reacts(ANA, card, TICK)
+    await until(lambda: [text for text in server.said() if text.startswith("ana:")], "told")
+    gate.set()

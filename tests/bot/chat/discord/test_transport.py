@@ -14,6 +14,8 @@ from tests.fakes.discord_server.gateway import CONTENT
 from tests.fakes.discord_stage import ANA, BEN, CAL, CROSS, TICK, DiscordStage, until
 
 DUAL = {"approval_class": "dual"}
+#: What the bot must know of its server, in a form that discord.py stumbles over.
+UNREADABLE = ("GUILD_ROLE_UPDATE", {"guild_id": "700"})
 
 
 async def test_a_connection_that_is_cut_is_resumed_with_what_was_missed(
@@ -103,7 +105,7 @@ async def test_an_event_that_cannot_be_read_ends_no_more_than_one_client(
 ) -> None:
     proposal_id = await stage.proposes(PROD)
     first = stage.surface.supervisor.client
-    stage.server.gateway.dispatch("MESSAGE_REACTION_ADD", {"guild_id": "700", "user_id": "1001"})
+    stage.server.gateway.dispatch(*UNREADABLE)
     await until(lambda: stage.surface.supervisor.client not in (None, first), "a fresh client")
     stage.server.reacts(ANA, await stage.card(proposal_id), TICK)
     await stage.reaches(proposal_id, "completed")
@@ -284,12 +286,12 @@ async def test_clients_that_connect_and_end_again_are_begun_less_and_less_often(
         await until(lambda: gateway.identified == life, "identified")  # noqa: B023
         await until(lambda: supervisor._stood_s, "seen connected")
         pauses.append(supervisor.pause_s)
-        gateway.dispatch("MESSAGE_REACTION_ADD", {"guild_id": "700", "user_id": "1001"})
+        gateway.dispatch(*UNREADABLE)
     assert pauses == [0.02, 0.04, 0.08, 0.16, 0.3, 0.3]
     monkeypatch.setattr("bot.chat.discord.client._WELL_S", 0.0)
     await until(lambda: gateway.identified == 7, "identified")
     await until(lambda: supervisor._stood_s, "it was well")
-    gateway.dispatch("MESSAGE_REACTION_ADD", {"guild_id": "700", "user_id": "1001"})
+    gateway.dispatch(*UNREADABLE)
     await until(lambda: supervisor.pause_s == 1.0, "the next begins at once")
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from lifecycle import freezing
 from lifecycle.proposal import Proposal
-from tests.builders import MAIL, PROD
+from tests.bot.chat.slack.windows import in_window
+from tests.builders import PROD
 from tests.fakes.slack_server.workspace import Message
 from tests.slack_stage import OnSlack, eventually, on_slack
 
@@ -25,14 +26,6 @@ async def passes(slack: OnSlack, seconds: int, every: int = 20) -> None:
         slack.hearing.alive()
         await slack.beats(2)
         await slack.broadcast.catch_up()
-
-
-async def in_window(slack: OnSlack) -> Message:
-    card = await slack.proposes(MAIL)
-    await slack.server.reacts("UANA", card.ts)
-    await slack.stands("p1", "executing")
-    await slack.keeps_catching_up()
-    return card
 
 
 async def closes(slack: OnSlack) -> str:

@@ -7,18 +7,10 @@ from typing import Any
 import pytest
 
 from tests.bot.chat.slack.counted import DEPLOY, reviews
-from tests.builders import MAIL, PROD
+from tests.bot.chat.slack.windows import in_window
+from tests.builders import PROD
 from tests.fakes.slack_server.sockets import Envelope
-from tests.fakes.slack_server.workspace import Message
 from tests.slack_stage import OnSlack, eventually, on_slack
-
-
-async def in_window(slack: OnSlack) -> Message:
-    card = await slack.proposes(MAIL)
-    await slack.server.reacts("UANA", card.ts)
-    await slack.stands("p1", "executing")
-    await slack.settles()
-    return card
 
 
 async def acknowledged(envelope: Any) -> None:

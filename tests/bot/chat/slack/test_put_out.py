@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests.bot.chat.slack.counted import all_done, state
-from tests.builders import MAIL, PROD
-from tests.fakes.slack_server.workspace import Channel, Message
+from tests.bot.chat.slack.windows import in_window
+from tests.builders import PROD
+from tests.fakes.slack_server.workspace import Channel
 from tests.slack_stage import OnSlack, eventually, on_slack
 
 WINDOW_S = 900
@@ -56,14 +57,6 @@ async def uninstalled(slack: OnSlack) -> None:
 async def without_a_word(slack: OnSlack) -> None:
     channel(slack).bot_is_member = False
     await slack.surface.desk.presence.look()  # type: ignore[union-attr]
-
-
-async def in_window(slack: OnSlack) -> Message:
-    card = await slack.proposes(MAIL)
-    await slack.server.reacts("UANA", card.ts)
-    await slack.stands("p1", "executing")
-    await slack.keeps_catching_up()
-    return card
 
 
 async def closes(slack: OnSlack) -> str:

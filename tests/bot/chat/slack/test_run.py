@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sqlite3
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -120,6 +121,30 @@ async def test_a_bot_that_slack_does_not_answer_stops_soon_and_owes_what_it_coul
             answered = '"proposal_id": "p2"'
             await eventually(lambda: [m for m in server.workspace.messages if answered in m.text])
         assert len([m for m in server.workspace.messages if " p2 · sha256" in shown(m)]) == 1
+
+
+async def test_a_bot_whose_database_somebody_holds_stops_soon_although_much_comes(
+    tmp_path: Path, root: Path
+) -> None:
+    async with SlackServer() as server:
+        config = _config(tmp_path, server)
+        tokens = {"SLACK_BOT_TOKEN": "xoxb-fake", "SLACK_APP_TOKEN": "xapp-fake"}
+        async with _running(config, root, **tokens) as process:
+            await eventually(lambda: server.sockets.open, "connecting", deadline_s=40)
+            await server.proposes("ULEILA", _mail("p1"))
+            first = await _card(server, "p1")
+            held = sqlite3.connect(tmp_path / "data/signoff.db", isolation_level=None)
+            held.execute("BEGIN IMMEDIATE")
+            words = ["<@USIGNOFF> reject p1 no"] * 100
+            said = [asyncio.create_task(server.says("UBEN", each)) for each in words]
+            given = asyncio.create_task(server.reacts("UBEN", first, "x"))
+            await eventually(lambda: len(server.sockets.envelopes) > len(said), "delivering")
+            began_s = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            assert await asyncio.wait_for(process.wait(), 30) == 0
+            assert time.monotonic() - began_s < 7
+            held.close()
+        await asyncio.gather(*said, given)
 
 
 async def test_a_wrong_token_is_one_sentence_and_an_exit_code(tmp_path: Path, root: Path) -> None:

@@ -12,9 +12,9 @@ from bot.chat.slack.notifier import SlackSurface
 from lifecycle.freezing import frozen
 from lifecycle.workflow import Workflow
 from tests.bot.chat.slack.counted import DEPLOY, mention, state
-from tests.builders import MAIL, PROD
+from tests.bot.chat.slack.windows import in_window
+from tests.builders import PROD
 from tests.fakes.clock import FakeClock
-from tests.fakes.slack_server.workspace import Message
 from tests.fakes.surface import FakeSurface
 from tests.slack_stage import OnSlack, eventually, eventually_async, on_slack
 
@@ -31,15 +31,6 @@ class Beside(FakeSurface):
 
 def beside(_clock: FakeClock) -> Sequence[ServedSurface]:
     return [Beside("discord")]
-
-
-async def in_window(slack: OnSlack) -> Message:
-    card = await slack.proposes(MAIL)
-    await slack.server.says("UANA", mention(slack, "approve p1"))
-    await slack.stands("p1", "executing")
-    await slack.settles()
-    await slack.keeps_catching_up()
-    return card
 
 
 async def ends_in(slack: OnSlack, wanted: str) -> None:

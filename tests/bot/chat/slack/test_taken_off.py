@@ -27,3 +27,19 @@ async def test_an_approval_that_was_taken_off_while_another_waited_opens_nothing
         await all_done(slack)
         assert await state(slack) == "sentinel_approved"
         assert slack.world.tool(DEPLOY).verbs() == []
+
+
+async def test_a_window_closes_in_time_although_nobody_can_say_who_took_an_approval_off() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes()
+        await slack.server.reacts("UANA", card.ts)
+        await slack.stands("p1", "executing")
+        listening = slack.surface.listening
+        assert listening is not None
+        slack.server.fails("users.info", "error", times=None)
+        await slack.server.unreacts("UANA", card.ts)
+        await eventually(lambda: not listening.inbox.quiet, "the event is kept")
+        for _ in range(4):
+            slack.world.clock.advance(301)
+            await slack.world.workflow.close_due()
+        assert await state(slack) == "completed"

@@ -30,7 +30,7 @@ async def test_an_emoji_on_what_an_integration_posted_leaves_no_row() -> None:
     """Slack names no author of what came through a webhook."""
     async with on_slack() as slack:
         message, _ = await slack.server.says("UBEN", "build 7 is green")
-        event = slack.server._reaction("reaction_added", "UANA", message.ts, "x", "C0OPS")
+        event = slack.server.reaction("reaction_added", "UANA", message.ts, "x", "C0OPS")
         event.pop("item_user")
         await slack.server.event(event)
         await slack.settles()
@@ -45,6 +45,22 @@ async def test_an_emoji_on_a_reminder_of_ours_is_an_attempt_and_told_of_nobody()
         await slack.settles()
         assert await slack.codes() == ["unknown_proposal"]
         assert slack.hints() == []
+
+
+@pytest.mark.parametrize("channel", ["C0OPS", "C0ELSE"])
+async def test_what_is_taken_off_where_nothing_counted_is_no_attempt(channel: str) -> None:
+    async with on_slack() as slack:
+        message, _ = await slack.server.says("USIGNOFF", "a copy", channel=channel)
+        for name in ("white_check_mark", "x"):
+            for _ in range(5):
+                await slack.server.reacts("UANA", message.ts, name, channel=channel)
+                await slack.server.unreacts("UANA", message.ts, name, channel=channel)
+        await slack.settles()
+        code = {"C0OPS": "unknown_proposal", "C0ELSE": "wrong_place"}[channel]
+        assert await slack.codes() == [code] * 10
+        assert slack.server.calls_of("reactions.get") == []
+        looked = slack.server.calls_of("conversations.history")
+        assert len([call for call in looked if "latest" in call.arguments]) <= 1
 
 
 async def test_an_emoji_on_a_card_that_nobody_knows_any_more_is_an_attempt() -> None:

@@ -1,66 +1,32 @@
-"""The real Slack surface against the fake server, over the whole law: what people do and see."""
+"""The verbs of a story on Slack: the bot begins and ends, agents propose, time passes."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-from bot.chat.broadcast import Broadcast, ServedSurface
+from bot.chat.broadcast import Broadcast
 from bot.chat.slack.notifier import SlackSurface
 from bot.chat.slack.settings import SlackSettings
 from bot.clock import SystemClock
-from bot.config.models import SlackEntry, SlackHttpEntry
-from bot.storage.memory import MemoryStore
 from lifecycle.answers import Sender
-from lifecycle.policy import Policy
-from lifecycle.ports import ProposalStore, StoreUnavailable
 from lifecycle.proposal import ActorKind
 from lifecycle.records import Card
 from tests.builders import MAIL, a_document
-from tests.fakes.clock import FakeClock
 from tests.fakes.slack_server import SlackServer
-from tests.fakes.slack_server.limits import texts_of
 from tests.fakes.slack_server.signed import SignedPoster
 from tests.fakes.slack_server.workspace import Message
-from tests.world import World, a_world
-
-_DEADLINE_S = 40.0
-
-
-class QuickClock(FakeClock):
-    """Time stands still until a test moves it; whoever sleeps only gives way for a moment."""
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(min(seconds, 0.01))
-
-
-T = TypeVar("T")
-
-
-async def eventually(look: Callable[[], T], what: str = "it", deadline_s: float = _DEADLINE_S) -> T:
-    """Wait until `look` returns something true, and return that."""
-    end = asyncio.get_running_loop().time() + deadline_s
-    while not (found := look()):
-        assert asyncio.get_running_loop().time() < end, f"{what} did not happen in time"
-        await asyncio.sleep(0.01)
-    return found
-
-
-async def eventually_async(look: Callable[[], Awaitable[bool]], what: str) -> None:
-    """Wait until a look that takes its time says yes."""
-    end = asyncio.get_running_loop().time() + _DEADLINE_S
-    while not await look():
-        assert asyncio.get_running_loop().time() < end, f"{what} did not happen in time"
-        await asyncio.sleep(0.01)
+from tests.slack_stage.seen import Seen, shown
+from tests.slack_stage.unwritable import Unwritable
+from tests.slack_stage.waiting import DEADLINE_S, eventually
+from tests.world import World
 
 
 @dataclass
-class OnSlack:
+class OnSlack(Seen):
     """A story on Slack."""
 
     server: SlackServer
@@ -120,7 +86,7 @@ class OnSlack:
         """The time that signatures are checked against."""
         return SystemClock().now_ms() / 1000
 
-    # -- what people see ------------------------------------------------------------------
+    # -- what agents propose ---------------------------------------------------------------
 
     async def proposes(self, base: Mapping[str, Any] = MAIL, /, **changes: Any) -> Message:
         """Let leila propose, and return the card once it stands with its seeds."""
@@ -134,51 +100,11 @@ class OnSlack:
         changes.setdefault("ts_ms", self.world.clock.now_ms())
         return a_document(base, **changes)
 
-    async def card(self, proposal_id: str) -> Message:
-        """Return the current card of a proposal, with its seeds."""
-        return await eventually(lambda: self.seeded(proposal_id), f"the card of {proposal_id}")
-
-    def seeded(self, proposal_id: str) -> Message | None:
-        card = next(iter(self.cards(proposal_id)[::-1]), None)
-        return card if card is not None and "x" in card.reactions else None
-
-    def cards(self, proposal_id: str | None = None) -> list[Message]:
-        """Return all cards that stand, of one proposal or of all."""
-        found = [m for m in self.server.workspace.messages if m.blocks and m.thread_ts is None]
-        footer = f" {proposal_id} \u00b7 sha256" if proposal_id else "\u00b7 sha256:"
-        return [m for m in found if footer in shown(m)]
-
-    def answers(self) -> list[dict[str, Any]]:
-        """Return the JSON objects that the bot posted."""
-        return [
-            json.loads(unescaped(found[1]))
-            for m in self.server.workspace.messages
-            if m.user == self.server.workspace.bot_user
-            and (found := re.fullmatch(r"```(\{.*\})```", m.text, re.DOTALL))
-        ]
-
-    async def answered(self, **wanted: Any) -> dict[str, Any]:
-        """Wait for an answer with these values."""
-
-        def look() -> dict[str, Any] | None:
-            found = self.answers()
-            return next((a for a in found if wanted.items() <= a.items()), None)
-
-        return await eventually(look, f"the answer {wanted}")
-
-    def hints(self) -> list[str]:
-        """Return the notes to single people."""
-        return [unescaped(each["text"]) for each in self.server.workspace.ephemeral]
-
-    def said(self, words: str) -> list[Message]:
-        """Return the messages in which these words stand."""
-        return [m for m in self.server.workspace.messages if words in shown(m)]
-
     # -- how it stands ----------------------------------------------------------------------
 
     async def stands(self, proposal_id: str, state: str) -> None:
         """Wait until a proposal is in this state and its card shows it."""
-        end = asyncio.get_running_loop().time() + _DEADLINE_S
+        end = asyncio.get_running_loop().time() + DEADLINE_S
         while True:
             await self.world.workflow.open_ready()
             found = await self.world.store.read(lambda tx: tx.proposals.get(proposal_id))
@@ -201,7 +127,7 @@ class OnSlack:
 
     async def keeps_delivering(self, look: Callable[[], Any]) -> None:
         """Let time pass and deliver again until something is seen."""
-        end = asyncio.get_running_loop().time() + _DEADLINE_S
+        end = asyncio.get_running_loop().time() + DEADLINE_S
         while not look():
             assert asyncio.get_running_loop().time() < end, "it was not shown in time"
             self.world.clock.advance(1)
@@ -222,10 +148,18 @@ class OnSlack:
 
     def store_fails(self, failing: bool) -> None:
         """Let every write fail, or work again."""
+        self._disk().failing = failing
+
+    def store_waits(self) -> asyncio.Event:
+        """Let every write wait until this event comes."""
+        slow = self._disk().slow = asyncio.Event()
+        return slow
+
+    def _disk(self) -> Unwritable:
         world = self.world.workflow.world
-        if not isinstance(world.store, _Unwritable):
-            world.store = _Unwritable(world.store)
-        world.store.failing = failing
+        if not isinstance(world.store, Unwritable):
+            world.store = Unwritable(world.store)  # type: ignore[assignment]
+        return world.store
 
     def health(self) -> str:
         return "\n".join(self.surface.health())
@@ -262,76 +196,5 @@ class OnSlack:
         return [r["reason"] for r in rows if proposal_id in (None, r["proposal_id"])]
 
 
-class _Unwritable:
-    """A store whose writes fail while `failing`."""
-
-    def __init__(self, store: ProposalStore) -> None:
-        self.store = store
-        self.failing = False
-
-    async def write(self, unit: Any) -> Any:
-        if self.failing:
-            raise StoreUnavailable("the disk is full")
-        return await self.store.write(unit)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-
 class _Deaf:
     since_ms = None
-
-
-def shown(message: Message) -> str:
-    """Return everything a person can read in a message, as it reads."""
-    return unescaped("\n".join([message.text, *(t["text"] for t in texts_of(message.blocks))]))
-
-
-def unescaped(text: str) -> str:
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-
-
-def the_settings(server: SlackServer, **changes: Any) -> SlackSettings:
-    """Return settings for the fake server, over Socket Mode unless a port for events is given."""
-    port = changes.pop("port", None)
-    entry = SlackEntry(
-        bot_token_env="SLACK_BOT_TOKEN",
-        channel="C0OPS",
-        api_base=server.api_base,
-        http=SlackHttpEntry(port=port or 3000),
-    )
-    found: dict[str, Any] = {"entry": entry, "bot_token": server.workspace.bot_token}
-    if port is None:
-        found["app_token"] = server.workspace.app_token
-    else:
-        found["signing_secret"] = "shh"
-    return SlackSettings(**(found | changes))
-
-
-@asynccontextmanager
-async def on_slack(
-    policy: Policy | None = None,
-    store: ProposalStore | None = None,
-    *,
-    opened: bool = True,
-    beside: Callable[[FakeClock], Sequence[ServedSurface]] = lambda _clock: (),
-    **changes: Any,
-) -> AsyncIterator[OnSlack]:
-    """Set the stage: server, law, surface; the bot hears where `opened`, others `beside` it."""
-    world = a_world(store or MemoryStore(), policy)
-    clock = QuickClock()
-    world.clock = world.workflow.world.clock = clock
-    async with SlackServer(clock.now_ms) as server:
-        settings = the_settings(server, **changes)
-        surface = SlackSurface(settings)
-        broadcast = Broadcast([*beside(clock), surface])
-        world.workflow.world.notifier = broadcast
-        broadcast.attach(world.workflow.world)
-        story = OnSlack(server, world, surface, broadcast, settings=settings)
-        try:
-            if opened:
-                await story.opens()
-            yield story
-        finally:
-            await story.closes()
-            await world.workflow.stop(1.0)
