@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from lifecycle.heard import HEARD, HeardStop, kept_stops, note
-from lifecycle.ports import Call, Transaction
+from lifecycle.heard import HEARD, kept_stops
+from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Outcome
 from lifecycle.state import State
 from tests.builders import MAIL
 from tests.fakes.clock import NOON_MS, FakeClock
-from tests.fakes.tools import waiting_for
+from tests.stories.hearing import SEND, WINDOW_S, cut_off, heard
 from tests.world import World
-
-SEND = "send-email"
-WINDOW_S = 900
-
-
-async def heard(world: World, **of_what: str) -> HeardStop:
-    """Take a stop into an inbox that does not come to it."""
-    stop = HeardStop("terminal:e1", "terminal", world.clock.now_ms(), **of_what)
-    placed = await world.store.write(lambda tx: note(tx, stop))
-    world.workflow.world.heard.add(placed)
-    return placed
 
 
 async def in_window(world: World) -> None:
@@ -99,21 +85,7 @@ async def test_a_thaw_that_lets_go_of_a_freeze_says_so_in_the_trail(world: World
 
 
 async def test_a_call_that_was_cut_off_does_not_wait_for_ever_for_such_a_stop(world: World) -> None:
-    tools = dict(world.workflow.policy.tools)
-    tools[SEND] = replace(tools[SEND], idempotent=True)
-    await world.adopts(tools=tools)
-    called = asyncio.Event()
-
-    async def at_work(call: Call) -> Mapping[str, Any]:
-        called.set()
-        return await waiting_for(asyncio.Event())(call)
-
-    world.tool(SEND).on["execute"] = at_work
-    await world.submits(MAIL)
-    await world.workflow.approve("p1", world.sender("ana"))
-    await called.wait()
-    for task in set(world.workflow.world.tasks):
-        task.cancel()
+    await cut_off(world)
     await heard(world, proposal_id="p1")
     await world.restarts()
     await a_while_passes(world)

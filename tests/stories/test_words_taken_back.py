@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from lifecycle.heard import HEARD, HeardStop, kept_stops, note
-from lifecycle.ports import Call
+from lifecycle.heard import HEARD, kept_stops
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD
-from tests.fakes.tools import waiting_for
+from tests.stories.hearing import SEND, WINDOW_S, cut_off, heard
 from tests.world import World
 
-DEPLOY, SEND = "production-deploy", "send-email"
-WINDOW_S = 900
+DEPLOY = "production-deploy"
 
 
 async def taken_off(world: World, **of_what: str) -> None:
     """Let a ✅ that was taken off be taken into an inbox that does not come to it."""
-    now_ms = world.clock.now_ms()
-    stop = HeardStop("slack:e1", "slack", now_ms, takes_back=True, **of_what)
-    placed = await world.store.write(lambda tx: note(tx, stop))
-    world.workflow.world.heard.add(placed)
+    await heard(world, "slack", takes_back=True, **of_what)
 
 
 async def in_window(world: World, base: Mapping[str, Any] = MAIL) -> None:
@@ -69,21 +62,7 @@ async def test_nobody_is_called_to_an_approval_that_was_taken_off_within_a_windo
 async def test_what_was_cut_off_is_called_again_over_an_approval_that_was_taken_off(
     world: World,
 ) -> None:
-    tools = dict(world.workflow.policy.tools)
-    tools[SEND] = replace(tools[SEND], idempotent=True)
-    await world.adopts(tools=tools)
-    called = asyncio.Event()
-
-    async def at_work(call: Call) -> Mapping[str, Any]:
-        called.set()
-        return await waiting_for(asyncio.Event())(call)
-
-    world.tool(SEND).on["execute"] = at_work
-    await world.submits(MAIL)
-    await world.workflow.approve("p1", world.sender("ana"))
-    await called.wait()
-    for task in set(world.workflow.world.tasks):
-        task.cancel()
+    await cut_off(world)
     await taken_off(world, proposal_id="p1")
     del world.tool(SEND).on["execute"]
     await world.restarts()
