@@ -34,9 +34,13 @@ SHAPES: Final = tuple(
         ),
         (
             "signature in an address",
-            # Whoever has such an address has what it opens: Azure, AWS, Google, CloudFront.
-            r"(?i)[?&;](?:sig|(?:x-(?:amz|goog)-)?signature)="
-            r"(?P<secret>(?=[a-z%+/_~-]*\d)[\w%+/~-]{20,}+={0,2})",
+            # Whoever has such an address of a cloud's store has what it opens. A link that some
+            # other house has signed, to be let go of its mails, opens nothing of ours.
+            r"(?i)[?&;]x-(?:amz|goog)-signature=(?P<secret>[a-f\d]{32,}+)",
+        ),
+        (
+            "signature in an address",
+            r"(?i)\bsv=20\d\d-\d\d-\d\d[^\s\"'<>]{0,400}?[&;]sig=(?P<secret>[\w%+/~-]{20,}+={0,2})",
         ),
         (
             "password in an address",

@@ -150,6 +150,10 @@ class SecretsAbsent:
             "what only sounds like one",
             {"parameters": {"tokens": 512, "cookies": "necessary", "note": "PIN: 560001"}},
         ),
+        RuleCase(
+            "a link that a newsletter signed",
+            {"parameters": {"body": "https://a.example/off?u=7&sig=a1B2c3d4E5f6g7H8i9j0"}},
+        ),
         RuleCase("code that reads one", {"parameters": {"body": 'api_key = os.environ["KEY"]'}}),
         RuleCase("what stands for one", {"parameters": {"api_key": "${PAYMENTS_KEY}"}}),
     )
@@ -160,7 +164,11 @@ class SecretsAbsent:
             ("an address", {"parameters": {"dsn": "postgres://u:pw@h/d"}}),
             (
                 "an address that opens by itself",
-                {"parameters": {"url": "https://a.example/f?sv=1&sig=a1B2c3%2Fd4E5f6g7H8i9%3D"}},
+                {
+                    "parameters": {
+                        "url": "https://a.example/f?sv=2026-04-06&sig=a1B2%2Fd4E5f6g7H8i9j"
+                    }
+                },
             ),
             ("a name in odd case", {"parameters": {"pASSWORD": "hunter2xyz"}}),
             ("markup inside", {"parameters": {"body": "AKI<b></b>A" + "IOSFODNN7EXAMPLE"}}),

@@ -74,8 +74,8 @@ def test_a_private_key_that_was_cut_off_is_masked_to_the_end():
         ("Authorization: token a1b2c3d4", "Authorization: token ‹secret, 8 characters›"),
         ("-H 'authorization: Bot Mz9.x_y-z'", "-H 'authorization: Bot ‹secret, 9 characters›'"),
         (
-            "https://a.example/f?se=2027&sig=a1B2c3%2Fd4E5f6g7H8i9%3D&sp=r",
-            "https://a.example/f?se=2027&sig=‹secret, 24 characters›&sp=r",
+            "https://a.example/f?sv=2026-04-06&se=2027&sig=a1B2c3%2Fd4E5f6g7H8i9%3D&sp=r",
+            "https://a.example/f?sv=2026-04-06&se=2027&sig=‹secret, 24 characters›&sp=r",
         ),
         (
             "https://b.example/o?X-Amz-Expires=60&X-Amz-Signature=" + "a1" * 32,
@@ -118,6 +118,7 @@ def test_a_credential_is_known_by_what_it_is_assigned_to(text, masked):
         "Authorization: token of the customer",
         "Authorization: see ticket-4821-b",
         "https://a.example/?sig=signature_of_the_director",
+        "https://a.example/off?u=7&sig=a1B2c3d4E5f6g7H8i9j0k1",
         "The signature=handwritten, on page 12",
     ],
 )
