@@ -16,7 +16,7 @@ from bot.chat.card import card_of
 from bot.chat.card_facts import Beside, defaults_of
 from bot.chat.content import CardContent
 from bot.chat.due import Due
-from bot.chat.known import posted_at
+from bot.chat.known import posted_at, shown_since
 from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
 from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.chat.undelivered import healed, undelivered
@@ -206,7 +206,7 @@ class Delivery:
                 note_card(tx, self.world.moment(), card, posted.message_id)
         stands = replace(fresh, message_ids=ids, posted_at_ms=at_ms, full=full, claim=card.claim)
         shown = replace(stands, shown_version=version, delivered=posted is not None)
-        tx.cards.put(replace(shown, attempts=0, retry_at_ms=0, why=""))
+        tx.cards.put(shown_since(replace(shown, attempts=0, retry_at_ms=0, why=""), now_ms))
         healed(tx, self.world.moment(), card.proposal_id)
 
     async def _failed(self, item: Card | Message, failure: SurfaceFailed) -> None:

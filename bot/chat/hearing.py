@@ -37,6 +37,7 @@ class Hearing:
         self._last_ms = now_ms()
         self._why = "not connected yet"
         self._before_ms: int | None = None
+        self._until_ms: int | None = None
         self._gap_before = True
         self._blind: Trouble | None = None
         self.gap = True
@@ -64,7 +65,7 @@ class Hearing:
     def lost(self, why: str) -> None:
         """The connection is gone; the first reason since it stood is kept."""
         if self._since_ms is not None:
-            self._lost_ms = self.now_ms()
+            self._lost_ms, self._until_ms = self.now_ms(), self._last_ms
             self._before_ms, self._gap_before = self._since_ms, self.gap
         self._since_ms, self._why, self.gap = None, why, True
 
@@ -94,6 +95,12 @@ class Hearing:
     def since_ms(self) -> int | None:
         """Since when the connection stands, None where none does."""
         return self._since_ms
+
+    @property
+    def told_late_since_ms(self) -> int | None:
+        """While the platform sends what was missed: since when that may have happened. None where
+        all comes as it happens."""
+        return self._until_ms if self._since_ms is None else None
 
     def caught_up(self, since_ms: int | None = None) -> None:
         """Everything made during the gap has been read, that before `since_ms` where given."""

@@ -23,6 +23,9 @@ _GIVEN: Final = "given_ms"
 GONE: Final = "gone_ms"
 _GONE_AT: Final = "gone_version"
 _POSTED_AT: Final = "posted_version"
+_SHOWN_SINCE: Final = "shown_since"
+#: Of so many renderings of a message it is remembered since when they stand.
+_MOST_RENDERINGS: Final = 8
 _TOLD: Final = "told_ms"
 #: What a card shows whose message was emptied: less than anything that is decided on.
 HIDDEN: Final = -1
@@ -144,6 +147,24 @@ def _was_judged_anew(tx: Transaction, card: Card) -> bool:
 def posted_at(card: Card, version: int) -> Card:
     """Note the version that is about to be posted: its message shows nothing that came before."""
     return replace(card, extra={**card.extra, _POSTED_AT: version})
+
+
+def shown_since(card: Card, now_ms: int) -> Card:
+    """Note that from now on its message shows what the card is written down to show."""
+    posted, version = int(card.extra.get(_POSTED_AT, 0)), card.shown_version
+    before = [e for e in card.extra.get(_SHOWN_SINCE, ()) if posted <= e[0] < version]
+    since = [*before, [version, now_ms]][-_MOST_RENDERINGS:]
+    return replace(card, extra={**card.extra, _SHOWN_SINCE: since})
+
+
+def shown_at(card: Card, at_ms: int) -> int:
+    """Return the least that its message showed then, which may be long ago."""
+    since = card.extra.get(_SHOWN_SINCE)
+    if not since:
+        return card.shown_version  # nobody noted it
+    posted = int(card.extra.get(_POSTED_AT, 0))
+    shown = max((version for version, since_ms in since if since_ms <= at_ms), default=posted)
+    return min(card.shown_version, shown)
 
 
 def _gone_since(card: Card, reviews: Sequence[Review]) -> frozenset[str]:

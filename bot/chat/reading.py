@@ -128,20 +128,17 @@ class Reading:
         if not self._hearing.connected or self._lock.locked():
             return 0
         async with self._lock:
-            every = now_ms - self._all_read_ms >= READ_AGAIN_MS
             wanted = self._hearing.gap or bool(self._found_ms)
-            count = 0
-            if wanted and (now_ms >= self._again_ms or (every and self._hearing.gap)):
-                count = await self._missed(now_ms, since_ms, every=every)
-            return count if self._hearing.gap else count + await self._regularly(now_ms)
+            count = await self._missed(since_ms) if wanted and now_ms >= self._again_ms else 0
+            return count + await self._regularly(now_ms)
 
-    async def _missed(self, now_ms: int, since_ms: int | None, *, every: bool) -> int:
-        """Read what may have been missed: after a gap what was not read since, or each where it is
-        time for that as well; else what was found again."""
-        in_gap = self._hearing.gap
+    async def _missed(self, since_ms: int | None) -> int:
+        """Read what may have been missed: after a gap what was not read since, else what was found
+        again. One that cannot be read is tried alone after that, and keeps the gap open."""
+        in_gap, began_ms = self._hearing.gap, self._workflow.world.clock.now_ms()
         count, whole = 0, True
         for card in await self._open():
-            if not self._chosen(card, since_ms, every=every):
+            if not self._chosen(card, since_ms):
                 continue
             found = await self._read(card)
             whole = whole and (found is not None or card.message_ids[-1] in self._damaged)
@@ -150,17 +147,16 @@ class Reading:
         self._again_ms = self._workflow.world.clock.now_ms() + self._pause_ms
         if in_gap and whole:
             self._hearing.caught_up(since_ms)
-        if in_gap and every:
-            self._all_read_ms = now_ms
-        if in_gap and (every or whole):
+        if in_gap and self._all_read_ms < (since_ms or began_ms):
+            self._all_read_ms = began_ms
             self._left.clear()
         return count
 
-    def _chosen(self, card: Card, since_ms: int | None, *, every: bool) -> bool:
+    def _chosen(self, card: Card, since_ms: int | None) -> bool:
         message_id = card.message_ids[-1]
         if not self._hearing.gap:
             return message_id in self._found_ms
-        return every or not self._read_since(message_id, since_ms)
+        return not self._read_since(message_id, since_ms)
 
     async def _regularly(self, now_ms: int) -> int:
         """Go on reading all open cards, so many a round; begin anew every three minutes."""

@@ -11,7 +11,7 @@ from bot.chat.typed import STOPS, split_id, typed
 class StopOf(NamedTuple):
     """A proposal, named or by a message that may be its card; everything where neither is known.
 
-    `takes_back`: it takes back a ✅, and holds nothing that goes on without one.
+    `takes_back`: it takes back a ✅, or the proposal, and holds nothing that goes on without it.
     """
 
     proposal_id: str | None = None
@@ -36,9 +36,11 @@ def stop_by(message_id: str, signal: Signal, *, added: bool) -> StopOf | None:
 
 
 def stop_typed(text: str) -> StopOf | None:
-    """Return of what a command is a stop, None where it is none. A freeze stops everything."""
+    """Return of what a command is a stop, None where it is none. A freeze stops everything; who
+    withdraws a proposal takes back that it may begin."""
     word, rest = typed(text)
     if word == "freeze":
         return StopOf() if rest.strip() else None
-    named = split_id(rest)[0] if word in STOPS else ""
-    return StopOf(proposal_id=named) if named else None
+    withdraws = word == "withdraw"
+    named = split_id(rest)[0] if withdraws or word in STOPS else ""
+    return StopOf(proposal_id=named, takes_back=withdraws) if named else None

@@ -162,8 +162,14 @@ async def test_L07_where_a_side_file_cannot_be_made_the_bot_does_not_start(
         await SqliteStore.open(tmp_path / "signoff.db")
 
 
-#: As Linux tells of a file that was mounted by itself, and of a folder.
-MOUNTED = "42 27 254:0 /host/x {place} rw,relatime shared:1 - ext4 /dev/vda rw\n"
+#: As Linux tells of what is mounted: its number, in which other mount it is, and where.
+MOUNTED = "{number} {within} 254:0 /host/x {place} rw,relatime shared:1 - ext4 /dev/vda rw\n"
+
+
+def mounted(*mounts: tuple[int, int, Path]) -> str:
+    """Return the table of such mounts."""
+    places = [(number, within, str(at).replace(" ", "\\040")) for number, within, at in mounts]
+    return "".join(MOUNTED.format(number=n, within=w, place=at) for n, w, at in places)
 
 
 @pytest.mark.parametrize("name", ["signoff.db", "sign off.db"])
@@ -171,18 +177,32 @@ async def test_L07_a_database_mounted_as_a_single_file_is_refused_and_its_folder
     tmp_path: Path, name: str
 ) -> None:
     mounts, file = tmp_path / "mountinfo", tmp_path / name
-    for folder in ("/", str(tmp_path)):
-        with mounts.open("a") as table:
-            table.write(MOUNTED.format(place=folder))
     (tmp_path / "link.db").symlink_to(file)
+    folders = (27, 1, Path("/")), (42, 27, tmp_path)
+    mounts.write_text(mounted(*folders))
     for path in (file, tmp_path / "link.db"):
         refuse_single_file(path, mounts)
-    with mounts.open("a") as table:
-        table.write(MOUNTED.format(place=str(file).replace(" ", "\\040")))
+    mounts.write_text(mounted(*folders, (43, 42, file)))
 
     for path in (file, tmp_path / "link.db"):
         with pytest.raises(CannotOpen, match="mounted as a single file"):
             refuse_single_file(path, mounts)
+
+
+@pytest.mark.parametrize("within", [27, 42], ids=["beside it", "over its folder's mount"])
+async def test_L07_a_single_file_that_is_hidden_by_a_folder_mounted_later_is_none(
+    tmp_path: Path, within: int
+) -> None:
+    mounts, file = tmp_path / "mountinfo", tmp_path / "signoff.db"
+    below = [(42, 27, tmp_path)] if within == 42 else []
+    table = [(27, 1, Path("/")), *below, (43, within, file), (44, within, tmp_path)]
+    mounts.write_text(mounted(*table))
+
+    refuse_single_file(file, mounts)
+
+    mounts.write_text(mounted(*table, (45, 44, file)))
+    with pytest.raises(CannotOpen, match="mounted as a single file"):
+        refuse_single_file(file, mounts)
 
 
 async def test_L07_a_folder_that_takes_no_files_stops_the_start() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -120,6 +121,20 @@ def test_M03_many_warnings_take_no_room_from_what_they_warn_of(limits: Limits) -
     fitted = fit(a_card(mail_with(subject=subject, **ODD)), limits)
 
     assert written(fitted.content, "subject").text == subject
+
+
+def test_M03_however_many_warnings_there_are_each_is_measured_a_few_times() -> None:
+    measured = 0
+
+    def counted(text: str) -> int:
+        nonlocal measured
+        measured += text.startswith("⚠️")
+        return len(text)
+
+    many = {f"a{number}": "\u200b" for number in range(2_000)}
+    fitted = fit(a_card(mail_with(**many)), replace(DISCORD, measure=counted))
+    assert fitted.content.warnings[-1].endswith("more: see the attached file")
+    assert measured < 4 * len(many)
 
 
 def test_M03_a_target_with_direction_marks_is_shown_too() -> None:

@@ -141,7 +141,8 @@ class Listening:
 
     def _reacted(self, about: discord.RawReactionActionEvent, number: str, me: int | None) -> None:
         copy_of = self._copies.original(str(about.message_id))
-        payload = reaction_payload(about, self._settings, me, copy_of)
+        given_ms = self._surface.hearing.told_late_since_ms
+        payload = reaction_payload(about, self._settings, me, copy_of, given_ms)
         if payload is not None:
             self._taken_off.heard(payload)
             signal = Signal[payload["signal"]]

@@ -9,6 +9,7 @@ import discord
 
 from bot.chat.discord.commands import command_text
 from bot.chat.discord.settings import DiscordSettings
+from bot.chat.shown import GIVEN_MS
 from bot.chat.signals import of_character
 
 
@@ -17,10 +18,12 @@ def reaction_payload(
     settings: DiscordSettings,
     me: int | None,
     copy_of: str | None = None,
+    given_ms: int | None = None,
 ) -> dict[str, Any] | None:
     """Return what to keep of a reaction; None where it is nobody's attempt to decide.
 
-    `copy_of` is the message of the channel that was forwarded there.
+    `copy_of` is the message of the channel that was forwarded there; `given_ms` when it was given
+    at the soonest, None for a moment ago.
     """
     signal = of_character(about.emoji.name or "", about.emoji.id)
     added = about.event_type == "REACTION_ADD"
@@ -42,6 +45,7 @@ def reaction_payload(
         "in_place": in_place,
         "ours": ours,
         "copy_of": copy_of,
+        GIVEN_MS: given_ms,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -34,7 +35,8 @@ _CONNECT_S: Final = 20
 #: So long Slack may take to answer that we leave; then we leave without.
 _GOODBYE_S: Final = 2
 _LOOK_S: Final = 1
-#: Of a burst so many events are stored together, and the loop stays free.
+#: Of a burst so many events are stored together, and the loop stays free. What people do with the
+#: bot's own controls waits for none of them: Slack gives it three seconds, and sends it once.
 _AT_ONCE: Final = 16
 #: So many looks in a row, and a connection is broken and not just being exchanged.
 _BROKEN_LOOKS: Final = 2
@@ -215,7 +217,7 @@ class SlackClient:
 
         async def heard(kind: str, body: Mapping[str, Any]) -> Mapping[str, Any] | str | None:
             self._hearing.alive()
-            async with at_once:
+            async with at_once if kind == "event" else contextlib.nullcontext():
                 return await hear(kind, body)
 
         return heard

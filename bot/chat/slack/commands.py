@@ -14,8 +14,8 @@ from bot.chat.commands import Commands
 from bot.chat.replies import Attached, CommandReply
 from bot.chat.slack.answers import Said as Answer
 from bot.chat.slack.answers import answer, answer_alone
-from bot.chat.slack.calls import SlackRefused, SlackWeb
-from bot.chat.slack.rest import Rest
+from bot.chat.slack.calls import SlackRefused
+from bot.chat.slack.desk import Desk
 from bot.chat.slack.text import unescape
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import typed
@@ -71,11 +71,10 @@ def received(text: str) -> str:
 class SlackCommands:
     """Runs what was typed and says the answer where it was asked."""
 
-    def __init__(self, commands: Commands, rest: Rest, web: SlackWeb, asides: Asides) -> None:
+    def __init__(self, commands: Commands, desk: Desk, asides: Asides) -> None:
         self._commands = commands
         self._asides = asides
-        self._rest = rest
-        self._web = web
+        self._rest, self._web, self._files = desk.rest, desk.web, desk.files
         self.answers = Answers(commands.workflow.world)
 
     async def mentioned(self, heard: Said, sender: Sender) -> None:
@@ -117,7 +116,7 @@ class SlackCommands:
                     log.info("an answer cannot be posted: %s", refused)
                     continue
                 if said.attachment is not None:
-                    await self._rest.attach(thread_ts or ts, said.attachment)
+                    await self._files.follow(thread_ts or ts, said.attachment)
                 return
 
         await self.answers.post(post)

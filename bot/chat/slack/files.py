@@ -1,16 +1,18 @@
-"""Files in the threads of cards: one that could not be put there now is put there soon."""
+"""Files in the threads of cards, and under words that are shown in part: one that could not be put
+there now is put there soon."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import Final, NamedTuple
 
 from bot.chat.fitting import Attachment
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.rest import Rest
-from bot.chat.surface import SurfaceFailed
+from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.records import Card
 from lifecycle.world import World
@@ -27,11 +29,12 @@ _PAGE: Final = 100
 class _Waiting(NamedTuple):
     ts: str
     attachment: Attachment
+    of_card: bool = True
 
 
 class Files:
-    """A card that is cut is approved by nobody before its file stands: none is left without it
-    because Slack failed once."""
+    """A card that is cut is approved by nobody before its file stands, and whoever reads a part of
+    words looks for the whole: none is left without it because Slack failed once."""
 
     def __init__(self, rest: Rest, world: World) -> None:
         self._rest = rest
@@ -67,6 +70,16 @@ class Files:
             return False
         return True
 
+    async def follow(self, ts: str, attachment: Attachment) -> None:
+        """Put the whole of words under the part of them that is shown, now or soon, until the bot
+        ends. Nothing waits for that: what they ask for can be answered."""
+        try:
+            await self._rest.attached(ts, attachment)
+        except SurfaceFailed as failure:
+            log.warning("slack: said in part as yet: %s: %s", attachment.name, failure)
+            if not failure.lasting:
+                self._wait(f"{ts}:{attachment.name}", _Waiting(ts, attachment, of_card=False))
+
     async def make_due(self) -> None:
         """At the start: have the open cards edited that stand without their file."""
 
@@ -90,50 +103,60 @@ class Files:
             await self._due.wait()
             await self._world.clock.sleep(pause_s)
             whole = True
-            for proposal_id, waiting in list(self._waiting.items()):
-                whole &= await self._again(proposal_id, waiting)
+            for name, waiting in list(self._waiting.items()):
+                whole &= await self._again(name, waiting)
             pause_s = _FIRST_PAUSE_S if whole else min(_LONGEST_PAUSE_S, 2 * pause_s)
             if not self._waiting:
                 self._due.clear()
 
     # -- inside ---------------------------------------------------------------------------
 
-    def _wait(self, proposal_id: str, waiting: _Waiting) -> None:
-        self._waiting[proposal_id] = waiting
+    def _wait(self, name: str, waiting: _Waiting) -> None:
+        self._waiting[name] = waiting
         while len(self._waiting) > _MOST:
             self._waiting.pop(next(iter(self._waiting)))
         self._due.set()
 
-    async def _again(self, proposal_id: str, waiting: _Waiting) -> bool:
+    async def _again(self, name: str, waiting: _Waiting) -> bool:
         """Try once more; False where it is to be tried again."""
         try:
-            if not await self._put_there(proposal_id, waiting):
-                return False
+            if waiting.of_card:
+                if not await self._put_there(name, waiting):
+                    return False
+            else:
+                await self._rest.attached(waiting.ts, waiting.attachment)
         except (SurfaceFailed, StoreUnavailable) as failure:
-            if not isinstance(failure, SurfaceFailed) or not failure.lasting:
+            if not isinstance(failure, SurfaceFailed) or not _in_vain(failure):
                 return False
         except Exception as error:
-            log.error("the file of %s: %s", proposal_id, type(error).__name__)
-        if self._waiting.get(proposal_id) is waiting:
-            del self._waiting[proposal_id]
+            log.error("the file of %s: %s", name, type(error).__name__)
+        if self._waiting.get(name) is waiting:
+            del self._waiting[name]
         return True
 
-    async def _put_there(self, proposal_id: str, waiting: _Waiting) -> bool:
+    async def _put_there(self, name: str, waiting: _Waiting) -> bool:
         """Put a file where it belongs, if it still does; False while no row says where the card
-        stands."""
-
-        def look(tx: Transaction) -> Card | None:
-            proposal = tx.proposals.get(proposal_id)
-            ended = proposal is None or proposal.terminal
-            return None if ended else tx.cards.get(proposal_id, SURFACE)
-
-        card = await self._world.store.read(look)
+        stands that the file is of."""
+        if not waiting.of_card:
+            await self._rest.attached(waiting.ts, waiting.attachment)
+            return True
+        card = await self._world.store.read(partial(_open_card, name))
         if card is not None and not card.delivered:
             return False
         if card is not None and card.message_ids[-1:] == (waiting.ts,):
             await self._rest.attached(waiting.ts, waiting.attachment)
-            await self._world.store.write(lambda tx: _whole(tx, proposal_id, waiting.ts))
+            await self._world.store.write(lambda tx: _whole(tx, name, waiting.ts))
         return True
+
+
+def _open_card(proposal_id: str, tx: Transaction) -> Card | None:
+    proposal = tx.proposals.get(proposal_id)
+    ended = proposal is None or proposal.terminal
+    return None if ended else tx.cards.get(proposal_id, SURFACE)
+
+
+def _in_vain(failure: SurfaceFailed) -> bool:
+    return failure.lasting or isinstance(failure, CardGone)
 
 
 def _whole(tx: Transaction, proposal_id: str, ts: str) -> None:

@@ -133,13 +133,14 @@ class Interactions:
         """Store it, and say whether it is new; what is slow to be stored is taken for new.
 
         Nobody is to read that it timed out, and send again what is done: it goes on being stored.
-        A stop (`unstored`) is waited for: whoever sent it may believe in it once Slack is quiet,
-        and sending it again harms nothing. Raises StoreUnavailable where it is known by then that
-        it cannot be stored.
+        What `stops` something is waited for: whoever sent it may believe in it once Slack is quiet,
+        and sending it again harms nothing. Reject stops nothing yet, and its form must open while
+        its trigger lives. Raises StoreUnavailable where it is known by then that it cannot be
+        stored.
         """
         storing = self._stored(event_id, lane, kept, stops, unstored=unstored)
         taking = self._desk.workflow.world.spawn(storing)
-        await asyncio.wait({taking}, timeout=None if unstored else _STORED_S)
+        await asyncio.wait({taking}, timeout=None if stops is not None else _STORED_S)
         if taking.done():
             return taking.result()
         self._asides.begin(self._told_late(taking, kept))

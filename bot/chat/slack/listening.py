@@ -13,6 +13,7 @@ from bot.chat.event_ids import card_lane
 from bot.chat.inbox import Inbox, Payload
 from bot.chat.incoming import UNREAD, Incoming
 from bot.chat.senders import stranger
+from bot.chat.shown import GIVEN_MS
 from bot.chat.signals import Signal
 from bot.chat.slack.accounts import SURFACE, turn_of
 from bot.chat.slack.checks import Me
@@ -20,7 +21,7 @@ from bot.chat.slack.commands import Said, SlackCommands, said
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.interactions import Interactions
 from bot.chat.slack.reacting import Reacting, place_of, shared, team_of
-from bot.chat.slack.reactions import Reactions, reacted
+from bot.chat.slack.reactions import Reactions, ms_of, reacted
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
 from bot.chat.stops import StopOf, stop_by, stop_typed
@@ -52,7 +53,7 @@ class Listening:
             copies=self._copies,
             asides=self.asides,
         )
-        self._commands = SlackCommands(commands, desk.rest, desk.web, self.asides)
+        self._commands = SlackCommands(commands, desk, self.asides)
         self._interactions = Interactions(
             *(desk, self.inbox, self._incoming, self._commands, self._speaking, self.reactions),
             asides=self.asides,
@@ -226,7 +227,9 @@ class Listening:
 
 def _payload(kind: str, body: Mapping[str, Any], event_id: str) -> dict[str, Any]:
     event = dict(body.get("event") or {})
-    return {"kind": kind, "event": event, "team_id": body.get("team_id"), "event_id": event_id}
+    given_ms = ms_of(event.get("event_ts"))
+    told = {"kind": kind, "event": event, "team_id": body.get("team_id"), "event_id": event_id}
+    return told | {GIVEN_MS: given_ms}
 
 
 def _number(body: Mapping[str, Any]) -> str:

@@ -18,7 +18,8 @@ from bot.chat.slack.desk import Desk
 from bot.chat.slack.reactions import Reacted, Reactions, reacted
 from bot.chat.slack.speaking import Speaking
 from bot.chat.surface import CardGone, SurfaceFailed
-from lifecycle.answers import Reply
+from lifecycle.answers import Reply, Sender
+from lifecycle.proposal import ActorKind
 
 
 class Reacting:
@@ -40,6 +41,7 @@ class Reacting:
         self._copies = copies
         self._rest = desk.rest
         self._looks = Looks(desk.clock, desk.rest.card_in)
+        self._workflow = desk.workflow
         self._world = desk.workflow.world
         self._incoming = incoming
         self._delivery = delivery
@@ -55,13 +57,13 @@ class Reacting:
         in_place = heard.channel == self._rest.id
         if in_place:
             await self._card_written(heard.message_ts)
-        if not heard.added and await self._nothing_gone(heard):
-            return
+        if not heard.added and not (in_place and await self._incoming.card(heard.message_ts)):
+            return  # it stood on no card
         sender = await self._speaking.sender(heard.user, team_of(payload), event_id)
         if not in_place:
             await self._speaking.elsewhere(heard.user, heard.channel, sender)
             return
-        if heard.added and not await self._stands(heard):
+        if self._may_decide(sender) and not await self._counts(heard):
             return
         reply = await self._incoming.reacted(
             *(sender, heard.message_ts, heard.signal),
@@ -127,12 +129,18 @@ class Reacting:
             async with self._delivery.held():
                 return
 
-    async def _nothing_gone(self, heard: Reacted) -> bool:
-        """Say whether what was taken off stood on no card, or stands there in another tone."""
-        in_place = heard.channel == self._rest.id
-        if not in_place or await self._incoming.card(heard.message_ts) is None:
-            return True
-        return await self._another_tone_stands(heard)
+    def _may_decide(self, sender: Sender) -> bool:
+        """Say whether a card is to be looked at for whoever this is: Slack lets few be looked at a
+        minute, and whoever sees one can put an emoji there as often as they like."""
+        policy = self._workflow.policy
+        by_person = sender.kind is ActorKind.PERSON
+        return by_person or (sender.id is not None and sender.id == policy.orchestrator)
+
+    async def _counts(self, heard: Reacted) -> bool:
+        """Say whether what was given stands still, or what was taken off in no other tone."""
+        if heard.added:
+            return await self._stands(heard)
+        return not await self._another_tone_stands(heard)
 
     async def _another_tone_stands(self, heard: Reacted) -> bool:
         try:

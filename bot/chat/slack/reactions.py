@@ -56,11 +56,11 @@ def reacted(event: Mapping[str, Any]) -> Reacted | None:
         signal=signal,
         added=event.get("type") == "reaction_added",
         author=str(event.get("item_user", "")),
-        given_ms=_ms(event.get("event_ts")),
+        given_ms=ms_of(event.get("event_ts")),
     )
 
 
-def _ms(event_ts: object) -> int | None:
+def ms_of(event_ts: object) -> int | None:
     """Return the milliseconds of one of Slack's timestamps; None for anything else."""
     found = _TS.fullmatch(str(event_ts))
     return int(found[1]) * 1000 + int(found[2][:3]) if found else None

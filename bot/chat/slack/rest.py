@@ -118,16 +118,8 @@ class Rest:
         with contextlib.suppress(SurfaceFailed):
             await self._web.call("pins.remove", channel=self.id, timestamp=ts)
 
-    async def attach(self, thread_ts: str, attachment: Attachment) -> bool:
-        """Put a file into a thread, once; False where that failed."""
-        try:
-            await self.attached(thread_ts, attachment)
-        except SurfaceFailed:
-            return False
-        return True
-
     async def attached(self, thread_ts: str, attachment: Attachment) -> None:
-        """Put a file into the thread of a card, once. Raises SurfaceFailed.
+        """Put a file into the thread of a message, once. Raises CardGone, SurfaceFailed.
 
         One of an earlier version serves as well: what was proposed never changes. A file of that
         name which somebody else than the bot put there is not it.
@@ -206,9 +198,14 @@ class Rest:
         return True
 
     async def _has_file(self, thread_ts: str, name: str) -> bool:
-        replies = await self._web.call(
-            "conversations.replies", channel=self.id, ts=thread_ts, limit=_PAGE
-        )
+        try:
+            replies = await self._web.call(
+                "conversations.replies", channel=self.id, ts=thread_ts, limit=_PAGE
+            )
+        except SlackRefused as refused:
+            if refused.error in _GONE:
+                raise CardGone(str(refused)) from None
+            raise
         ours = [m for m in replies.get("messages", ()) if m.get("user") == self.me]
         names = [str(file.get("name")) for m in ours for file in m.get("files") or ()]
         return any(_VERSION.sub("", each) == _VERSION.sub("", name) for each in names)

@@ -31,7 +31,7 @@ async def said(desk: Desk, message: Message) -> str | None:
         answer = document_said(message.body, name)
         place = await _in_thread(desk, message, key, answer.text)
         if answer.attachment is not None:
-            await desk.rest.attach(place, answer.attachment)
+            await desk.files.follow(place, answer.attachment)
     return None
 
 
@@ -40,7 +40,7 @@ async def _words(desk: Desk, key: str, told: str, name: str) -> str:
     shown = words_message(told, name)
     ts = await desk.rest.post(key, shown.text, shown.blocks)
     if shown.attachment is not None:
-        await desk.rest.attach(ts, shown.attachment)
+        await desk.files.follow(ts, shown.attachment)
     return ts
 
 

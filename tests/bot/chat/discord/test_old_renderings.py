@@ -148,3 +148,27 @@ async def test_a_button_of_what_a_card_showed_before_approves_nothing(stage: Dis
     stage.server.clicks(BEN, card, "signoff:approve")
     await until(lambda: stage.reviews(proposal_id), "counted")
     assert await counting(stage, proposal_id) == ["ben"]
+
+
+async def test_a_check_mark_given_while_the_line_was_cut_counts_for_what_its_card_showed_then(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    gateway, shown = stage.server.gateway, list(card.data["embeds"])
+    gateway.accepts = False
+    gateway.cut()
+    await until(lambda: not stage.surface.hearing.connected, "cut")
+    stage.server.reacts(BEN, card, TICK)
+    stage.clock.advance(1)
+    await goes_elsewhere(stage)
+    stage.broadcast.nudge()
+    await until(lambda: card.data["embeds"] != shown, "the edit, which goes another way")
+    gateway.accepts = True
+    await until(lambda: told(stage), "told")
+    assert gateway.resumed == 1
+    assert await counting(stage, proposal_id) == []
+
+    stage.server.unreacts(BEN, card, TICK)
+    stage.server.reacts(BEN, card, TICK)
+    await until(lambda: stage.reviews(proposal_id), "counted")
+    assert await counting(stage, proposal_id) == ["ben"]

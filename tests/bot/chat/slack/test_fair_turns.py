@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from lifecycle.policy import Policy
 from tests.builders import MAIL, PROD
 from tests.fakes.slack_server.workspace import Message
@@ -74,3 +76,23 @@ async def test_N03_a_person_is_answered_first_and_another_agents_card_comes_at_o
             card,
             theirs,
         )
+
+
+@pytest.mark.parametrize("who", ["UGUEST", "ULEILA"])
+async def test_for_whoever_may_decide_nothing_no_card_is_looked_at_however_often_they_react(
+    who: str,
+) -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.keeps_catching_up()
+        before = len(slack.server.calls_of("reactions.get"))
+        for emoji in ("white_check_mark", "x"):
+            for _ in range(5):
+                await slack.server.reacts(who, card.ts, emoji)
+                await slack.server.unreacts(who, card.ts, emoji)
+        await slack.settles()
+        assert len(slack.server.calls_of("reactions.get")) == before
+        refused = [code for code in await slack.codes("p1") if code != "already_decided"]
+        assert len(refused) == 10
+        await slack.server.reacts("UANA", card.ts)
+        await slack.stands("p1", "completed")

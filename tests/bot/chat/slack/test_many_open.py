@@ -66,6 +66,23 @@ async def test_after_a_gap_all_cards_are_read_at_once_the_windows_first() -> Non
         assert sorted(read) == sorted(cards.values())
 
 
+async def test_one_card_that_cannot_be_read_has_none_of_the_others_read_again_with_it() -> None:
+    async with on_slack(a_roomy_policy()) as slack:
+        cards = await many(slack)
+        (broken,) = [ts for ts, proposal_id in cards.items() if proposal_id == "p3"]
+        slack.server.fails("reactions.get", "error", times=None, holding=broken)
+        slack.hearing.lost("cut off")
+        slack.hearing.began()
+        slack.world.clock.advance(1)
+        assert sorted(await round_of(slack, cards)) == sorted(cards.values())
+        for _ in range(3):
+            passes(slack)
+            for _ in range(3):
+                read = await round_of(slack, cards)
+                assert len([each for each in read if each != "p3"]) <= AT_ONCE
+        assert slack.hearing.gap
+
+
 async def test_a_window_does_not_close_before_its_card_is_read_although_others_wait_for_it() -> (
     None
 ):

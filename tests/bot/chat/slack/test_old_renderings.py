@@ -98,3 +98,48 @@ async def test_a_check_mark_that_had_to_wait_counts_for_what_its_card_showed_whe
         await all_done(slack)
         assert await counting(slack) == []
         assert slack.world.tool(DEPLOY).calls == []
+
+
+@pytest.mark.parametrize("found_before", [False, True])
+async def test_a_check_mark_that_slack_tells_of_late_counts_for_what_its_card_showed_when_given(
+    found_before: bool,
+) -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, **DUAL)
+        await slack.server.reacts("UBEN", card.ts, heard=False)
+        told_late = slack.server.reaction("reaction_added", "UBEN", card.ts)
+        if found_before:
+            slack.world.clock.advance(181)
+            slack.hearing.alive()
+            await slack.broadcast.catch_up()
+            assert await counting(slack) == ["ben"]
+        slack.world.clock.advance(1)
+        await goes_elsewhere(slack)
+        await shows_all(slack)
+        await slack.server.event(told_late)
+        await eventually(lambda: told(slack), "told")
+        assert await counting(slack) == []
+
+        await slack.server.unreacts("UBEN", card.ts)
+        await slack.server.reacts("UBEN", card.ts)
+        await all_done(slack)
+        assert await counting(slack) == ["ben"]
+
+
+async def test_a_check_mark_that_slack_tells_of_late_counts_where_its_card_showed_it_already() -> (
+    None
+):
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, **DUAL)
+        await goes_elsewhere(slack)
+        await shows_all(slack)
+        slack.world.clock.advance(1)
+        await slack.server.reacts("UBEN", card.ts, heard=False)
+        told_late = slack.server.reaction("reaction_added", "UBEN", card.ts)
+        slack.world.clock.advance(1)
+        await slack.server.reacts("UANA", card.ts)  # after which it is edited again
+        await all_done(slack)
+        slack.world.clock.advance(60)
+        await slack.server.event(told_late)
+        await all_done(slack)
+        assert sorted(await counting(slack)) == ["ana", "ben"]

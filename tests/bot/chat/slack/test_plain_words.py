@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifecycle.door import announce
-from tests.builders import PROD
+from tests.builders import MAIL, PROD
 from tests.fakes.slack_server.workspace import Message
 from tests.slack_stage import OnSlack, eventually, on_slack, shown, unescaped
 
@@ -44,6 +44,30 @@ async def test_a_question_is_literal_and_shows_its_last_line_however_long_it_is(
         file = (await eventually(lambda: [*slack.server.workspace.files.values()]))[0]
         await eventually(lambda: file.body, "the whole text")
         assert file.body.decode() == f"{words}\n"
+
+
+async def test_the_whole_of_long_words_follows_where_slack_took_no_file_at_first() -> None:
+    async with on_slack() as slack:
+        slack.server.fails("files.getUploadURLExternal", "status", status=503, times=3)
+        words = f"QUESTION from agent leila: {'really ' * 500}?\n{LAST}"
+        await asked(slack, words)
+        file = (await eventually(lambda: [*slack.server.workspace.files.values()]))[0]
+        await eventually(lambda: file.body, "the whole text")
+        assert file.body.decode() == f"{words}\n"
+        assert len(slack.said("QUESTION")) == 1
+
+
+async def test_the_file_of_an_answer_follows_where_slack_took_none_at_first() -> None:
+    async with on_slack() as slack:
+        await slack.proposes(parameters={**MAIL["parameters"], "body": "b" * 30_000})
+        slack.server.fails("files.getUploadURLExternal", "status", status=503)
+        await slack.server.says("UANA", f"<@{slack.server.workspace.bot_user}> show p1")
+
+        def whole() -> bool:
+            files = slack.server.workspace.files.values()
+            return any("answer" in file.name and file.body for file in files)
+
+        await eventually(whole, "the file")
 
 
 async def test_an_answer_whose_own_address_is_gone_reaches_the_person_as_it_is() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.bot.chat.slack.counted import DEPLOY, DUAL, all_done, counting, state
+from tests.bot.chat.slack.counted import DEPLOY, DUAL, all_done, counting, mention, state
 from tests.builders import PROD
 from tests.slack_stage import eventually, eventually_async, on_slack
 
@@ -43,3 +43,18 @@ async def test_a_window_closes_in_time_although_nobody_can_say_who_took_an_appro
             slack.world.clock.advance(301)
             await slack.world.workflow.close_due()
         assert await state(slack) == "completed"
+
+
+async def test_nothing_begins_over_a_withdrawal_while_nobody_can_say_whose_it_is() -> None:
+    async with on_slack() as slack:
+        await slack.proposes(PROD)
+        await slack.settles()
+        asks = slack.server.fails("users.info", "error", times=None, holding="ULEILA")
+        await slack.server.says("ULEILA", mention(slack, "withdraw p1"))
+        await eventually(lambda: asks.seen, "it is asked who that is")
+        assert (await slack.world.workflow.approve("p1", slack.world.sender("ana"))).done
+        await slack.world.workflow.open_ready()
+        assert slack.world.tool(DEPLOY).verbs() == []
+        asks.times = 0
+        await slack.stands("p1", "rejected")
+        assert slack.world.tool(DEPLOY).verbs() == []
