@@ -19,6 +19,7 @@ from bot.keys import load_ring, passing_ring
 from bot.own_state import OwnState
 from bot.storage import open_store
 from bot.storage.spool import FileSpool
+from bot.storage.sqlite import SqliteStore
 from bot.tools.leftovers import Leftovers
 from bot.tools.toolbox import ConfiguredToolbox
 from bot.troubles import EXPECTED
@@ -44,6 +45,12 @@ class App:
     started_with: Config
     state: OwnState
     reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def ends(self) -> None:
+        """Take no new work, and wait little for whoever else has the database."""
+        self.workflow.world.stopping = True
+        if isinstance(self.store, SqliteStore):
+            self.store.hurry()
 
     async def reload(self) -> str:
         """Read the config again, keeping the old where it is invalid; say what became of it."""
@@ -107,7 +114,10 @@ async def opened(
         state = OwnState(config, clock.now_ms)
         closing.callback(state.close)
         world.unwritten = state.unwritten
-        yield App(config, Workflow(world), tools, store, config, state)
+        workflow = Workflow(world)
+        # What a start that fails has begun is not cut off in the middle either.
+        closing.push_async_callback(workflow.stop)
+        yield App(config, workflow, tools, store, config, state)
 
 
 async def _none_left(config: Config) -> Leftovers:

@@ -26,12 +26,19 @@ class SystemClock:
         self, wall_ns: Callable[[], int] = time.time_ns, passed_ns: Callable[[], int] = boot_ns
     ) -> None:
         """Read the wall once."""
-        self._passed_ns = passed_ns
+        self._wall_ns, self._passed_ns = wall_ns, passed_ns
         self._ahead_ns = wall_ns() - passed_ns()
 
     def now_ms(self) -> int:
         """Return milliseconds since the epoch."""
         return (self._ahead_ns + self._passed_ns()) // 1_000_000
+
+    def strayed_ms(self) -> int:
+        """Return how far the wall is ahead of this clock by now, in ms; below 0 it is behind.
+
+        Somebody set it, or the whole machine stood still without noticing, as a virtual one may.
+        """
+        return self._wall_ns() // 1_000_000 - self.now_ms()
 
     async def sleep(self, seconds: float) -> None:
         """Wait; the time that the machine sleeps meanwhile may come on top."""

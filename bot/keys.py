@@ -25,6 +25,10 @@ class KeysUnusable(Exception):
     """The permit keys cannot be used, so nothing could be executed."""
 
 
+class KeysRefused(KeysUnusable):
+    """What is configured as a key is none that may sign; starting again does not mend it."""
+
+
 def load_ring(data: Path, secret_env: str | None, environment: Mapping[str, str]) -> KeyRing:
     """Return the key ring, making a key where there is none; raises KeysUnusable.
 
@@ -38,7 +42,7 @@ def load_ring(data: Path, secret_env: str | None, environment: Mapping[str, str]
         kept = _read(path)
         return KeyRing(kept, next(iter(kept)))
     if len(secret) < _SHORTEST_SECRET:
-        raise KeysUnusable(
+        raise KeysRefused(
             f"{secret_env} holds fewer than {_SHORTEST_SECRET} characters; permits could be guessed"
         )
     key = hashlib.sha256(b"signoff permit key:" + secret.encode()).digest()
@@ -73,15 +77,21 @@ def _read(path: Path) -> dict[str, bytes]:
     try:
         with path.open(encoding="ascii") as file:
             if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
-                raise KeysUnusable(f"{path} can be read by others than its owner: chmod 600 {path}")
+                raise KeysRefused(f"{path} can be read by others than its owner: chmod 600 {path}")
             lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
-    except (OSError, UnicodeDecodeError) as error:
+    except PermissionError:
+        raise KeysRefused(
+            f"{path} may not be read by this account: it must belong to the one that runs the bot"
+        ) from None
+    except OSError as error:
         raise KeysUnusable(f"{path} cannot be read ({type(error).__name__})") from None
+    except UnicodeDecodeError:
+        lines = []
     try:
         keys = {key_id: _decoded(text) for key_id, text in lines}
         KeyRing(keys, next(iter(keys)))
     except (ValueError, StopIteration):
-        raise KeysUnusable(
+        raise KeysRefused(
             f"{path} must hold a line a key: an id of [A-Za-z0-9_-], a blank, and at least "
             f"{_KEY_BYTES} bytes in base64url"
         ) from None

@@ -73,6 +73,7 @@ async def _serve(
     try:
         await _until_ended(ended, served)
     finally:
+        app.ends()
         stopping = (scheduler.stop(GRACE_S), app.workflow.stop(GRACE_S), doors.aclose())
         await asyncio.gather(*stopping)
         await _leave(broadcast)
@@ -157,7 +158,7 @@ class _Signals:
 
     def _end(self) -> None:
         if self.app is not None:
-            self.app.workflow.world.stopping = True
+            self.app.ends()
         self.ended.set()
 
     def _reload(self) -> None:

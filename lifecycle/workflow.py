@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from lifecycle import agent_tools, freezing, reporting
@@ -46,6 +47,7 @@ class Workflow:
         self.recoverer = Recoverer(world, self.gatekeeper)
         self.acting = Acting(world, self.gatekeeper, Spooled(world))
         self.keeper = Keeper(world, self.gatekeeper, self.adopter)
+        self._end_s = inf
 
     @property
     def policy(self) -> Policy:
@@ -210,6 +212,7 @@ class Workflow:
         await self.recoverer.find_orphans()  # before a replayed stop makes a call of our own
         await self.acting.replay_spool()
         await self.adopter.take_policy(self.world.law, announced=False)
+        await self.adopter.forget_policies()
         await self.adopter.judge_evidence()
         await self.recoverer.recover()
 
@@ -252,14 +255,17 @@ class Workflow:
         await self.world.idle()
 
     async def stop(self, grace_s: float = 8.0) -> None:
-        """Take no new work; give calls under way `grace_s` seconds to end, then cut them off."""
+        """Take no new work; give calls under way `grace_s` seconds to end, then cut them off.
+
+        Asked again, for what a job has begun meanwhile, it gives no more time than at first.
+        """
         self.world.stopping = True
         spool_again(self.world)
         loop = asyncio.get_running_loop()
-        end_s = loop.time() + grace_s
-        while (tasks := set(self.world.tasks)) and loop.time() < end_s:
+        self._end_s = min(self._end_s, loop.time() + grace_s)
+        while (tasks := set(self.world.tasks)) and loop.time() < self._end_s:
             # What ended may have set something in motion: a roll back follows its ❌.
-            await asyncio.wait(tasks, timeout=end_s - loop.time())
+            await asyncio.wait(tasks, timeout=self._end_s - loop.time())
         late = set(self.world.tasks)
         for task in late:
             task.cancel()

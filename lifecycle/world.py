@@ -30,6 +30,7 @@ T = TypeVar("T")
 log = logging.getLogger("signoff.workflow")
 
 _LONGEST_PAUSE_S = 60.0
+_MOMENT_S = 0.5
 _MOST_TOLD = 1_000
 
 
@@ -89,7 +90,7 @@ class World:
 
     async def write_surely(self, unit: Callable[[Transaction], T]) -> T:
         """Run a unit that must not be lost, with back-off until the store takes it."""
-        ours, pause_s = object(), 0.5
+        ours, pause_s = object(), _MOMENT_S
         try:
             while True:
                 try:
@@ -97,13 +98,38 @@ class World:
                     break
                 except StoreUnavailable as error:
                     self.owed[ours] = error
-                log.error("the store cannot be written; trying again in %.1f s", pause_s)
-                await self.clock.sleep(pause_s)
-                pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+                pause_s = await self._paused("written", pause_s)
         finally:
             self.owed.pop(ours, None)
         await self._written()
         return value
+
+    async def read_surely(self, view: Callable[[Transaction], T]) -> T:
+        """Run a view on which it depends what a call does, with back-off until it can be read.
+
+        Raises RowUnreadable for a row that cannot be read however long one waits.
+        """
+        pause_s = _MOMENT_S
+        while True:
+            try:
+                return await self.store.read(view)
+            except RowUnreadable:
+                raise
+            except StoreUnavailable:
+                pause_s = await self._paused("read", pause_s)
+
+    async def _paused(self, what: str, pause_s: float) -> float:
+        """Wait before the store is tried again; return how long to wait after the next failure.
+
+        Near the end that is a moment: what the store takes until then is not lost.
+        """
+        pause_s = _MOMENT_S if self.stopping else pause_s
+        log.error("the store cannot be %s; trying again in %.1f s", what, pause_s)
+        until_ms = self.clock.now_ms() + round(pause_s * 1000)
+        await self.clock.sleep(_MOMENT_S)
+        while not self.stopping and (left_ms := until_ms - self.clock.now_ms()) > 0:
+            await self.clock.sleep(min(_MOMENT_S, left_ms / 1000))
+        return min(_LONGEST_PAUSE_S, pause_s * 2)
 
     async def _tried(self, unit: Callable[[Transaction], T]) -> T:
         """Run a unit; tell people of the first one that the store does not take."""

@@ -124,6 +124,7 @@ def _ran() -> int:
 def _told(error: Exception) -> int:
     """Put an error into a sentence and return the exit code."""
     from bot.config import ConfigInvalid
+    from bot.keys import KeysRefused
     from bot.troubles import EXPECTED
 
     if isinstance(error, ConfigInvalid):
@@ -132,7 +133,7 @@ def _told(error: Exception) -> int:
         return USAGE
     if isinstance(error, EXPECTED):
         refuse(str(error) or type(error).__name__, _code_of(error))
-        return FAILED
+        return USAGE if isinstance(error, KeysRefused) else FAILED
     if isinstance(error, OSError) and error.filename is not None:
         refuse(f"{error.filename} cannot be used: {error.strerror}.{_remedy(error)}")
         return FAILED

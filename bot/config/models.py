@@ -11,6 +11,7 @@ from bot.config.values import (
     DiscordId,
     EnvName,
     GatewayUrl,
+    Host,
     HttpUrl,
     Identifier,
     Names,
@@ -21,6 +22,7 @@ from bot.config.values import (
     SlackUser,
     SlackUsergroup,
     Switch,
+    UrlPath,
 )
 from lifecycle.policy import Limits
 from lifecycle.tier import Tier
@@ -139,9 +141,9 @@ class DiscordEntry(Entry):
 class SlackHttpEntry(Entry):
     """Where signed events are taken in."""
 
-    host: str = "127.0.0.1"
+    host: Host = "127.0.0.1"
     port: Port = 3000
-    path: str = "/slack/events"
+    path: UrlPath = "/slack/events"
 
 
 class SlackEntry(Entry):
@@ -173,7 +175,7 @@ class HttpEntry(Entry):
     """The HTTP door for agents and sources."""
 
     enabled: bool = False
-    host: str = "127.0.0.1"
+    host: Host = "127.0.0.1"
     port: Port = 8080
     public_url: HttpUrl = "http://127.0.0.1:8080"
 

@@ -12,6 +12,7 @@ from bot.config.values import (
     Count,
     EnvName,
     EnvNames,
+    Host,
     HttpUrl,
     Identifier,
     MailAddress,
@@ -74,7 +75,7 @@ class ToolEntry(Entry):
 class SmtpEntry(Entry):
     """Where mail is handed over."""
 
-    host: str
+    host: Host
     port: Port = 25
     from_: Annotated[MailAddress, Field(alias="from")]
     username_env: EnvName | None = None

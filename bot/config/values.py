@@ -19,6 +19,10 @@ _MAIL_ADDRESS: Final = re.compile(
     r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
     r"@[^\W_](?:[\w-]*[^\W_])?(?:\.[^\W_](?:[\w-]*[^\W_])?)*"
 )
+#: An empty one would be every network that the machine is in.
+_HOST: Final = re.compile(r"[^\s/@]+")
+#: No sign that a server takes for a pattern, or cuts off before it looks.
+_PATH: Final = re.compile(r"/[A-Za-z0-9._~/-]*")
 _AWS_KEY: Final = re.compile(r"(?:AKIA|ASIA)[0-9A-Z]{16}")
 _DAY_S: Final = 86_400
 _SLACK: Final = {
@@ -48,10 +52,10 @@ def _env_name(text: str) -> str:
 
 
 def _discord_id(text: str) -> str:
-    if not (text.isascii() and text.isdigit() and len(text) <= 20):
+    if not (text.isascii() and text.isdigit() and len(text) <= 20) or text.startswith("0"):
         raise ValueError(
-            'a Discord id is digits only, in quotes, like "1001": no name, no mention (Developer '
-            "Mode copies ids)"
+            'a Discord id is digits only, in quotes, like "1001", without a 0 in front: no name, '
+            "no mention (Developer Mode copies ids)"
         )
     return text
 
@@ -86,6 +90,20 @@ def _split(text: str) -> SplitResult | None:
     except ValueError:
         return None
     return None if re.search(r"[\s\x00-\x1f\x7f]", text) else parts
+
+
+def _host(text: str) -> str:
+    if not _HOST.fullmatch(text):
+        raise ValueError("here stands the name or address of one host, like 127.0.0.1")
+    return text
+
+
+def _path(text: str) -> str:
+    if not _PATH.fullmatch(text):
+        raise ValueError(
+            "a path that begins with / is needed, like /slack/events, of letters, digits, . _ ~ -"
+        )
+    return text
 
 
 def _mail_address(text: str) -> str:
@@ -131,6 +149,8 @@ SlackUsergroup = Annotated[str, _slack("usergroup", "S0615G0KT")]
 SlackChannel = Annotated[str, _slack("channel", "C024BE91L")]
 HttpUrl = Annotated[str, _url(("http", "https"))]
 GatewayUrl = Annotated[str, _url(("ws", "wss"))]
+Host = Annotated[str, AfterValidator(_host)]
+UrlPath = Annotated[str, AfterValidator(_path)]
 MailAddress = Annotated[str, AfterValidator(_mail_address)]
 Switch = Annotated[str, BeforeValidator(_switch)]
 Argv = Annotated[list[str], AfterValidator(_argv)]

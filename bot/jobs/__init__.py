@@ -12,6 +12,7 @@ from bot.jobs import (
     recheck,
     recover,
     remind,
+    tell_clock,
 )
 
 JOBS = (
@@ -24,4 +25,5 @@ JOBS = (
     remind.JOB,
     deliver.JOB,
     anchor.JOB,
+    tell_clock.JOB,
 )

@@ -53,6 +53,9 @@ def bring_back(
         raise CannotOpen(f"There is no file {file}.")
     lock = FileLock(database)
     database = lock.database
+    if database.exists() and database.samefile(file):
+        words = "nothing would be brought back, and every approval in it would be void."
+        raise CannotOpen(f"{file} is the database itself: {words} Name the file of a backup.")
     try:
         database.parent.mkdir(parents=True, exist_ok=True)
         lock.take()

@@ -14,6 +14,10 @@ PRAGMA foreign_keys = ON;
 -- A command line that writes beside the running bot is waited for, in milliseconds.
 PRAGMA busy_timeout = 5000;
 
+-- hurry --
+-- Whoever ends waits little: what somebody else's lock keeps out is done at the next start.
+PRAGMA busy_timeout = 250;
+
 -- cache --
 -- Room for what is open and lately moved, in KiB; a page fetched again costs more than the update.
 PRAGMA cache_size = -32768;

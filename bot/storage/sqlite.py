@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from bot.storage.connection import CannotOpen, Connection, connect
 from bot.storage.lock import FileLock
 from bot.storage.migrations import check_schema, migrate
+from bot.storage.mounted import refuse_single_file
 from bot.storage.reader import Readers
 from bot.storage.remedies import remedy
 from bot.storage.writer import Writer
@@ -71,6 +72,11 @@ class SqliteStore:
         """Run `view` on a consistent snapshot; it cannot write."""
         return await self._readers.read(view)
 
+    def hurry(self) -> None:
+        """The end is near: a unit that somebody else's lock keeps out fails after a moment."""
+        if self._writer is not None:
+            self._writer.hurry()
+
     async def close(self) -> None:
         """Finish what was accepted, close the connections and let go of the lock."""
         await self._closing.aclose()
@@ -82,6 +88,7 @@ def _locked(path: Path) -> FileLock:
     except OSError as error:
         words = f"The folder {path.parent} cannot be made: {error.strerror}."
         raise CannotOpen(words) from error
+    refuse_single_file(path)
     lock = FileLock(path)
     lock.take()
     return lock

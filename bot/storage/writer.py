@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
 from bot.storage.connection import Connection
-from bot.storage.queries import QUERIES
+from bot.storage.queries import PRAGMAS, QUERIES
 from bot.storage.remedies import remedy
 from bot.storage.transaction import SqliteTransaction
 from lifecycle.ports import StoreUnavailable, Transaction
@@ -61,6 +61,7 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._closed = False
+        self._hurried = False
         self._serving = self._loop.create_task(connection.run(self._serve), name="store writer")
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:
@@ -70,6 +71,10 @@ class Writer:
         answer: asyncio.Future[T] = self._loop.create_future()
         self._jobs.put(Job(unit, answer))
         return await answer
+
+    def hurry(self) -> None:
+        """From the next commit on wait little for whoever else has the database."""
+        self._hurried = True
 
     async def close(self) -> None:
         """Finish what was accepted, then stop."""
@@ -88,6 +93,8 @@ class Writer:
             jobs, last = self._next_jobs()
             waiting = jobs
             try:
+                if self._hurried:
+                    plain.execute(PRAGMAS["hurry"])
                 while waiting:
                     waiting = waiting[_commit_together(plain, transaction, waiting) :]
             except BaseException as error:

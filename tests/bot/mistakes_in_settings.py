@@ -162,4 +162,28 @@ IN_SETTINGS = {
         "sources",
         "must be a mapping",
     ),
+    "a door that would be open to every network": (
+        "intake:\n  http: {enabled: false",
+        'intake:\n  http: {host: "", enabled: false',
+        "intake.http.host",
+        "the name or address of one host",
+    ),
+    "Slack's events taken in on every network": (
+        "channel: C0OPS",
+        "channel: C0OPS, http: {host: ' '}",
+        "chat.slack.http.host",
+        "the name or address of one host",
+    ),
+    "a path that no server serves": (
+        "channel: C0OPS",
+        "channel: C0OPS, http: {path: slack/events}",
+        "chat.slack.http.path",
+        "a path that begins with /",
+    ),
+    "a path that nothing ever comes to": (
+        "channel: C0OPS",
+        "channel: C0OPS, http: {path: '/slack/events?from=slack'}",
+        "chat.slack.http.path",
+        "a path that begins with /",
+    ),
 }

@@ -92,6 +92,12 @@ IN_TOOLS = {
         "tools.send-email.from",
         "a mail address alone is needed",
     ),
+    "mails handed over to nowhere": (
+        "    effects: [email]",
+        "    smtp: {host: '', from: agents@shop.example}",
+        "tools.send-email.smtp.host",
+        "the name or address of one host",
+    ),
     "TLS from the first byte and later": (
         "    effects: [email]",
         "    smtp: {host: m.example, from: a@shop.example, tls: true, start_tls: true}",

@@ -133,6 +133,17 @@ def test_what_is_in_no_database_is_not_called_unknown(house: House, command: str
     assert done.stderr.startswith("There is no database")
 
 
+def test_keys_that_starting_again_does_not_mend_are_a_config_that_cannot_be_used(
+    house: House,
+) -> None:
+    """systemd starts a bot that ended with 1 again, every five seconds, for ever."""
+    assert house.run("run", said="\n", SIGNOFF_PERMIT_SECRET="short").returncode == 2
+    assert house.run("run", said="\n").returncode == 0
+    (house.folder / "data" / "permit.keys").chmod(0o644)
+    readable = house.run("run", said="\n")
+    assert (readable.returncode, "chmod 600" in readable.stderr) == (2, True)
+
+
 def test_a_start_says_that_its_database_is_a_new_one(house: House) -> None:
     """In the wrong folder, or after its disk was not mounted, nobody would miss what was there."""
     told = "data/signoff.db: a new one was made."

@@ -1,4 +1,4 @@
-"""A copy that stands where nothing can be written is verified there, whole or not at all."""
+"""What an account that is not root meets: a copy where nothing can be written, keys of others'."""
 
 from __future__ import annotations
 
@@ -53,6 +53,28 @@ def unprivileged(*words: str) -> list[str]:
     if setpriv is None:
         pytest.skip("root may write everywhere, and setpriv is not here")
     return [setpriv, "--bounding-set", "-dac_override,-dac_read_search", *words]
+
+
+def test_keys_that_this_account_may_not_read_are_a_config_that_cannot_be_used(
+    root: Path, write_config: Callable[..., Path]
+) -> None:
+    """Whoever rotates them as root leaves a file of root's; starting again reads it no better."""
+    config = write_config()
+    keys = config.parent / "data" / "permit.keys"
+    keys.parent.mkdir(exist_ok=True)
+    keys.touch(mode=0o000)
+
+    done = subprocess.run(
+        unprivileged(sys.executable, "-m", "bot", "--config", str(config), "run"),
+        cwd=root,
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, "may not be read by this account" in done.stderr) == (2, True), done
 
 
 async def test_a_copy_in_a_sealed_folder_is_read_there_unless_its_newest_commits_are_out_of_reach(

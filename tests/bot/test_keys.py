@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.keys import KEY_FILE, KeysUnusable, load_ring, passing_ring
+from bot.keys import KEY_FILE, KeysRefused, KeysUnusable, load_ring, passing_ring
 
 SECRET = {"SIGNOFF_PERMIT_SECRET": "a long enough secret"}
 
@@ -61,7 +61,7 @@ def test_a_file_without_keys_stops_the_start(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     path.chmod(0o600)
 
-    with pytest.raises(KeysUnusable, match=str(path)):
+    with pytest.raises(KeysRefused, match=str(path)):
         load_ring(tmp_path, None, {})
 
 
@@ -69,15 +69,25 @@ def test_a_key_that_others_can_read_stops_the_start(tmp_path: Path) -> None:
     load_ring(tmp_path, None, {})
     (tmp_path / KEY_FILE).chmod(0o644)
 
-    with pytest.raises(KeysUnusable, match="chmod 600"):
+    with pytest.raises(KeysRefused, match="chmod 600"):
         load_ring(tmp_path, None, {})
 
 
 def test_a_secret_that_can_be_guessed_stops_the_start(tmp_path: Path) -> None:
-    with pytest.raises(KeysUnusable, match="SIGNOFF_PERMIT_SECRET") as refused:
+    with pytest.raises(KeysRefused, match="SIGNOFF_PERMIT_SECRET") as refused:
         load_ring(tmp_path, "SIGNOFF_PERMIT_SECRET", {"SIGNOFF_PERMIT_SECRET": "hunter2"})
 
     assert "hunter2" not in str(refused.value)
+
+
+def test_a_key_that_the_disk_does_not_give_may_come_with_the_next_start(tmp_path: Path) -> None:
+    """A start that can be tried again ends with another exit code than a config that is wrong."""
+    (tmp_path / KEY_FILE).mkdir()
+
+    with pytest.raises(KeysUnusable) as unread:
+        load_ring(tmp_path, None, {})
+
+    assert not isinstance(unread.value, KeysRefused)
 
 
 def test_a_ring_in_memory_is_another_one_each_time() -> None:

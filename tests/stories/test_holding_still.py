@@ -179,6 +179,23 @@ async def test_an_end_waits_for_what_the_last_act_set_in_motion(world: World) ->
     assert (await world.proposal(proposal_id)).state is State.ROLLED_BACK
 
 
+async def test_an_end_that_is_asked_for_again_gives_no_more_time_than_at_first(
+    world: World,
+) -> None:
+    """What a job begins while the bot ends is waited for, and the process ends in time."""
+    await auto_approving(world)
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    world.tool(SEND).on["roll_back"] = waiting_for(asyncio.Event())
+    await world.workflow.stop(0.1)
+
+    await world.workflow.reject(proposal_id, world.sender("ben"), "wrong amount")
+    async with asyncio.timeout(5):
+        await world.workflow.stop(60)
+
+    assert not world.workflow.world.tasks
+    assert (await world.proposal(proposal_id)).state is State.EXECUTING
+
+
 async def test_a_slow_platform_holds_up_a_batch_of_closings_once(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,8 @@ CALL = {
 @pytest.fixture(autouse=True)
 def few_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.intake.http.protocol.most_connections", lambda: MOST)
+    # With a shorter queue the kernel lets some of them knock again, a second later.
+    monkeypatch.setattr("bot.intake.http.serving.backlog", lambda: 2 * MOST)
 
 
 def calling(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -112,6 +112,25 @@ async def test_the_database_that_was_there_is_kept_with_its_side_files(
     assert bring_back(copy, target) != kept
 
 
+@pytest.mark.parametrize("name", ["itself", "a link", "another name"])
+async def test_a_database_is_no_copy_of_itself(tmp_path: Path, name: str) -> None:
+    """It was frozen, its approvals void, and nothing was brought back."""
+    database = tmp_path / "signoff.db"
+    await (await filled(database, "p1")).close()
+    file = {"itself": database}.get(name, tmp_path / "other.db")
+    if name == "a link":
+        file.symlink_to(database)
+    if name == "another name":
+        file.hardlink_to(database)
+    before = {each.name for each in tmp_path.iterdir()}
+
+    with pytest.raises(CannotOpen, match="is the database itself"):
+        bring_back(file, database)
+
+    assert {each.name for each in tmp_path.iterdir()} == before
+    assert await held(database) == ["p1"]
+
+
 async def test_nothing_is_brought_back_under_a_running_bot(copy: Path, tmp_path: Path) -> None:
     store = await filled(tmp_path / "signoff.db", "p3")
 

@@ -228,3 +228,16 @@ async def test_no_write_waits_for_a_reader(store: SqliteStore) -> None:
 
     assert await reading == (["p1"], ["p1"])
     assert await stored(store) == ["p1", "p2"]
+
+
+async def test_a_store_near_its_end_waits_a_moment_alone_for_whoever_has_the_database(
+    store: SqliteStore, path: Path
+) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        store.hurry()
+        async with asyncio.timeout(3):
+            with pytest.raises(StoreUnavailable):
+                await store.write(adding("p1"))
+    await store.write(adding("p2"))
+    assert await stored(store) == ["p2"]

@@ -1,0 +1,40 @@
+"""Tells people once a day that the machine's clock is no longer the one that the bot counts by."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from bot.clock_strayed import clock_strayed
+from bot.jobs.job import Job
+from lifecycle.door import announce
+from lifecycle.ports import Transaction
+from lifecycle.workflow import Workflow
+
+_FLAG: Final = "clock_told"
+
+log = logging.getLogger("signoff")
+
+
+async def run_once(workflow: Workflow) -> int:
+    """Announce it where that is so and nobody was told today; it concerns no proposal."""
+    world = workflow.world
+    words = clock_strayed(world.clock)
+    if words is None:
+        return 0
+    moment = world.moment()
+    key = f"clock:{moment.now_ms // 86_400_000}"
+    told = await world.store.read(lambda tx: tx.flags.get(_FLAG))
+    if told == key:
+        return 0
+    log.warning("%s", words)
+
+    def unit(tx: Transaction) -> None:
+        tx.flags.put(_FLAG, key)
+        announce(tx, moment, key, words)
+
+    await world.write(unit)
+    return 0
+
+
+JOB = Job("tell_clock", every_s=60, run_once=run_once)
