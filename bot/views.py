@@ -38,9 +38,9 @@ _SHOWN_ID: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class PendingPage:
-    """One page of what waits, and all that executes beside it.
+    """One page of what waits and, beside it, one of what executes.
 
-    `total` counts everything that waits, `pages` is at least 1.
+    `total` and `executing_total` count everything; `pages` is at least 1 and reaches all of both.
     """
 
     number: int
@@ -178,10 +178,14 @@ def pending_json(tx: Transaction, now_ms: int, *, public_url: str = "") -> dict[
 
 
 def pending_page(tx: Transaction, now_ms: int, number: int = 1) -> PendingPage:
-    """Return one page of ten of what waits; a number beyond the last gives the last."""
+    """Return ten of what waits and ten of what executes; a number beyond the last gives the last.
+
+    What executes has pages too: whoever wants to take something back must find it.
+    """
     lapsed = len(tx.proposals.due_to_expire(now_ms, _CHUNK * 10))
     total = max(0, tx.proposals.count_waiting() - lapsed)
-    pages = max(1, -(-total // PAGE))
+    executing_total = tx.proposals.count_executing()
+    pages = max(1, -(-max(total, executing_total) // PAGE))
     number = min(max(1, number), pages)
     seen = [
         each for each in tx.proposals.waiting(0, number * PAGE + lapsed) if not each.expired(now_ms)
@@ -191,8 +195,8 @@ def pending_page(tx: Transaction, now_ms: int, number: int = 1) -> PendingPage:
         pages=pages,
         total=total,
         waiting=tuple(seen[(number - 1) * PAGE : number * PAGE]),
-        executing=tuple(tx.proposals.executing(0, PAGE)),
-        executing_total=tx.proposals.count_executing(),
+        executing=tuple(tx.proposals.executing((number - 1) * PAGE, PAGE)),
+        executing_total=executing_total,
     )
 
 

@@ -14,6 +14,7 @@ from lifecycle.errors import ProposalNotFound, ReviewRefused
 from lifecycle.expiry import expire
 from lifecycle.masking import harmless, mask_text
 from lifecycle.moment import Moment, clock_words, rfc3339
+from lifecycle.posted_cards import CARD
 from lifecycle.proposal import Proposal
 from lifecycle.records import Card
 from lifecycle.review import Decision, Review
@@ -41,7 +42,7 @@ class Act:
     def __post_init__(self) -> None:
         """Bring what was typed into a form that every record can hold."""
         object.__setattr__(self, "proposal_id", plain_words(self.proposal_id))
-        object.__setattr__(self, "reason", plain_words(self.reason))
+        object.__setattr__(self, "reason", recorded_words(self.reason))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +127,33 @@ def decided(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> Re
 
 
 def given_details(act: Act) -> dict[str, Any]:
-    """Return what the trail tells of a stop that waited: that it was given before."""
-    return {} if act.given_at_ms is None else {"given_at": rfc3339(act.given_at_ms)}
+    """Return what the trail tells of a stop beside its words: the card it was given on, and when,
+    where it waited."""
+    when = {} if act.given_at_ms is None else {"given_at": rfc3339(act.given_at_ms)}
+    return when | _on_card(act)
+
+
+def _on_card(act: Act) -> dict[str, Any]:
+    return {} if act.card is None else {CARD: act.card.message_id}
 
 
 def review_details(act: Act, decision: Decision) -> dict[str, Any]:
     """Return what the trail tells of a review."""
-    return {"decision": decision.value, "why": act.reason, "found_late": act.found_late}
+    told = {"decision": decision.value, "why": act.reason, "found_late": act.found_late}
+    return told | _on_card(act)
 
 
 def plain_words(text: str, longest: int = 2_000) -> str:
     """Return what somebody typed in a form that every record can hold: no lone surrogates."""
     return text[:longest].encode("utf-8", "replace").decode("utf-8")
+
+
+def recorded_words(text: str, longest: int = 2_000) -> str:
+    """Return what somebody typed as the trail keeps it for good: also without a credential.
+
+    What stands in the trail can be taken out of it by nobody, and is in every export (case M08).
+    """
+    return mask_text(plain_words(text, 2 * longest))[:longest]
 
 
 def _card_of(tx: Transaction, place: CardPlace, proposal: Proposal, *, any_card: bool) -> None:

@@ -72,11 +72,12 @@ def dry_run(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender)
     if existing is not None:
         return answer_of(existing, deduplicated=True)
     if accepted.tool.tier is Tier.BLOCK:
-        raise Refused([Fault("tool_blocked", "tool", suggestion=_blocked_words(accepted))])
+        return _would_be_blocked(accepted)
     _meaning(tx, moment, accepted)
     decision = _authority(tx, moment, accepted, sender)
     if decision.outcome is not AuthorityOutcome.ALLOW:
-        raise Refused(decision.faults, retry_after_s=decision.retry_after_s)
+        error = Refused(decision.faults, retry_after_s=decision.retry_after_s)
+        return refusal(error, decision.outcome)
     twin = _duplicate(tx, moment, accepted, sender)
     return _as_twin(twin, accepted) if twin else None
 
@@ -260,6 +261,18 @@ def _tell_owner(
 
 def _blocked_words(accepted: Accepted) -> str:
     return f"{accepted.tool.name} is a BLOCK tool: nobody and nothing can execute it."
+
+
+def _would_be_blocked(accepted: Accepted) -> Answer:
+    """Return the answer to a BLOCK tool where the attempt leaves no trace: somebody only asks."""
+    return Answer(
+        proposal_id=None,
+        state=None,
+        tier=Tier.BLOCK.value,
+        outcome=AuthorityOutcome.DENY,
+        reason="tool_blocked",
+        explanation=_blocked_words(accepted),
+    )
 
 
 def _blocked(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal:

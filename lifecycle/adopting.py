@@ -14,7 +14,7 @@ from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import same_evidence
 from lifecycle.gating import Gatekeeper
-from lifecycle.last_judged import awaits_answer, is_owed
+from lifecycle.last_judged import awaits_answer, is_owed, policy_before
 from lifecycle.membership import Membership, of_approvers
 from lifecycle.moment import Moment
 from lifecycle.open_windows import owes_evidence, recheck_window, rules_to_run
@@ -22,7 +22,14 @@ from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.rechecking import recheck, standing_before
 from lifecycle.records import EvidencePacket
-from lifecycle.standing import POLICY_FLAG, Standing, standing_of
+from lifecycle.standing import (
+    POLICY_FLAG,
+    Standing,
+    forget_standings,
+    keep_standing,
+    standing_of,
+    too_many_kept,
+)
 from lifecycle.state import State
 from lifecycle.world import Law, World
 
@@ -44,6 +51,14 @@ class Adopter:
         swap()
         with suppress(StoreUnavailable):  # it is in force; the job goes on with the checks
             await self.recheck()
+            await self.forget_policies()
+
+    async def forget_policies(self) -> None:
+        """Keep nothing of policies with which no later one is compared."""
+        if await self.world.store.read(too_many_kept):
+            digest = self.world.law.policy.digest
+            needed = await self.world.store.read(partial(_judged_under, digest))
+            await self.world.write(lambda tx: forget_standings(tx, needed))
 
     async def take_policy(self, law: Law, *, announced: bool) -> None:
         """Note the policy in the store, once, with what a later one is compared with."""
@@ -53,8 +68,7 @@ class Adopter:
             known = tx.flags.get(POLICY_FLAG)
             if known == policy.digest:
                 return
-            tx.flags.put(f"standing:{policy.digest}", standing_of(policy).as_json())
-            tx.flags.put(POLICY_FLAG, policy.digest)
+            keep_standing(tx, policy)
             taken = replace(moment, policy=policy)
             record(tx, taken, "policy_adopted", None, details={"before": known})
             if announced or known is not None:
@@ -169,6 +183,11 @@ class Adopter:
 
 def _packet(evidence_id: str, tx: Transaction) -> EvidencePacket | None:
     return tx.evidence.get(evidence_id)
+
+
+def _judged_under(digest: str, tx: Transaction) -> frozenset[str]:
+    """Return the other policies under which something open was last judged."""
+    return frozenset(map(policy_before, _under_other(digest, _ALL, tx)))
 
 
 def _under_other(digest: str, limit: int, tx: Transaction) -> Sequence[Proposal]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final, assert_never
 
@@ -11,6 +11,7 @@ from lifecycle.answers import AuthorityOutcome
 from lifecycle.document import ProposalDocument
 from lifecycle.errors import Fault
 from lifecycle.gate import Accepted
+from lifecycle.kind import Kind
 from lifecycle.policy import Agent, Limits, Person, Policy, Rate, Safety, Sensitivity, ToolPolicy
 
 ALLOWED: Final = "default_policy_allow"
@@ -20,6 +21,10 @@ MAX_ROWS_OF_A_SERVICE: Final = 500
 #: A proposer with the role `service` may do ten times as much by default, as in agent-kernel.
 SERVICE: Final = "service"
 _SERVICE_FACTOR: Final = 10
+_NO_ROOM: Final = (
+    "A KernelRequest has no room for a justification: send a Proposal with one, of "
+    f"{MIN_JUSTIFICATION} characters or more; the same id may be used."
+)
 _MINUTE_S: Final = 60
 
 
@@ -98,7 +103,7 @@ def decide(
     if failed:
         ask = failed[0].code == "insufficient_justification"
         outcome = AuthorityOutcome.ASK if ask else AuthorityOutcome.DENY
-        return Decision(outcome, failed[0].code, tuple(each.fault() for each in failed), lasting)
+        return Decision(outcome, failed[0].code, _told(failed, accepted.kind), lasting)
     rate = rate_of(tool, policy, proposer)
     wait_s = _wait_s(rate, uses, now_ms)
     within = _rate(rate, wait_s)
@@ -107,6 +112,15 @@ def decide(
         return Decision(AuthorityOutcome.DENY, within.code, faults, conditions, wait_s)
     rows = granted_rows(proposer, document)
     return Decision(AuthorityOutcome.ALLOW, ALLOWED, (), (*lasting, within), max_rows=rows)
+
+
+def _told(failed: Sequence[Condition], kind: Kind) -> tuple[Fault, ...]:
+    """Return the failures as faults, with a remedy that a document of this kind has room for."""
+    faults = tuple(each.fault() for each in failed)
+    if kind is not Kind.KERNEL_REQUEST:
+        return faults
+    unjustified = "insufficient_justification"
+    return tuple(replace(f, suggestion=_NO_ROOM) if f.code == unjustified else f for f in faults)
 
 
 def explain(proposer: Agent | Person, tool: ToolPolicy, document: ProposalDocument) -> Explanation:

@@ -97,6 +97,9 @@ def _waiting_words(proposal: Proposal) -> str:
             return f"Approved; it waits for: {proposal.waits_for}."
         case State.SENTINEL_APPROVED if proposal.opener is None:
             return f"{_judged_words(proposal.verdict)}; people decide."
+        case State.EXECUTING if proposal.attention is not None:
+            why = proposal.execution.explanation if proposal.execution is not None else ""
+            return f"{why} A person has to look ({proposal.attention}).".strip()
         case _:
             return ""
 
@@ -109,25 +112,42 @@ def _judged_words(verdict: Verdict | None) -> str:
     return "Sentinel found nothing against it"
 
 
-def settle_task(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
-    """Mark the task of an ended proposal as done, or put it back with the explanation.
+def task_state(tx: Transaction, proposal: Proposal) -> str | None:
+    """Return where the task of a proposal belongs that has ended: `done` or `backlog`.
 
-    It stays where it is where nobody can say that it was not done: a copy does not know.
+    None where it has none, or stays where it is because nobody can say that it was not done: a
+    copy does not know.
     """
     if proposal.task_id is None or _may_be_done(tx, proposal):
+        return None
+    return "done" if proposal.state is State.COMPLETED else "backlog"
+
+
+def settle_task(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    """Mark the task of an ended proposal as done, or put it back with the explanation."""
+    state = task_state(tx, proposal)
+    if proposal.task_id is None or state is None:
         return
     done = proposal.state is State.COMPLETED
     tx.backlog.put(
         Task(
             actor=proposal.actor.id,
             task_id=proposal.task_id,
-            state="done" if done else "backlog",
+            state=state,
             proposal_id=proposal.proposal_id,
             reason="" if done else proposal.reason or "",
             explanation="" if done else proposal.explanation,
             updated_at_ms=moment.now_ms,
         )
     )
+
+
+def explain_task(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    """Put the words that followed an end beside its task, unless another proposal has settled that
+    since: what is done by now does not go back for an older end."""
+    kept = tx.backlog.get(proposal.actor.id, proposal.task_id) if proposal.task_id else None
+    if kept is None or kept.proposal_id == proposal.proposal_id:
+        settle_task(tx, moment, proposal)
 
 
 def _may_be_done(tx: Transaction, proposal: Proposal) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.acts import Act, Reviewed, plain_words
+from lifecycle.acts import Act, Reviewed, plain_words, recorded_words
 from lifecycle.answers import Reply
 from lifecycle.books import Transaction
 from lifecycle.door import amend, record
-from lifecycle.ending import settle_task, tell_proposer
+from lifecycle.ending import explain_task, tell_proposer
 from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
 from lifecycle.proposal import ActorKind, Identity, Proposal
@@ -37,7 +37,7 @@ def give_reason(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
         explanation=act.reason,
         reason_due_ms=None,
     )
-    settle_task(tx, moment, explained)
+    explain_task(tx, moment, explained)
     tell_proposer(tx, moment, explained)
     return _passed_on(explained)
 
@@ -110,7 +110,7 @@ def note_ignored(tx: Transaction, moment: Moment, act: Act, code: str) -> None:
         reason=code,
         details={
             "account": plain_words(sender.account),
-            "proposal_id": plain_words(act.proposal_id, 64),
+            "proposal_id": recorded_words(act.proposal_id, 64),
             "found_late": act.found_late,
         },
     )

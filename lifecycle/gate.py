@@ -40,6 +40,10 @@ _IN_A_REQUEST: Final = {
     "parameters": "params",
     "evidence_bindings": "evidence",
 }
+_ITS_TARGET: Final = (
+    "The target of a KernelRequest is its tool's own match and params.resource_id: write "
+    "params.resource_id, or send a Proposal, which names its target."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +201,11 @@ def _as_sent(faults: list[Fault], kind: Kind) -> list[Fault]:
 
 
 def _renamed(fault: Fault) -> Fault:
+    if fault.path.startswith("target."):
+        return replace(fault, suggestion=_ITS_TARGET)
     for ours, theirs in _IN_A_REQUEST.items():
         if fault.path == ours or fault.path.startswith((f"{ours}.", f"{ours}[")):
-            path = theirs + fault.path[len(ours) :]
-            return Fault(fault.code, path, fault.required, fault.actual, fault.suggestion)
+            return replace(fault, path=theirs + fault.path[len(ours) :])
     return fault
 
 

@@ -29,7 +29,7 @@ from lifecycle.proposal import Proposal
 from lifecycle.proposers import configured
 from lifecycle.quorum import within_reach
 from lifecycle.restanding import restood, revoke_permit, standing_changes, standing_details
-from lifecycle.standing import Standing, standing_of
+from lifecycle.standing import Standing, standing_of, standing_under
 from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Verdict
@@ -93,7 +93,7 @@ def stands_anew(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal
 
 def standing_before(tx: Transaction, proposal: Proposal) -> Standing | None:
     """Return what is kept of the policy under which it was last judged."""
-    return Standing.of_json(tx.flags.get(f"standing:{policy_before(proposal)}"))
+    return standing_under(tx, policy_before(proposal))
 
 
 def _is_of(policy: Policy, proposal: Proposal) -> bool:
@@ -153,6 +153,8 @@ def _opener_stands(tx: Transaction, moment: Moment, fresh: Proposal, lost: Colle
         case Puller.ORCHESTRATOR:
             still = fresh.opener is not None and fresh.opener.id == moment.policy.orchestrator
             return still and may_orchestrate(moment.policy, fresh)
+        case None:  # nobody so far, and by this policy perhaps the orchestrator
+            return False
         case _:
             return True
 

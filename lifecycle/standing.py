@@ -5,7 +5,7 @@ Kept by policy digest, so that a restart under a new config still knows what cha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, Final
@@ -17,6 +17,9 @@ from lifecycle.policy import Policy, ToolPolicy
 
 #: The flag that holds the digest of the policy in force.
 POLICY_FLAG: Final = "policy"
+#: The flag that holds the digests of the policies that are kept.
+_KEPT_FLAG: Final = "standings"
+_LAST: Final = 2
 #: What these say depends on the hour or on evidence, not on the tool: a changed tool alone does
 #: not make them run inside a window.
 _OF_THE_MOMENT: Final = frozenset({"preconditions_hold", "change_window_open"})
@@ -41,6 +44,43 @@ class Standing:
         if value is None:
             return None
         return cls(value["rules"], value["tools"], value.get("calls", {}), value["reviewers"])
+
+
+def keep_standing(tx: Transaction, policy: Policy) -> None:
+    """Note the policy that is in force from now on, with what a later one is compared with."""
+    before = tx.flags.get(POLICY_FLAG)
+    known = tx.flags.get(_KEPT_FLAG) or ([] if before is None else [before])
+    tx.flags.put(_KEPT_FLAG, [*(each for each in known if each != policy.digest), policy.digest])
+    tx.flags.put(_flag(policy.digest), standing_of(policy).as_json())
+    tx.flags.put(POLICY_FLAG, policy.digest)
+
+
+def too_many_kept(tx: Transaction) -> bool:
+    """Say whether more policies are kept than the last two."""
+    return len(tx.flags.get(_KEPT_FLAG) or ()) > _LAST
+
+
+def forget_standings(tx: Transaction, needed: Collection[str]) -> None:
+    """Keep the last two policies, and those under which something open was last judged (`needed`).
+
+    Under the one before the last something may have been judged while that was looked up.
+    """
+    known = tx.flags.get(_KEPT_FLAG) or []
+    left = [each for each in known if each in needed or each in known[-_LAST:]]
+    for digest in known:
+        if digest not in left:
+            tx.flags.put(_flag(digest), None)
+    if left != known:
+        tx.flags.put(_KEPT_FLAG, left)
+
+
+def standing_under(tx: Transaction, digest: str) -> Standing | None:
+    """Return what is kept of a policy, None where it is forgotten or never was in force."""
+    return Standing.of_json(tx.flags.get(_flag(digest)))
+
+
+def _flag(digest: str) -> str:
+    return f"standing:{digest}"
 
 
 def in_force(tx: Transaction, moment: Moment) -> bool:

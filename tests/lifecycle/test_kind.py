@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from lifecycle.authority import decide
 from lifecycle.errors import Refused
 from lifecycle.gate import accept
 from lifecycle.kind import Kind, kind_of, of_envelope, of_kernel_request
-from lifecycle.policy import ActionType
+from lifecycle.policy import ActionType, Agent
 from lifecycle.tier import Tier
 from tests.builders import NOW_MS, a_policy, a_tool, the_tools
 
@@ -154,3 +155,31 @@ def test_the_mapping_is_pure() -> None:
     before = repr(obj)
     of_kernel_request(obj, crm_policy())
     assert repr(obj) == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"params": {"phone": "1"}}, "target.resource_id"),
+        ({"tool_call": {"name": "delete-data"}}, "target.resource_type"),
+    ],
+)
+def test_what_no_target_can_be_made_of_has_a_remedy_that_helps(
+    changes: dict[str, Any], path: str
+) -> None:
+    fault = refusal_of(a_kernel_request(**changes)).faults[0]
+
+    assert fault.path == path
+    assert "write params.resource_id, or send a Proposal" in (fault.suggestion or "")
+
+
+def test_who_cannot_say_why_is_told_how_it_can_be_said() -> None:
+    accepted = accept(a_kernel_request(), crm_policy(), URL)
+    proposer = Agent("leila", roles=frozenset({"writer"}))
+
+    decision = decide(proposer, accepted, crm_policy(), (), 0)
+
+    assert (decision.outcome, decision.code) == ("ask", "insufficient_justification")
+    assert "send a Proposal with one" in (decision.faults[0].suggestion or "")
+    with_one = refusal_of(a_kernel_request(justification="The contact has a new number"))
+    assert (with_one.code, with_one.faults[0].path) == ("unknown_field", "justification")

@@ -47,6 +47,19 @@ async def test_a_repeat_that_never_arrived_says_nothing_about_the_call_before_it
     assert (stuck.state, stuck.attention) == (State.EXECUTING, Attention.OUTCOME_UNKNOWN)
 
 
+async def test_an_agent_hears_why_nobody_knows_what_became_of_its_call(world: World) -> None:
+    world.tool("search").on["execute"] = raising(RuntimeError("cut off"))
+    document = {"tool": "search", "action_type": "read", "parameters": {"query": "terms"}}
+
+    answer = await world.submits(MAIL, **document)
+
+    assert (answer.state, (answer.execution or {})["outcome"]) == ("executing", "unknown")
+    assert answer.explanation == (
+        "search ended with RuntimeError; what it did is not known. "
+        "A person has to look (outcome_unknown)."
+    )
+
+
 async def test_a_retry_that_failed_leaves_the_first_attempt_unknown(world: World) -> None:
     world.tool(DEPLOY).on["execute"] = raising(RuntimeError("cut off"))
     proposal_id = (await world.submits(PROD)).proposal_id or ""

@@ -56,4 +56,21 @@ async def test_a_freeze_is_told_without_what_nobody_should_read(world: World) ->
     assert reply.words == f"Frozen by ana: {reason}. Nothing executes or commits until thaw."
     (told,) = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
     assert told.body == {"text": reply.words}
-    assert [row["details"]["why"] for row in await world.audit("frozen")] == [typed]
+    kept = typed.replace("hunter2hunter2", "‹secret, 14 characters›")
+    assert [row["details"]["why"] for row in await world.audit("frozen")] == [kept]
+
+
+async def test_after_thaw_what_is_due_goes_on_oldest_first(world: World) -> None:
+    await world.workflow.freeze("incident 7", world.sender("ana"))
+    oldest_first = ["z-first", "m-second", "a-third"]
+    for proposal_id in oldest_first:
+        await world.submits(PROD, proposal_id=proposal_id, parameters={"version": proposal_id})
+        world.clock.advance(31)
+    for proposal_id in reversed(oldest_first):
+        await world.approves("ana", proposal_id)
+
+    await world.workflow.thaw(world.sender("ana"))
+    await world.keeps_house()
+
+    deployed = [call.proposal_id for call in world.tool("production-deploy").calls]
+    assert deployed == oldest_first

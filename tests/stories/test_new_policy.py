@@ -17,6 +17,7 @@ from lifecycle.state import State
 from lifecycle.tier import Tier
 from sentinel_rules import load_rules
 from tests.builders import MAIL, PROD, REFUND, a_document, a_proposal
+from tests.stories.forging import problems
 from tests.world import World
 
 SEND, DEPLOY = "send-email", "production-deploy"
@@ -260,3 +261,24 @@ async def test_tools_at_work_hide_nothing_from_the_check_under_a_new_policy(worl
     await world.adopts(limits=replace(world.workflow.policy.limits, proposal_ttl_s=99_999))
 
     assert (await world.proposal("zz")).checked_policy_digest == world.workflow.policy.digest
+
+
+async def test_what_waits_opens_in_the_orchestrators_name_once_the_policy_says_so(
+    world: World,
+) -> None:
+    for proposal_id, asked in (("waits", "none"), ("dual", "dual")):
+        changes = {"parameters": MAIL["parameters"] | {"body": proposal_id}}
+        await world.submits(MAIL, proposal_id=proposal_id, approval_class=asked, **changes)
+    await world.submits(MAIL, by="nour", proposal_id="own")
+
+    await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
+
+    opened = await world.proposal("waits")
+    assert (opened.state, str(opened.opener)) == (State.EXECUTING, "agent nour")
+    for proposal_id in ("dual", "own"):
+        waits = await world.proposal(proposal_id)
+        assert (waits.state, waits.opener) == (State.SENTINEL_APPROVED, None)
+    people = dict(world.workflow.policy.people)
+    await world.adopts(people=people | {"eve": replace(people["ben"], id="eve", accounts={})})
+    assert world.tool(SEND).verbs() == ["execute"]
+    assert await problems(world) == []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.storage.opening import open_store
-from tests.builders import MAIL
+from tests.builders import MAIL, PROD
 from tests.world import World, a_world
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -91,3 +91,23 @@ async def test_a_credential_found_in_a_disguise_is_masked_whole(
     kept = await world.proposal(answer.proposal_id or "")
     assert (answer.state, answer.reason) == ("rejected", "secrets_absent")
     assert disguised not in kept.document.decode()
+
+
+async def test_a_credential_that_people_type_stands_nowhere_either(
+    stage: World, tmp_path: Path
+) -> None:
+    """What is in the trail is there for good, and in every export."""
+    first, second, third = "p1", "p2", "p3"
+    for proposal_id in (first, second, third):
+        await stage.submits(PROD, proposal_id=proposal_id, parameters={"version": proposal_id})
+    await stage.approves("ben", first, f"with {TOKEN}")
+    await stage.rejects("ana", second, f"the key is {TOKEN}")
+    await stage.approves("ana", TOKEN)
+    await stage.workflow.reject(third, stage.sender("ana"))
+    await stage.workflow.give_reason(third, stage.sender("ana"), f"see {TOKEN}")
+    await stage.workflow.freeze(f"incident {TOKEN}", stage.sender("ana"))
+    await stage.workflow.idle()
+
+    assert TOKEN not in everything(tmp_path)
+    assert files_with(TOKEN, tmp_path) == []
+    assert "the key is ‹secret, 40 characters›" in (await stage.proposal(second)).explanation

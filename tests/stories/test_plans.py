@@ -171,3 +171,37 @@ async def test_a_fault_of_the_candidate_is_named_in_its_place(world: World) -> N
 async def test_another_agents_candidate_is_not_submitted(world: World) -> None:
     answer = await sends(world, an_envelope(world, [a_document(MAIL, actor="nour")], {}))
     assert answer.reason == "actor_mismatch"
+
+
+def of_many(number: int) -> list[dict[str, Any]]:
+    return [a_document(MAIL, task_id=f"t{each}") for each in range(number)]
+
+
+def with_steps(number: int, yields: str, **wide: list[str]) -> dict[str, Any]:
+    *_, last = a_derivation(yields)["steps"]
+    first = last | {"outputs": ["fact:a"]} | wide
+    return {"proposalKind": "derivation", "steps": [first] * (number - 1) + [last]}
+
+
+@pytest.mark.parametrize(
+    ("candidates", "steps", "wide"),
+    [
+        (16, 1, {}),
+        (1, 64, {}),
+        (1, 2, {"inputs": ["fact:a"] * 64}),
+        (1, 2, {"outputs": ["fact:a"] * 64}),
+    ],
+)
+async def test_a_plan_has_at_most_so_many_candidates_steps_and_names_a_step(
+    world: World, candidates: int, steps: int, wide: dict[str, list[str]]
+) -> None:
+    proposed = of_many(candidates + (candidates > 1))
+    within, most = digest(proposed[0]), proposed[:candidates]
+
+    answer = await sends(world, an_envelope(world, most, with_steps(steps, within, **wide)))
+    assert (answer.state, answer.reason) == ("sentinel_approved", None)
+
+    more = {key: [*names, "fact:b"] for key, names in wide.items()}
+    longer = steps if more or candidates > 1 else steps + 1
+    refused = await sends(world, an_envelope(world, proposed, with_steps(longer, within, **more)))
+    assert refused.reason == "proposal_invalid_step"

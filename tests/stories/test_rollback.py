@@ -201,3 +201,21 @@ async def test_without_a_reason_the_word_goes_out_after_five_minutes(world: Worl
         lambda tx: tx.outbox.waiting("terminal", world.clock.now_ms(), 10)
     )
     assert [m.body["explanation"] for m in waiting if m.kind == "ended"] == ["Rejected by ana."]
+
+
+async def test_a_stop_counts_although_its_tool_has_left_the_config(world: World, mail: str) -> None:
+    tools = dict(world.workflow.policy.tools)
+    gone = tools.pop("send-email")
+    await world.adopts(tools=tools)
+
+    stopped = await world.rejects("ben", mail)
+
+    assert stopped.done
+    stuck = await world.proposal(mail)
+    assert (stuck.state, stuck.attention) == (State.EXECUTING, "rollback_incomplete")
+    assert world.tool("send-email").verbs() == ["execute"]
+    await world.adopts(tools=tools | {"send-email": gone})
+    await world.workflow.retry(mail, world.sender("ana"))
+    await world.workflow.idle()
+    assert (await world.proposal(mail)).reason == "rolled_back_by_person"
+    assert world.tool("send-email").verbs() == ["execute", "roll_back"]

@@ -70,20 +70,20 @@ async def test_a_refused_redemption_stands_in_the_trail_of_its_proposal(world: W
 # -- credentials that people type -----------------------------------------------------------
 
 
-async def test_an_agent_is_told_why_without_the_credential_that_stands_in_the_trail(
+async def test_an_agent_is_told_why_without_the_credential_that_somebody_typed(
     world: World,
 ) -> None:
     proposal_id = (await world.submits(PROD)).proposal_id or ""
-    typed = "password=hunter2hunter2 does not belong here"
-    await world.rejects("ana", proposal_id, typed)
+    await world.rejects("ana", proposal_id, "password=hunter2hunter2 does not belong here")
     again = await world.rejects("ben", proposal_id)
 
     messages = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
     (end,) = [each for each in messages if each.kind == "ended"]
-    assert end.body["explanation"] == "password=‹secret, 14 characters› does not belong here"
+    told = "password=‹secret, 14 characters› does not belong here"
+    assert end.body["explanation"] == told
     assert "hunter2" not in again.words
-    assert (await world.proposal(proposal_id)).explanation == typed
-    assert [row["details"]["explanation"] for row in await world.audit("reject")] == [typed]
+    assert (await world.proposal(proposal_id)).explanation == told
+    assert [row["details"]["explanation"] for row in await world.audit("reject")] == [told]
 
 
 async def test_a_refusal_that_binds_says_for_how_long_and_repeats_no_credential(
