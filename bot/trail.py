@@ -14,13 +14,18 @@ from typing import Any, Final
 from bot.books import look, reading
 from bot.config import Config
 from lifecycle.agreeing import begins, disagreements
-from lifecycle.agreeing_evidence import EvidenceTold
+from lifecycle.agreeing_evidence import EvidenceTold, about_its_evidence
 from lifecycle.agreeing_flags import FlagsTold
+from lifecycle.agreeing_permits import permit_disagreements
 from lifecycle.agreeing_spending import spending_disagreements
+from lifecycle.agreeing_tasks import task_disagreements
+from lifecycle.agreeing_uses import UsesTold
 from lifecycle.audit import GENESIS, broken_links
 from lifecycle.ports import ProposalStore, RowUnreadable, Transaction
 
 _PAGE: Final = 500
+#: What belongs to a proposal and stands in tables of its own.
+_BESIDE: Final = (spending_disagreements, permit_disagreements, task_disagreements)
 
 
 @dataclass(slots=True)
@@ -70,7 +75,7 @@ async def exported(config: Config, write: Callable[[str], None]) -> None:
 def _checked(tx: Transaction, anchor: str | None, done: Callable[[int], None]) -> Verified:
     found = Verified()
     gone: list[str] = []
-    told = (FlagsTold(), EvidenceTold())
+    told = (FlagsTold(), EvidenceTold(), UsesTold())
 
     def counted() -> Iterator[Mapping[str, Any]]:
         for entry in _entries(tx):
@@ -107,7 +112,11 @@ def _wrong_about(tx: Transaction, proposal_id: str) -> list[str]:
             return []  # unreachable within one snapshot
         trail = tx.audit.of(proposal_id)
         found = disagreements(proposal, trail, tx.reviews.of(proposal_id))
-        return found + spending_disagreements(tx, proposal, trail)
+        for beside in _BESIDE:
+            found += beside(tx, proposal, trail)
+        unbound = about_its_evidence(tx, proposal)
+        found += [f"proposal {proposal_id}: {words}" for words in unbound]
+        return found
     except (RowUnreadable, ValueError, TypeError, KeyError) as error:
         return [f"proposal {proposal_id}: its row, reviews or entries cannot be read ({error})"]
 

@@ -114,7 +114,7 @@ def _redeemed(
     kept = tx.permits.get(permit.permit_id)
     if kept is None:
         raise PermitRefused("permit_signature_invalid", "This permit was never issued here.")
-    if proposal.state is State.SENTINEL_APPROVED and not fits_its_digest(proposal):
+    if proposal.state is State.SENTINEL_APPROVED and not _as_permitted(permit, proposal):
         return _changed(tx, moment, proposal)
     _still_good(kept, proposal)
     approved = approved_parameters(proposal.r3_document, proposal.r3_s256)
@@ -126,6 +126,14 @@ def _redeemed(
     if asked.along is not None and reply is not None and reply.done:
         asked.along(tx)
     return reply
+
+
+def _as_permitted(permit: permits.Permit, proposal: Proposal) -> bool:
+    """Say whether the row is what was proposed, with the R3 document that the permit was bound to.
+
+    Who can exchange that document can make its hash in the row fit; in the permit it is signed.
+    """
+    return fits_its_digest(proposal) and permit.r3_s256 == proposal.r3_s256
 
 
 def _changed(tx: Transaction, moment: Moment, proposal: Proposal) -> Reply:
@@ -183,7 +191,7 @@ def _fits_still(moment: Moment, permit: permits.Permit, proposal: Proposal) -> N
         raise PermitRefused("permit_mismatch", "The permit does not fit the proposal any more.")
     permits.check(
         permit,
-        digest=proposal.digest,
+        digests=(proposal.digest, proposal.r3_s256),
         tool=tool.name,
         actor=proposal.actor.id,
         verb=permit.verb,

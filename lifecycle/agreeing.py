@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from lifecycle.agreeing_calls import (
+    about_its_call,
+    about_its_stop,
+    about_its_times,
+    at_words,
+    differs,
+)
+from lifecycle.agreeing_evidence import about_its_evidence
 from lifecycle.agreeing_reviews import about_reviews
 from lifecycle.audit import AuditEntry
 from lifecycle.books import Transaction
-from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.fitting import fits_its_digest
 from lifecycle.judging import verdict_details
-from lifecycle.moment import rfc3339
+from lifecycle.last_judged import is_owed, policy_before
+from lifecycle.likeness import known_by
 from lifecycle.policy import ApprovalClass
-from lifecycle.proposal import ActorKind, Execution, Proposal
+from lifecycle.posted_cards import about_its_cards
+from lifecycle.proposal import Execution, Proposal
 from lifecycle.quorum import approval_class_of
 from lifecycle.retelling import retold
+from lifecycle.retelling_calls import digest_told
 from lifecycle.review import Review
 from lifecycle.state import State
 from lifecycle.tier import TIER_POLICIES, Tier
@@ -41,11 +51,14 @@ def disagreements(
         *_about_its_end(proposal, told),
         *_about_its_beginning(proposal, trail[0], told),
         *_about_its_bytes(proposal, trail, told),
-        *_about_its_call(proposal, told),
-        *_about_its_stop(proposal, told),
+        *about_its_call(proposal, told),
+        *about_its_stop(proposal, told),
+        *about_its_times(proposal, told),
         *_about_who_decides(proposal, told),
         *_about_its_verdict(proposal, told),
+        *_about_its_policy(proposal, told),
         *about_reviews(proposal, trail, reviews),
+        *about_its_cards(trail),
         *told.odd,
     ]
     return [f"proposal {proposal.proposal_id}: {words}" for words in found]
@@ -57,7 +70,9 @@ def may_begin_as_told(tx: Transaction, proposal: Proposal) -> bool:
     A document, a state or an approval that somebody put there by hand is told of nowhere.
     """
     trail = tx.audit.of(proposal.proposal_id)
-    return not disagreements(proposal, trail, tx.reviews.of(proposal.proposal_id))
+    reviews = tx.reviews.of(proposal.proposal_id)
+    unbound = (*about_its_evidence(tx, proposal),)
+    return not (unbound or disagreements(proposal, trail, reviews))
 
 
 def stands_as_told(tx: Transaction, proposal: Proposal) -> bool:
@@ -67,17 +82,30 @@ def stands_as_told(tx: Transaction, proposal: Proposal) -> bool:
     """
     trail = tx.audit.of(proposal.proposal_id)
     told = retold(trail)
-    differs = (
+    otherwise = (
         *_about_its_bytes(proposal, trail, told),
-        *_about_its_call(proposal, told),
-        *_about_its_stop(proposal, told),
+        *about_its_call(proposal, told),
+        *about_its_stop(proposal, told),
+        *_about_its_policy(proposal, told),
+        *about_its_evidence(tx, proposal),
+        *about_its_cards(trail),
     )
-    return told.state == proposal.state and not differs
+    return told.state == proposal.state and not otherwise
 
 
-def receipt_digest(receipt: Mapping[str, Any] | None) -> str:
-    """Return the digest by which the trail knows what a tool answered."""
-    return digest_of(canonical_bytes(receipt))
+def handed_back_as_told(tx: Transaction, proposal: Proposal, called: Execution) -> bool:
+    """Say whether a tool is handed back what it answered, and what its last roll back left.
+
+    For a roll back, which is called whatever else the row says: with another's receipt it would
+    undo what is another's.
+    """
+    told = retold(tx.audit.of(proposal.proposal_id))
+    if told.call is None:
+        return False
+    standing = digest_told(list(called.still_stands))
+    return told.receipt in (digest_told(called.receipt), UNTOLD) and (
+        told.call.stands in (standing, UNTOLD)
+    )
 
 
 def begins(kind: object) -> bool:
@@ -107,9 +135,9 @@ def _about_its_end(proposal: Proposal, told: Told) -> Iterator[str]:
     event, seq = moved.event, moved.seq
     if proposal.decided_by != event.actor:
         yield f"it was decided by {proposal.decided_by}, entry {seq} says {event.actor}"
-    if _at(proposal.decided_at_ms) != event.at:
-        yield f"it was decided at {_at(proposal.decided_at_ms)}, entry {seq} says {event.at}"
-    yield from _differs("explanation", proposal.explanation, told.explanation)
+    if at_words(proposal.decided_at_ms) != event.at:
+        yield f"it was decided at {at_words(proposal.decided_at_ms)}, entry {seq} says {event.at}"
+    yield from differs("explanation", proposal.explanation, told.explanation)
 
 
 def _about_its_beginning(proposal: Proposal, first: AuditEntry, told: Told) -> Iterator[str]:
@@ -117,12 +145,31 @@ def _about_its_beginning(proposal: Proposal, first: AuditEntry, told: Told) -> I
     if not begins(event.kind):
         yield f"its first entry {first.seq} is no submission"
         return
-    yield from _differs("proposer", proposal.actor, event.actor)
-    yield from _differs("surface", proposal.surface, event.surface)
-    yield from _differs("tool", proposal.tool, event.details.get("tool", UNTOLD))
-    yield from _differs("time of submission", _at(proposal.created_at_ms), event.at)
+    yield from differs("proposer", proposal.actor, event.actor)
+    yield from differs("surface", proposal.surface, event.surface)
+    yield from differs("tool", proposal.tool, event.details.get("tool", UNTOLD))
+    yield from differs("time of submission", at_words(proposal.created_at_ms), event.at)
     if told.deadline_ms is not UNTOLD:
-        yield from _differs("deadline", _at(proposal.deadline_ms), _at(told.deadline_ms))
+        yield from differs("deadline", at_words(proposal.deadline_ms), at_words(told.deadline_ms))
+    yield from differs("wait for a permit's redemption", proposal.permit_waits, told.permit_waits)
+    # Entries of older versions do not tell by what a repeat of it is known.
+    repeats = known_by(proposal.content_digest, proposal.likeness_digest)
+    if event.details.get("known_by", repeats) != repeats:
+        yield "the digests by which a repeat of it is known are not those that the trail tells"
+    if proposal.extra or "beside" in event.details:
+        yield from _about_what_stands_beside(proposal, event.details)
+
+
+def _about_what_stands_beside(proposal: Proposal, details: Any) -> Iterator[str]:
+    """Compare the plan that it came from, which its card shows; of a masked one the witness."""
+    witness, told = proposal.extra.get("witness"), details.get("witness")
+    plan = digest_told(proposal.extra)
+    if told is None:
+        yield "a plan stands beside it, and no entry tells of one"
+    elif witness != told:
+        yield f"it came from a plan with the witness {witness}, the trail says {told}"
+    elif not proposal.masked and details.get("beside", plan) != plan:
+        yield "the plan that it came from is not the one that the trail tells of"
 
 
 def _about_its_bytes(proposal: Proposal, trail: Sequence[AuditEntry], told: Told) -> Iterator[str]:
@@ -136,11 +183,14 @@ def _about_its_bytes(proposal: Proposal, trail: Sequence[AuditEntry], told: Told
     if not fits_its_digest(proposal):
         yield "what is stored does not fit its digest"
         return
-    window = proposal.read().time_window
+    document = proposal.read()
+    window = document.time_window
+    if proposal.task_id != document.task_id:
+        yield f"its task is {proposal.task_id}, its document says {document.task_id}"
     if proposal.valid_from_ms != (window.valid_from_ms if window else None):
-        yield f"it may begin at {_at(proposal.valid_from_ms)}, its document says another time"
+        yield f"it may begin at {at_words(proposal.valid_from_ms)}, its document says another time"
     if window is not None and proposal.deadline_ms > window.valid_until_ms:
-        yield f"its deadline is {_at(proposal.deadline_ms)}, its document ends before that"
+        yield f"its deadline is {at_words(proposal.deadline_ms)}, its document ends before that"
 
 
 def _was_masked(told: Told) -> bool:
@@ -155,49 +205,12 @@ def _rules(details: Any) -> Any:
     return details.get("rules") or {}
 
 
-def _about_its_call(proposal: Proposal, told: Told) -> Iterator[str]:
-    """Compare how the execution stands; what was not told of is not compared."""
-    execution, begun = proposal.execution, told.begun
-    if execution is None or begun is None:
-        if execution is not None:
-            yield f"{execution.verb} is {execution.outcome}, and no entry tells that it began"
-        elif begun is not None:
-            yield f"its execution is gone, entry {begun.seq} began it"
-        return
-    yield from _differs("verb", execution.verb, told.verb)
-    yield from _differs("attempt", execution.attempt, told.attempt)
-    yield from _differs("outcome", execution.outcome, told.outcome)
-    yield from _about_its_window(execution, told)
-    yield from _differs("window's length in s", proposal.window_s, told.window_s)
-    yield from _about_its_kind(execution, begun)
-    if told.receipt is not UNTOLD and receipt_digest(execution.receipt) != told.receipt:
-        yield "what its tool answered is not what the trail tells"
-    by = begun.event.actor
-    if execution.early != (by is not None and by.kind is ActorKind.AGENT):
-        yield f"who may close its window early is another thing than entry {begun.seq} says"
-    if proposal.opener != by and proposal.state is State.EXECUTING:
-        yield f"it was opened by {proposal.opener}, entry {begun.seq} says {by}"
-
-
-def _about_its_kind(execution: Execution, begun: AuditEntry) -> Iterator[str]:
-    """Compare who carries it out, and whether a commit has to follow."""
-    for name in ("by_agent", "deferred"):
-        stored = getattr(execution, name)
-        if begun.event.details.get(name, stored) != stored:
-            yield f"its {name} is {stored}, entry {begun.seq} says another thing"
-
-
-def _about_its_window(execution: Execution, told: Told) -> Iterator[str]:
-    if told.window is not UNTOLD:
-        closes_ms = execution.window_closes_at_ms
-        yield from _differs("window's end", _at(closes_ms), _at(told.window))
-
-
 def _about_who_decides(proposal: Proposal, told: Told) -> Iterator[str]:
-    yield from _differs("tier", proposal.tier, told.tier)
-    yield from _differs("quorum", proposal.quorum, told.quorum)
-    yield from _differs("need of people", proposal.quorum_needs_people, told.needs_people)
-    yield from _differs("attention", proposal.attention, told.attention)
+    yield from differs("tier", proposal.tier, told.tier)
+    yield from differs("quorum", proposal.quorum, told.quorum)
+    yield from differs("need of people", proposal.quorum_needs_people, told.needs_people)
+    yield from differs("window's length in s", proposal.window_s, told.window_s)
+    yield from differs("attention", proposal.attention, told.attention)
     if proposal.tier is not Tier.BLOCK and fits_its_digest(proposal):
         asked = approval_class_of(proposal.read())
         least = max(TIER_POLICIES[proposal.tier].quorum, _ASKED_FOR.get(asked, 0) if asked else 0)
@@ -209,22 +222,16 @@ def _about_its_verdict(proposal: Proposal, told: Told) -> Iterator[str]:
     verdict, rules = proposal.verdict, told.rules
     if rules is UNTOLD:
         return
-    if verdict is None or verdict_details(verdict)["rules"] != rules:
+    found = verdict_details(verdict) if verdict else {}
+    if found.get("rules") != rules or told.findings not in (found.get("findings"), UNTOLD):
         yield "what Sentinel found is not what the trail tells"
 
 
-def _about_its_stop(proposal: Proposal, told: Told) -> Iterator[str]:
-    kept = proposal.kept_stop
-    if kept is None and told.stops:
-        yield f"the ❌ of {told.stops[0]} waits for its tool, and is not kept"
-    if kept is not None and kept.person not in told.stops:
-        yield f"a ❌ of {kept.person} is kept, and no entry tells of it"
-
-
-def _differs(name: str, stored: object, told: object) -> Iterator[str]:
-    if told is not UNTOLD and stored != told:
-        yield f"its {name} is {stored}, the trail says {told}"
-
-
-def _at(at_ms: int | None) -> str | None:
-    return rfc3339(at_ms) if at_ms is not None else None
+def _about_its_policy(proposal: Proposal, told: Told) -> Iterator[str]:
+    """Compare under which policy it was last judged: under that one it is not judged again."""
+    if told.policy is None:
+        return
+    yield from differs("policy", proposal.policy_digest, told.policy)
+    yield from differs("last check's policy", policy_before(proposal), told.policy)
+    if is_owed(proposal) != told.owed:
+        yield "whether its evidence is still to be judged by is not what the trail tells"

@@ -8,7 +8,10 @@ from typing import Any, Final
 
 from lifecycle.books import Transaction
 from lifecycle.evidence import payload_digest
+from lifecycle.fitting import fits_its_digest
+from lifecycle.gathering import evidence_ids
 from lifecycle.moment import rfc3339
+from lifecycle.proposal import Proposal
 from lifecycle.records import EvidencePacket
 
 _Entry = Mapping[str, Any]
@@ -36,6 +39,19 @@ class EvidenceTold:
             ]
         untold = (each for each in _ids(tx) if each not in self.recorded)
         return found + [f"evidence {each}: no entry tells of it" for each in untold]
+
+
+def about_its_evidence(tx: Transaction, proposal: Proposal) -> Iterator[str]:
+    """Yield a sentence for evidence that its document names and that is not noted for it.
+
+    By that note it is judged again when a source records something else; nothing asks for it once
+    it has ended.
+    """
+    if proposal.terminal or not fits_its_digest(proposal):
+        return
+    for evidence_id in sorted(evidence_ids(proposal)):
+        if not tx.proposals.is_bound(proposal.proposal_id, evidence_id):
+            yield f"its document names evidence {evidence_id}, and that is not noted for it"
 
 
 def _about(tx: Transaction, evidence_id: str, entry: _Entry) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle.books import Transaction
+from lifecycle.copied import noted_copy
 from lifecycle.freezing import frozen
 from lifecycle.moment import rfc3339
 from lifecycle.questions import question_of, shown_of
@@ -21,12 +22,15 @@ class FlagsTold:
     asked: dict[str, _Entry] = field(default_factory=dict)
     answered: dict[str, _Entry] = field(default_factory=dict)
     froze: _Entry | None = None
+    copied: _Entry | None = None
 
     def take(self, entry: _Entry) -> None:
         """Note what one entry tells; of other kinds nothing."""
         match entry.get("kind"):
             case "frozen":
                 self.froze = entry
+                if _details(entry).get("copy"):
+                    self.copied = entry
             case "thawed":
                 self.froze = None
             case "question_asked":
@@ -39,7 +43,7 @@ class FlagsTold:
 
     def disagreements(self, tx: Transaction) -> list[str]:
         """Return a sentence for everything that is stored otherwise; empty where nothing is."""
-        found = [*self._about_the_freeze(tx)]
+        found = [*self._about_the_freeze(tx), *self._about_the_copy(tx)]
         for asked_id, entry in self.asked.items():
             kept = question_of(tx, asked_id)
             try:
@@ -49,6 +53,16 @@ class FlagsTold:
             found += [f"question {asked_id}: {words}" for words in about]
         return found
 
+    def _about_the_copy(self, tx: Transaction) -> Iterator[str]:
+        """What stood in a copy decides nothing by itself, as long as it is known for a copy's."""
+        told = self.copied
+        if told is None:
+            return
+        kept = noted_copy(tx)
+        noted = (rfc3339(kept["at_ms"]), kept.get("seq")) if _is_noted(kept) else None
+        if noted != (told.get("at"), told.get("seq")):
+            yield f"copy: which one was brought back is not noted as entry {told.get('seq')} tells"
+
     def _about_the_freeze(self, tx: Transaction) -> Iterator[str]:
         kept, told = frozen(tx), self.froze
         if told is None and kept is not None:
@@ -57,6 +71,10 @@ class FlagsTold:
             yield f"freeze: it is lifted, entry {told.get('seq')} put it in force"
         if told is not None and kept is not None and not _is_that_freeze(kept, told):
             yield f"freeze: its reason, person or time is not the one of entry {told.get('seq')}"
+
+
+def _is_noted(kept: Any) -> bool:
+    return isinstance(kept, Mapping) and isinstance(kept.get("at_ms"), int)
 
 
 def _is_that_freeze(kept: Mapping[str, Any], told: _Entry) -> bool:
@@ -97,5 +115,9 @@ def _about_its_answer(kept: Mapping[str, Any], answered: _Entry) -> Iterator[str
 
 
 def _id_of(entry: _Entry) -> str:
+    return str(_details(entry).get("question_id", ""))
+
+
+def _details(entry: _Entry) -> Mapping[str, Any]:
     details = entry.get("details")
-    return str(details.get("question_id")) if isinstance(details, Mapping) else ""
+    return details if isinstance(details, Mapping) else {}

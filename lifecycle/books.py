@@ -98,6 +98,9 @@ class Proposals(Protocol):
     def bind_evidence(self, proposal_id: str, evidence_ids: Iterable[str]) -> None:
         """Note which evidence a new proposal names."""
 
+    def is_bound(self, proposal_id: str, evidence_id: str) -> bool:
+        """Say whether it is noted that a proposal names this evidence."""
+
     def bound_to(self, evidence_id: str, limit: int) -> Sequence[Proposal]:
         """Return open proposals that name this evidence."""
 
@@ -132,6 +135,9 @@ class AuditTrail(Protocol):
 
     def of(self, proposal_id: str) -> Sequence[AuditEntry]:
         """Return the trail of one proposal, oldest first."""
+
+    def page_of(self, proposal_id: str, after_seq: int, limit: int) -> Sequence[AuditEntry]:
+        """Return at most `limit` entries of one proposal behind `after_seq`, oldest first."""
 
     def first_of(self, proposal_id: str) -> int | None:
         """Return the seq of its first entry, None for no entry; whatever the entry holds."""
@@ -235,6 +241,9 @@ class Permits(Protocol):
 
     def of(self, proposal_id: str, verb: str, attempt: int) -> PermitRecord | None:
         """Return the permit of one verb and attempt of a proposal, the latest where repeated."""
+
+    def all_of(self, proposal_id: str) -> Sequence[PermitRecord]:
+        """Return every permit of a proposal, used up or not, by verb and attempt."""
 
     def consume(self, permit_id: str, at_ms: int) -> bool:
         """Use the permit up; False where it was used before or is not known."""

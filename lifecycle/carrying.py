@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import Final
 
 from lifecycle import permit as permits
+from lifecycle.agreeing import handed_back_as_told
 from lifecycle.calling import CallResult, call_tool
 from lifecycle.claiming import Claim
 from lifecycle.concluding import conclude
@@ -14,12 +16,17 @@ from lifecycle.document import ProposalDocument
 from lifecycle.errors import PermitRefused
 from lifecycle.finishing import Concluded
 from lifecycle.policy import ToolPolicy
-from lifecycle.ports import Call, Transaction
+from lifecycle.ports import Call, RowUnreadable, Transaction
 from lifecycle.proposal import Execution, Outcome, Proposal, Verb
 from lifecycle.quorum import configured_tier
 from lifecycle.tier import Tier
 from lifecycle.windows import call_limit_ms
 from lifecycle.world import World, log
+
+_NOT_AS_TOLD: Final = (
+    "What the tool would be handed back is not what the trail tells that it answered, so it was "
+    "not called. Somebody changed the database. Take it back by hand."
+)
 
 
 @dataclass(slots=True)
@@ -85,6 +92,8 @@ class Carrier:
         refused = self._permit_objection(proposal, called, token)
         if refused is not None:
             return _not_called(called, refused)
+        if called.verb is Verb.ROLL_BACK and not await self._handed_back(proposal, called):
+            return CallResult(Outcome.FAILED, explanation=_NOT_AS_TOLD)
         try:
             tool = self.world.toolbox.tool(proposal.tool)
         except KeyError:
@@ -94,6 +103,18 @@ class Carrier:
         except ValueError:
             return _not_called(called, "The stored document cannot be read.")
         return await call_tool(tool, call)
+
+    async def _handed_back(self, proposal: Proposal, called: Execution) -> bool:
+        """Say whether the trail tells of what a tool is handed back; an unreadable one does not.
+
+        A store that cannot be read for now says nothing of that, and is asked again.
+        """
+        try:
+            return await self.world.read_surely(
+                lambda tx: handed_back_as_told(tx, proposal, called)
+            )
+        except (RowUnreadable, ValueError, TypeError, KeyError):
+            return False
 
     def _policy_of(self, permit: permits.Permit, called: Execution) -> str:
         """Hold a start against the policy in force; what has begun goes on under its own."""
@@ -105,7 +126,7 @@ class Carrier:
             permit = permits.read(token, self.world.ring)
             permits.check(
                 permit,
-                digest=proposal.digest,
+                digests=(proposal.digest, proposal.r3_s256),
                 tool=proposal.tool,
                 actor=proposal.actor.id,
                 verb=called.verb.value,

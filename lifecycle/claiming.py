@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from lifecycle.deciding import decided_by
 from lifecycle.door import amend
+from lifecycle.following import AGAIN
 from lifecycle.moment import Moment
 from lifecycle.permitting import grant
 from lifecycle.ports import Transaction
@@ -68,7 +69,7 @@ def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -
         # What is done now can be taken back from now on, however long ago it was first tried.
         opens_ms, closes_ms = moment.now_ms, moment.now_ms + proposal.window_s * 1000
         again = replace(again, window_opens_at_ms=opens_ms, window_closes_at_ms=closes_ms)
-    return _begin(tx, moment, proposal, again, "called_again", by)
+    return _begin(tx, moment, proposal, again, AGAIN, by)
 
 
 def _claim(
@@ -96,7 +97,7 @@ def _begin(
 ) -> Claim:
     tool = moment.policy.tools.get(proposal.tool)
     token = grant(tx, moment, proposal, tool, execution.verb, execution.attempt) if tool else "gone"
-    cause = execution.cause
+    cause, again = execution.cause, kind == AGAIN
     running = replace(execution, outcome=Outcome.RUNNING, began_at_ms=moment.now_ms, explanation="")
     claimed = amend(
         tx,
@@ -111,7 +112,8 @@ def _begin(
             "attempt": execution.attempt,
             "tries": execution.tries,
             "window_closes_at_ms": execution.window_closes_at_ms,
-        },
+        }
+        | ({"doubted": execution.doubted} if again else {"words": cause.words if cause else None}),
         execution=running,
         attention=None,
         attention_why="",

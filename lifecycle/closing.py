@@ -22,12 +22,12 @@ from lifecycle.proposal import (
 )
 from lifecycle.state import State
 from lifecycle.tier import Puller
+from lifecycle.windows import CLOSED_AGAIN_MS
 
 #: A closing later than this says so.
 LATE_MS: Final = 5_000
 #: After so many failures of our own a proposal is shown as overdue.
 OVERDUE_AFTER: Final = 5
-_LONGEST_WAIT_MS: Final = 60_000
 
 
 def may_close(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
@@ -81,7 +81,7 @@ def late_words(late_ms: int) -> str:
 def not_closed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
     """Note a failed closing of our own: tried again with back-off, overdue after five."""
     failures = proposal.failures + 1
-    wait_ms = min(_LONGEST_WAIT_MS, 1000 * 2 ** min(failures, 6))
+    wait_ms = min(CLOSED_AGAIN_MS, 1000 * 2 ** min(failures, 6))
     overdue = failures >= OVERDUE_AFTER and proposal.attention is None
     if overdue:
         announce(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, assert_never
 
-from lifecycle.agreeing import receipt_digest
 from lifecycle.calling import CallResult
 from lifecycle.claiming import claim_kept_stop, claim_roll_back
 from lifecycle.deciding import decided_by
@@ -26,6 +25,7 @@ from lifecycle.proposal import (
     Proposal,
     Verb,
 )
+from lifecycle.retelling_calls import digest_told
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller
 from lifecycle.windows import defers
@@ -143,7 +143,7 @@ def _done(
     tool = moment.policy.tools.get(proposal.tool)
     stages = execution.stages(by_config=defers(tool))
     simple = tool is not None and not stages and not execution.windowed
-    details: dict[str, Any] = {"receipt": receipt_digest(result.receipt)}
+    details: dict[str, Any] = {"receipt": digest_told(result.receipt)}
     if simple and envelope_excess(proposal, result.receipt) is None:
         cause = tool_cause(proposal)
         return Concluded(complete(tx, moment, proposal, cause, details=details, **changes))
@@ -195,9 +195,7 @@ def _rolled_back(
             why = f"{len(result.still_stands)} part(s) of what was done still stand."
             return rollback_incomplete(tx, moment, proposal, why, tuple(result.still_stands))
         case Outcome.FAILED:
-            return rollback_incomplete(
-                tx, moment, proposal, result.explanation, execution.still_stands
-            )
+            return rollback_incomplete(tx, moment, proposal, result.explanation)
         case Outcome.UNKNOWN | Outcome.RUNNING:
             return unknown(tx, moment, proposal, result.explanation)
         case _:

@@ -21,13 +21,18 @@ def note_copy(tx: Transaction, moment: Moment) -> None:
     tx.flags.put(_FLAG, {"at_ms": moment.now_ms, "seq": tx.audit.head()[0]})
 
 
+def noted_copy(tx: Transaction) -> Any:
+    """Return what is noted of the last copy that was brought back, None where nothing is."""
+    return tx.flags.get(_FLAG)
+
+
 def is_of_a_copy(tx: Transaction, proposal: Proposal) -> bool:
     """Say whether the proposal stood in a copy that was brought back.
 
     One that no entry tells of is taken for a copy's too: nobody can say that it came since. What
     a former version brought back is known by its time alone.
     """
-    brought_back: Mapping[str, Any] | None = tx.flags.get(_FLAG)
+    brought_back: Mapping[str, Any] | None = noted_copy(tx)
     if brought_back is None:
         return False
     if "seq" not in brought_back:

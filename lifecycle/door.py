@@ -12,24 +12,25 @@ from typing import Any, Final
 
 from lifecycle.answers import Sender
 from lifecycle.audit import AuditEvent
-from lifecycle.ending import tell_end
+from lifecycle.ending import task_state, tell_end
 from lifecycle.errors import StaleProposal
 from lifecycle.machine import checked_move
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Identity, Proposal
 from lifecycle.records import Message
+from lifecycle.review import BY_A_CROSS
 from lifecycle.state import State, Trigger
 from lifecycle.tier import TIER_POLICIES, CardKind, Puller
 
 #: What stays to be looked at although the proposal has ended.
 _OUTLIVES_THE_END: Final = frozenset({Attention.ENVELOPE_EXCEEDED})
-#: Ends that a person decided, whose words may still follow.
-_BY_A_CROSS: Final = frozenset({"rejected_by_person", "rolled_back_by_person"})
 #: States in which people approve.
 _UNDECIDED: Final = frozenset({State.PENDING, State.SENTINEL_APPROVED})
 #: Entries after which nothing counts that was approved before, whatever else they tell.
 _ASKS_ANEW: Final = frozenset({"raised", "restored"})
+#: Fields that an entry tells where it sets them: no other one does.
+_TOLD: Final = ("deadline_ms", "reason_due_ms")
 #: What an entry tells that made approvals void, be it none.
 _VOID: Final = "approvals_void"
 
@@ -98,7 +99,7 @@ def advance(  # noqa: PLR0913 - the one door; all but six by keyword
         sender=sender,
         reason=reason,
         moved=(seen.state.value, target.value),
-        details=dict(details or {}) | ({"explanation": explanation} if explanation else {}),
+        details=dict(details or {}) | _told_of_the_end(tx, moved, changes),
     )
     want_cards(tx, moment, moved)
     if target.terminal:
@@ -126,6 +127,7 @@ def amend(
     if amended.state in _UNDECIDED and _is_another(amended, seen, kind, details or {}):
         amended = amended.but(anew_version=amended.version)
     _save(tx, amended, seen)
+    details = {**(details or {}), **{name: changes[name] for name in _TOLD if name in changes}}
     record(tx, moment, kind, by, proposal=amended, sender=sender, reason=reason, details=details)
     want_cards(tx, moment, amended)
     return amended
@@ -138,9 +140,13 @@ def call_for_attention(
     attention: Attention,
     why: str,
     by: Identity,
+    details: Mapping[str, Any] | None = None,
     **changes: Any,
 ) -> Proposal:
-    """Mark `seen` as something a person must look at, and say so once on every surface."""
+    """Mark `seen` as something a person must look at, and say so once on every surface.
+
+    The entry tells why, and `details`.
+    """
     amended = amend(
         tx,
         moment,
@@ -148,7 +154,7 @@ def call_for_attention(
         "attention",
         by,
         reason=attention.value,
-        details={"why": why},
+        details={"why": why, **(details or {})},
         attention=attention,
         attention_why=why,
         **changes,
@@ -216,10 +222,22 @@ def _ended(
         waiting_for=None,
         kept_stop=None,
         permit_waits=False,
-        reason_due_ms=moved.reason_due_ms if reason in _BY_A_CROSS else None,
+        reason_due_ms=moved.reason_due_ms if reason in BY_A_CROSS else None,
         attention=moved.attention if keeps else None,
         attention_why=moved.attention_why if keeps else "",
     )
+
+
+def _told_of_the_end(
+    tx: Transaction, moved: Proposal, changes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what the entry of an end tells besides: its words, until when others may follow, and
+    where the task belongs."""
+    if not moved.terminal:
+        return {}
+    told = {"explanation": moved.explanation, "task": task_state(tx, moved)}
+    due = {"reason_due_ms": moved.reason_due_ms} if "reason_due_ms" in changes else {}
+    return {name: value for name, value in told.items() if value} | due
 
 
 def _judged(tx: Transaction, moment: Moment, moved: Proposal) -> Proposal:

@@ -9,10 +9,12 @@ from lifecycle.answers import Sender
 from lifecycle.books import Transaction
 from lifecycle.door import record, want_cards
 from lifecycle.gate import Accepted
+from lifecycle.likeness import known_by
 from lifecycle.llm.witness import PROVENANCE
 from lifecycle.moment import Moment
 from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.records import Money
+from lifecycle.retelling_calls import digest_told
 from lifecycle.state import State
 from lifecycle.values import amounts_of
 
@@ -43,6 +45,7 @@ def enrol(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
             "tool": proposal.tool,
             "tier": proposal.tier.value,
             "deadline_ms": proposal.deadline_ms,
+            "known_by": known_by(proposal.content_digest, proposal.likeness_digest),
         }
         | _spends(amounts)
         | _witnessed(accepted),
@@ -58,9 +61,11 @@ def _spends(amounts: Sequence[Money]) -> dict[str, Any]:
 
 
 def _witnessed(accepted: Accepted) -> dict[str, str]:
-    """Name the witness of the plan that a proposal came from, in its first audit entry."""
+    """Name the witness of the plan that a proposal came from, and a digest of what its card shows
+    of that, in its first audit entry."""
     found = accepted.extra.get("witness")
-    return {"witness": found, "provenance": PROVENANCE} if found else {}
+    told = {"witness": found, "provenance": PROVENANCE} if found else {}
+    return told | ({"beside": digest_told(accepted.extra)} if accepted.extra else {})
 
 
 def _row(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.canonical import canonical_bytes
+from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.copied import UNKNOWN_SINCE, is_of_a_copy
 from lifecycle.counting import approvals
 from lifecycle.door import advance
@@ -213,13 +213,23 @@ def may_orchestrate(policy: Policy, proposal: Proposal) -> bool:
 
 
 def verdict_details(verdict: Verdict) -> dict[str, Any]:
-    """Return what the trail keeps of a verdict: every rule with its finding codes and paths."""
-    return {
-        "rules": {
-            result.rule: [{"code": f.code, "path": f.path} for f in result.findings]
-            for result in verdict.results
-        }
+    """Return what the trail keeps of a verdict: every rule with its finding codes and paths.
+
+    Where something was found, also a digest of all that was said, levels and words included.
+    """
+    found = {
+        result.rule: [{"code": f.code, "path": f.path} for f in result.findings]
+        for result in verdict.results
     }
+    said = {"findings": digest_of(canonical_bytes(_said(verdict)))} if any(found.values()) else {}
+    return {"rules": found} | said
+
+
+def _said(verdict: Verdict) -> list[Any]:
+    return [
+        [rule.rule, rule.level, [[f.code, f.path, f.words, f.level] for f in rule.findings]]
+        for rule in verdict.results
+    ]
 
 
 def _hard_words(verdict: Verdict) -> list[str]:

@@ -25,6 +25,11 @@ def likeness_of(
     return digest_of(canonical_bytes([actor, tool, likeness(target), likeness(parameters)]))
 
 
+def known_by(content_digest: str, likeness_digest: str) -> str:
+    """Return the digest by which the trail tells what a repeat of a proposal is known by."""
+    return digest_of(f"{content_digest} {likeness_digest}".encode())
+
+
 def likeness(value: Any) -> Any:
     """Return a JSON value as its reader takes it, so that imitations are equal.
 

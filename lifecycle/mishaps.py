@@ -12,6 +12,7 @@ from lifecycle.door import call_for_attention
 from lifecycle.masking import harmless, mask_secrets
 from lifecycle.moment import Moment
 from lifecycle.proposal import ActorKind, Attention, Identity, Outcome, Proposal
+from lifecycle.retelling_calls import digest_told
 
 #: So many parts are told in a sentence, each with so many characters; all are in `show --json`.
 _MOST_TOLD: Final = 5
@@ -62,12 +63,17 @@ def rollback_incomplete(
     moment: Moment,
     proposal: Proposal,
     why: str,
-    still_stands: tuple[Any, ...],
+    answered: tuple[Any, ...] | None = None,
 ) -> Proposal:
-    """Something of what was done still stands: a person must look."""
+    """Something of what was done still stands: a person must look.
+
+    `answered` is what its tool says of that, None where it said nothing: then what it said before
+    counts on. The entry tells no more than it said: what the row holds may be somebody's.
+    """
     execution = proposal.execution
     if execution is None:
         return proposal
+    still_stands = execution.still_stands if answered is None else answered
     return call_for_attention(
         tx,
         moment,
@@ -77,6 +83,7 @@ def rollback_incomplete(
         f"{proposal.proposal_id}; where it was taken back by hand: settle {proposal.proposal_id} "
         "happened",
         tool_of(proposal),
+        {"stands": None if answered is None else digest_told(list(answered))},
         execution=replace(
             execution, outcome=Outcome.FAILED, still_stands=still_stands, explanation=why
         ),

@@ -22,6 +22,7 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Execution, Outcome, Proposal, Verb
 from lifecycle.proposers import configured
 from lifecycle.restanding import revoke_permit, standing_changes
+from lifecycle.retelling_calls import digest_told
 from lifecycle.sentinel import Facts
 from lifecycle.standing import in_force
 from lifecycle.state import State, Trigger
@@ -112,7 +113,7 @@ def ask_people(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Ver
         proposal,
         "raised",
         SENTINEL,
-        details=verdict_details(verdict),
+        details=verdict_details(verdict) | {"window_s": raised.window_s},
         verdict=verdict,
         opener=None,
         opener_puller=None,
@@ -278,6 +279,7 @@ def _hand_over(tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPo
         proposal,
         "permit_handed_over",
         proposal.opener or SENTINEL,
+        details={"permit": digest_told(token), "permit_until_ms": expires_ms},
         permit_waits=True,
         waiting_for="the agent's redemption",
         deadline_ms=min(expires_ms, proposal.deadline_ms) if _bounded(proposal) else expires_ms,

@@ -104,10 +104,21 @@ def read(token: str, ring: KeyRing) -> Permit:
         raise _not_ours() from None
 
 
+def unverified(token: str) -> Permit:
+    """Return what a token says, whoever signed it: to be compared, never to be acted on.
+
+    Raises PermitRefused `permit_signature_invalid` for a text that is no token.
+    """
+    try:
+        return _PERMITS.validate_json(_decoded(_parts(token)[0]))
+    except (ValueError, ValidationError):
+        raise _not_ours() from None
+
+
 def check(
     permit: Permit,
     *,
-    digest: str,
+    digests: tuple[str, str],
     tool: str,
     actor: str,
     verb: str,
@@ -117,13 +128,14 @@ def check(
 ) -> None:
     """Raise PermitRefused unless the permit allows this very call now.
 
+    `digests` are the document's digest and the hash of its R3 document, as they are stored.
     Codes in this order: `permit_mismatch`, `digest_mismatch`, `permit_not_yet_valid`,
     `permit_expired`. Time never stands in the way of roll_back: what has begun can be taken back.
     """
     bound = (permit.tool, permit.actor, permit.verb, permit.attempt, permit.policy_digest)
     if bound != (tool, actor, verb, attempt, policy_digest):
         raise PermitRefused("permit_mismatch", "The permit was issued for another call.")
-    if permit.digest != digest:
+    if (permit.digest, permit.r3_s256) != digests:
         raise PermitRefused("digest_mismatch", "What is to be done is not what was approved.")
     if verb == Verb.ROLL_BACK:
         return

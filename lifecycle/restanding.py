@@ -76,6 +76,7 @@ def standing_details(fresh: Proposal) -> dict[str, Any]:
         "tier": fresh.tier.value,
         "quorum": fresh.quorum,
         "needs_people": fresh.quorum_needs_people,
+        "window_s": fresh.window_s,
     }
 
 

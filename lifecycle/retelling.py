@@ -6,13 +6,33 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from lifecycle.audit import AuditEntry
-from lifecycle.following import CLAIMS, COMMIT, WINDOW, opens_anew, out_of_place
-from lifecycle.moment import ms_of
-from lifecycle.proposal import Attention, Outcome, Verb
+from lifecycle.following import CLAIMS, out_of_place
+from lifecycle.proposal import Attention, Outcome
+from lifecycle.retelling_calls import (
+    answered_late,
+    call_ended,
+    claimed,
+    done,
+    executed,
+    explained_early,
+    happened,
+    looked_at,
+    settled,
+    staged,
+    stops_end,
+)
+from lifecycle.review import BY_A_CROSS
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Tier
-from lifecycle.told import UNTOLD, Told, person_of
+from lifecycle.told import UNTOLD, Told, ToldPermit, person_of
 
+#: The entry with which an agent gets its permit.
+HANDED_OVER: Final = "permit_handed_over"
+#: Entries with which it may be taken back.
+_MAY_TAKE_BACK: Final = frozenset({"raised", "quorum_counted", "rechecked", "restored"})
+_STOPS: Final = frozenset({"stopped", "stop_kept"})
+#: Entries after which no words behind a ❌ are waited for.
+_WAITS_NO_MORE: Final = frozenset({"reason_given", "no_reason_given"})
 #: Ends of an execution that left nothing behind.
 _FAILED_ENDS: Final = frozenset({"tool_failed", "did_not_happen"})
 
@@ -23,6 +43,8 @@ def retold(trail: Sequence[AuditEntry]) -> Told:
     for entry in trail:
         kind, target = entry.event.kind, entry.event.target
         told.odd += out_of_place(told, entry)
+        _about_its_deadline(told, entry)
+        _about_its_reason(told, entry)
         if kind in _STEPS:
             _STEPS[kind](told, entry)
         if target:
@@ -32,18 +54,66 @@ def retold(trail: Sequence[AuditEntry]) -> Told:
 
 def _submitted(told: Told, entry: AuditEntry) -> None:
     told.tier = entry.event.details.get("tier", UNTOLD)
-    told.deadline_ms = entry.event.details.get("deadline_ms", UNTOLD)
+    _judged_by(told, entry)
 
 
-def _handed_over(told: Told, _entry: AuditEntry) -> None:
-    told.deadline_ms = UNTOLD  # that of the permit from now on, and another one after it
+def _about_its_deadline(told: Told, entry: AuditEntry) -> None:
+    """Take up a deadline: a permit that is handed over brings its own, and ends with it."""
+    details = entry.event.details
+    deadline_ms = details.get("deadline_ms")
+    if entry.event.kind == HANDED_OVER:
+        told.deadline_ms = UNTOLD if deadline_ms is None else deadline_ms
+        told.permit_waits = True
+        if "permit" in details:
+            told.permits.append(ToldPermit(entry, details["permit"], details["permit_until_ms"]))
+    elif deadline_ms is not None:
+        told.deadline_ms = deadline_ms
+        _permit_ends(told, entry)
+    elif told.permit_waits is True and not told.permits and entry.event.kind in _MAY_TAKE_BACK:
+        told.permit_waits = UNTOLD  # an entry of an older version
+
+
+def _about_its_reason(told: Told, entry: AuditEntry) -> None:
+    """Take up until when the end waits for words; entries of older versions do not tell."""
+    event = entry.event
+    if "reason_due_ms" in event.details:
+        told.reason_due_ms = event.details["reason_due_ms"]
+    elif event.kind in _STOPS or event.reason == "rejected_by_person":
+        told.reason_due_ms = UNTOLD
+    elif event.kind in _WAITS_NO_MORE or (event.target in _ENDS and event.reason not in BY_A_CROSS):
+        told.reason_due_ms = None
+
+
+def _permit_ends(told: Told, entry: AuditEntry) -> None:
+    """Use up the permit that waits, where one does: it is redeemed, or taken back."""
+    _permit_waits_no_more(told)
+    if told.permits and told.permits[-1].at is None:
+        told.permits[-1].at = entry.event.at
+
+
+def _permit_waits_no_more(told: Told) -> None:
+    """Note that no permit waits; rows of older versions went on saying so of one that they gave."""
+    by_older_version = told.permit_waits is not False and not told.permits
+    told.permit_waits = UNTOLD if by_older_version else False
 
 
 def _judged(told: Told, entry: AuditEntry) -> None:
     details = entry.event.details
     told.tier, told.quorum = details.get("tier", UNTOLD), details.get("quorum", UNTOLD)
     told.needs_people = details.get("needs_people", UNTOLD)
+    told.window_s = details.get("window_s", UNTOLD)
+    _found(told, entry)
+    _judged_by(told, entry)
+
+
+def _found(told: Told, entry: AuditEntry) -> None:
+    details = entry.event.details
     told.rules = details.get("rules", UNTOLD)
+    told.findings = details.get("findings", UNTOLD)
+
+
+def _judged_by(told: Told, entry: AuditEntry) -> None:
+    told.policy, told.owed = entry.event.policy_digest, False
 
 
 def _counted(told: Told, entry: AuditEntry) -> None:
@@ -57,7 +127,8 @@ def _counted(told: Told, entry: AuditEntry) -> None:
 
 def _raised(told: Told, entry: AuditEntry) -> None:
     told.tier = Tier.CONFIRM.value
-    told.rules = entry.event.details.get("rules", UNTOLD)
+    told.window_s = entry.event.details.get("window_s", UNTOLD)
+    _found(told, entry)
     told.quorum = UNTOLD if told.quorum is UNTOLD else max(1, told.quorum)
     told.needs_people = UNTOLD if told.needs_people is UNTOLD else True
 
@@ -65,71 +136,21 @@ def _raised(told: Told, entry: AuditEntry) -> None:
 def _rechecked(told: Told, entry: AuditEntry) -> None:
     if told.state == State.SENTINEL_APPROVED or "tier" in entry.event.details:
         _judged(told, entry)  # else nothing of this was set anew
+    _judged_by(told, entry)
+
+
+def _owed(told: Told, entry: AuditEntry) -> None:
+    told.owed = entry.event.kind == "check_owed"
 
 
 def _executed(told: Told, entry: AuditEntry) -> None:
-    told.begun, told.attention = entry, None
-    told.verb, told.attempt, told.outcome = Verb.EXECUTE.value, 1, Outcome.RUNNING.value
-    told.window = closes_ms = entry.event.details.get(WINDOW, UNTOLD)
-    if closes_ms is not UNTOLD:
-        told.window_s = (closes_ms - ms_of(entry.event.at)) // 1000 if closes_ms else 0
-
-
-def _done(told: Told, entry: AuditEntry) -> None:
-    told.outcome = Outcome.DONE.value
-    told.receipt = entry.event.details.get("receipt", UNTOLD)
-
-
-def _answered_late(told: Told, _entry: AuditEntry) -> None:
-    told.receipt = UNTOLD
-
-
-def _happened(told: Told, entry: AuditEntry) -> None:
-    told.outcome = Outcome.DONE.value
-    told.window = entry.event.details.get(WINDOW, UNTOLD)
-
-
-def _staged(told: Told, entry: AuditEntry) -> None:
-    told.window = entry.event.details.get(WINDOW, UNTOLD)
-
-
-def _claimed(told: Told, entry: AuditEntry) -> None:
-    details = entry.event.details
-    told.verb, told.attempt = details.get("verb", UNTOLD), details.get("attempt", UNTOLD)
-    told.outcome, told.attention = Outcome.RUNNING.value, None
-    told.committed |= entry.event.kind == COMMIT
-    if opens_anew(entry):
-        told.window = details.get(WINDOW, told.window)
-    if told.verb == Verb.ROLL_BACK:
-        told.stops.clear()
-
-
-def _looked_at(told: Told, entry: AuditEntry) -> None:
-    told.attention = entry.event.reason
-    match told.attention:
-        case Attention.OUTCOME_UNKNOWN:
-            if (told.verb, told.outcome) == (Verb.EXECUTE, Outcome.DONE):
-                told.verb = told.attempt = UNTOLD  # of a copy: whether it committed since
-            told.outcome = Outcome.UNKNOWN.value
-        case Attention.COMMIT_FAILED:
-            if told.verb == Verb.EXECUTE:  # due, and not called: its tool commits nothing any more
-                told.verb, told.attempt = Verb.COMMIT.value, 1
-            told.outcome = Outcome.FAILED.value
-        case Attention.ROLLBACK_INCOMPLETE:
-            told.outcome = Outcome.FAILED.value
-        case _:
-            return
-
-
-def _settled(told: Told, entry: AuditEntry) -> None:
-    told.attention = None
-    told.verb = entry.event.details.get("verb", told.verb)
-    if entry.event.details.get("window_goes_on"):
-        told.verb, told.attempt, told.outcome = Verb.EXECUTE.value, 1, Outcome.DONE.value
+    executed(told, entry)
+    _permit_ends(told, entry)
 
 
 def _not_closed(told: Told, entry: AuditEntry) -> None:
     told.attention = entry.event.reason or told.attention
+    told.not_closed = entry
 
 
 def _card_stands(told: Told, _entry: AuditEntry) -> None:
@@ -143,19 +164,27 @@ def _stopped(told: Told, entry: AuditEntry) -> None:
 def _stop_kept(told: Told, entry: AuditEntry) -> None:
     told.stoppers.add(person_of(entry))
     told.stops.append(person_of(entry))
+    if told.kept is None:
+        why = entry.event.details.get("why", UNTOLD)
+        told.kept, told.kept_words = entry, why or f"Rolled back by {person_of(entry)}."
 
 
 def _explained(told: Told, entry: AuditEntry) -> None:
+    words = entry.event.details.get("why", UNTOLD)
     if told.state in _ENDS:
-        told.explanation = entry.event.details.get("why", UNTOLD)
+        told.explanation = words
+    else:
+        explained_early(told, words)
 
 
 def _ended(told: Told, entry: AuditEntry) -> None:
     event = entry.event
     told.explanation = event.details.get("explanation", UNTOLD)
-    told.rules = event.details.get("rules", told.rules)
-    told.receipt = event.details.get("receipt", told.receipt)
-    told.stops.clear()
+    if "rules" in event.details:
+        _found(told, entry)
+    call_ended(told, entry)
+    stops_end(told)
+    _permit_waits_no_more(told)
     if told.attention != Attention.ENVELOPE_EXCEEDED:
         told.attention = None
     failed = event.kind == Trigger.ROLL_BACK and event.reason in _FAILED_ENDS
@@ -170,15 +199,16 @@ _STEPS: Final[Mapping[str, Callable[[Told, AuditEntry], None]]] = {
     "quorum_counted": _counted,
     "raised": _raised,
     "rechecked": _rechecked,
-    "permit_handed_over": _handed_over,
+    "check_owed": _owed,
+    "check_paid": _owed,
     Trigger.EXECUTE.value: _executed,
-    "tool_done": _done,
-    "late_receipt": _answered_late,
-    "execute_happened": _happened,
-    "staged": _staged,
-    **dict.fromkeys(CLAIMS, _claimed),
-    "attention": _looked_at,
-    "settled": _settled,
+    "tool_done": done,
+    "late_receipt": answered_late,
+    "execute_happened": happened,
+    "staged": staged,
+    **dict.fromkeys(CLAIMS, claimed),
+    "attention": looked_at,
+    "settled": settled,
     "not_closed": _not_closed,
     "card_delivered": _card_stands,
     "stopped": _stopped,

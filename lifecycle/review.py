@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+#: Ends that a person decided, whose words may still follow.
+BY_A_CROSS: Final = frozenset({"rejected_by_person", "rolled_back_by_person"})
 
 
 class Decision(StrEnum):

@@ -139,9 +139,8 @@ def _happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity)
         return Concluded(proposal)
     match execution.verb:
         case Verb.EXECUTE:
-            window_s = retold(tx.audit.of(proposal.proposal_id)).window_s
-            length_s = window_s if isinstance(window_s, int) else proposal.window_s
-            closes_at_ms = moment.now_ms + length_s * 1000 if execution.windowed else None
+            length_ms = _window_ms(tx, proposal) if execution.windowed else 0
+            closes_at_ms = moment.now_ms + length_ms if execution.windowed else None
             done = amend(
                 tx,
                 moment,
@@ -164,6 +163,12 @@ def _happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity)
             return Concluded(roll_back_done(tx, moment, proposal))
         case _:
             assert_never(execution.verb)
+
+
+def _window_ms(tx: Transaction, proposal: Proposal) -> int:
+    """Return how long the window is that was told; raises RowUnreadable."""
+    window_s = retold(tx.audit.of(proposal.proposal_id)).window_s
+    return (window_s if isinstance(window_s, int) else proposal.window_s) * 1000
 
 
 def _commit_happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Proposal:
@@ -219,8 +224,7 @@ def _did_not_happen(tx: Transaction, moment: Moment, proposal: Proposal, by: Ide
         case Verb.COMMIT:
             return commit_not_done(tx, moment, proposal, words)
         case Verb.ROLL_BACK:
-            stands = execution.still_stands
-            return Concluded(rollback_incomplete(tx, moment, proposal, words, stands))
+            return Concluded(rollback_incomplete(tx, moment, proposal, words))
         case _:
             assert_never(execution.verb)
 

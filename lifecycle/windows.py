@@ -13,6 +13,8 @@ from lifecycle.tier import TIER_POLICIES, Tier
 DEFERRED: Final = "deferred"
 COMPENSATED: Final = "compensated"
 NONE: Final = "none"
+#: A closing that failed is tried again within this time.
+CLOSED_AGAIN_MS: Final = 60_000
 
 
 def window_of(tool: ToolPolicy, tier: Tier) -> int:

@@ -14,6 +14,7 @@ from lifecycle.heard import HeardStops
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore
+from lifecycle.posted_cards import POSTED
 from lifecycle.proposal import ActorKind, Proposal
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.workflow import Workflow
@@ -112,9 +113,9 @@ class World:
         return found
 
     async def trail(self, proposal_id: str) -> list[str]:
-        """Return the kinds of the proposal's audit entries, oldest first."""
+        """Return the kinds of the proposal's audit entries, oldest first; cards are left out."""
         entries = await self.store.read(lambda tx: tx.audit.of(proposal_id))
-        return [entry.event.kind for entry in entries]
+        return [entry.event.kind for entry in entries if entry.event.kind != POSTED]
 
     async def audit(self, kind: str) -> list[Mapping[str, Any]]:
         """Return all audit entries of one kind."""

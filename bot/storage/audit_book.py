@@ -65,6 +65,12 @@ class AuditBook(Book):
             *map(entry_of, unwritten),
         ]
 
+    def page_of(self, proposal_id: str, after_seq: int, limit: int) -> Sequence[AuditEntry]:
+        """Return at most `limit` entries of one proposal behind `after_seq`, oldest first."""
+        self.write()
+        place = {"proposal_id": proposal_id, "after_seq": after_seq, "limit": limit}
+        return [*map(entry_of, self._all("audit_page_of", **place))]
+
     def first_of(self, proposal_id: str) -> int | None:
         """Return the seq of the first entry of one proposal."""
         row = self._one("first_entry_of", proposal_id=proposal_id)

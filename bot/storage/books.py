@@ -14,8 +14,8 @@ from bot.storage.queries import QUERIES
 from bot.storage.record_rows import (
     card_of,
     card_row,
-    message_of,
     message_row,
+    messages_of,
     packet_of,
     packet_row,
     permit_of,
@@ -153,7 +153,7 @@ class OutboxBook(Book):
     def waiting(self, surface: str, now_ms: int, limit: int) -> Sequence[Message]:
         """Return undelivered messages for this surface that are due, oldest first."""
         rows = self._all("waiting_messages", surface=surface, now_ms=now_ms, limit=limit)
-        return [message_of(row) for row in rows]
+        return messages_of(rows)
 
     def delivered(self, key: str, at_ms: int) -> None:
         """Note that a message has arrived."""
@@ -241,6 +241,10 @@ class PermitBook(Book):
         """Return the latest permit of one verb and attempt of a proposal."""
         row = self._one("permit_of", proposal_id=proposal_id, verb=verb, attempt=attempt)
         return permit_of(row) if row else None
+
+    def all_of(self, proposal_id: str) -> Sequence[PermitRecord]:
+        """Return every permit of a proposal, by verb and attempt."""
+        return [permit_of(row) for row in self._all("permits_of", proposal_id=proposal_id)]
 
     def consume(self, permit_id: str, at_ms: int) -> bool:
         """Use the permit up; False where it was used before or is not known."""

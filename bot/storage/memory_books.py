@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 from bot.storage.books import REMEMBERED_MS
@@ -83,6 +84,11 @@ class AuditTable:
 
     def of(self, proposal_id: str) -> Sequence[AuditEntry]:
         return [entry_of(row) for row in self._rows if row["proposal_id"] == proposal_id]
+
+    def page_of(self, proposal_id: str, after_seq: int, limit: int) -> Sequence[AuditEntry]:
+        behind = (row for row in self._rows if row["seq"] > after_seq)
+        found = (entry_of(row) for row in behind if row["proposal_id"] == proposal_id)
+        return list(islice(found, limit))
 
     def first_of(self, proposal_id: str) -> int | None:
         return next((row["seq"] for row in self._rows if row["proposal_id"] == proposal_id), None)
@@ -188,6 +194,10 @@ class PermitTable:
         wanted = (proposal_id, verb, attempt)
         found = [p for p in self._rows if (p.proposal_id, p.verb, p.attempt) == wanted]
         return found[-1] if found else None
+
+    def all_of(self, proposal_id: str) -> Sequence[PermitRecord]:
+        found = [permit for permit in self._rows if permit.proposal_id == proposal_id]
+        return sorted(found, key=lambda permit: (permit.verb, permit.attempt))
 
     def consume(self, permit_id: str, at_ms: int) -> bool:
         permit = self._rows.get(permit_id)

@@ -224,6 +224,9 @@ class ProposalTable:
         for evidence_id in evidence_ids:
             self._bound.put((evidence_id, proposal_id), proposal_id)
 
+    def is_bound(self, proposal_id: str, evidence_id: str) -> bool:
+        return self._bound.get((evidence_id, proposal_id)) is not None
+
     def bound_to(self, evidence_id: str, limit: int) -> Sequence[Proposal]:
         ids = {
             proposal_id for (bound, proposal_id), _ in self._bound.items() if bound == evidence_id

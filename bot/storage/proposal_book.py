@@ -142,6 +142,11 @@ class ProposalBook(Book):
             values = {"proposal_id": proposal_id, "evidence_id": evidence_id}
             self.desk.add_beside("bind_evidence", values)
 
+    def is_bound(self, proposal_id: str, evidence_id: str) -> bool:
+        """Say whether it is noted that a proposal names this evidence."""
+        values = {"proposal_id": proposal_id, "evidence_id": evidence_id}
+        return self._one("is_bound", **values) is not None
+
     def bound_to(self, evidence_id: str, limit: int) -> Sequence[Proposal]:
         """Return open proposals that name this evidence."""
         return self._many("bound_to", evidence_id=evidence_id, limit=limit)

@@ -194,6 +194,10 @@ ORDER BY created_at_ms, proposal_id LIMIT :limit;
 INSERT INTO bindings (evidence_id, proposal_id) VALUES (:evidence_id, :proposal_id)
 ON CONFLICT DO NOTHING;
 
+-- is_bound --
+-- Whether it is noted that a proposal names a packet.
+SELECT 1 FROM bindings WHERE evidence_id = :evidence_id AND proposal_id = :proposal_id;
+
 -- bound_to --
 -- Open proposals that name a packet; CROSS JOIN keeps the order of the two loops.
 SELECT proposals.* FROM bindings CROSS JOIN proposals
@@ -246,6 +250,13 @@ INSERT INTO audit (
 -- audit_of --
 -- The trail of one proposal.
 SELECT * FROM audit WHERE proposal_id = :proposal_id ORDER BY seq;
+
+-- audit_page_of --
+-- A page of the trail of one proposal, behind an entry of it.
+SELECT * FROM audit
+WHERE proposal_id = :proposal_id AND seq > :after_seq
+ORDER BY seq
+LIMIT :limit;
 
 -- first_entry_of --
 -- Where the trail of one proposal begins.
@@ -425,6 +436,10 @@ SELECT * FROM permits WHERE permit_id = :permit_id;
 SELECT * FROM permits
 WHERE proposal_id = :proposal_id AND verb = :verb AND attempt = :attempt
 ORDER BY number DESC LIMIT 1;
+
+-- permits_of --
+-- Every permit of a proposal; only verification asks.
+SELECT * FROM permits WHERE proposal_id = :proposal_id ORDER BY verb, attempt, number;
 
 -- consume_permit --
 -- Use a permit up, once.

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from bot.storage.json_text import dump, load
 from bot.storage.rows import Row
 from lifecycle.audit import AuditEntry, AuditEvent
 from lifecycle.canonical import canonical_bytes
+from lifecycle.ports import RowUnreadable
 from lifecycle.proposal import ActorKind, Identity
 from lifecycle.records import Card, EvidencePacket, Message, PermitRecord, Task
 from lifecycle.review import Decision, Review
+
+log = logging.getLogger("signoff.storage")
 
 _AUDIT_COLUMNS = (
     "seq",
@@ -75,13 +81,15 @@ def card_row(card: Card) -> dict[str, Any]:
 
 
 def card_of(row: Row) -> Card:
-    """Return the card in a row."""
+    """Return the card in a row. What cannot be read of where it stands, or of what was noted there,
+    is as if it had never been: it is posted again, and no other card waits for that."""
+    ids = _json_or(row["message_ids"], [])
     return Card(
         proposal_id=row["proposal_id"],
         surface=row["surface"],
         wanted_version=row["wanted_version"],
         shown_version=row["shown_version"],
-        message_ids=tuple(load(row["message_ids"])),
+        message_ids=tuple(ids) if all(isinstance(each, str) for each in ids) else (),
         delivered=bool(row["delivered"]),
         full=bool(row["shows_all"]),
         attempts=row["attempts"],
@@ -89,8 +97,25 @@ def card_of(row: Row) -> Card:
         why=row["why"],
         posted_at_ms=row["posted_at_ms"],
         claim=row["claim"],
-        extra=load(row["extra"]),
+        extra=_json_or(row["extra"], {}),
     )
+
+
+def _json_or(text: Any, otherwise: Any) -> Any:
+    """Return what JSON holds that is of this kind, and `otherwise` for all else."""
+    try:
+        value = load(text)
+    except (ValueError, TypeError):
+        return otherwise
+    return value if isinstance(value, type(otherwise)) else otherwise
+
+
+def _object(text: str) -> dict[str, Any]:
+    """Return the object that a text in JSON holds; raises ValueError and TypeError for all else."""
+    value = load(text)
+    if not isinstance(value, dict):
+        raise TypeError("there is no JSON object in it")
+    return value
 
 
 def message_row(message: Message) -> dict[str, Any]:
@@ -100,7 +125,24 @@ def message_row(message: Message) -> dict[str, Any]:
 
 def message_of(row: Row) -> Message:
     """Return the message in a row."""
-    return Message(**_fields(Message, row) | {"body": load(row["body"])})
+    return Message(**_fields(Message, row) | {"body": _object(row["body"])})
+
+
+def messages_of(rows: Iterable[Row]) -> list[Message]:
+    """Return the messages in rows. One that cannot be read stops none beside it."""
+    found = []
+    for row in rows:
+        try:
+            found.append(message_of(row))
+        except (ValueError, TypeError):
+            _told_once(str(row["key"]))
+    return found
+
+
+@lru_cache(maxsize=1_000)
+def _told_once(key: str) -> None:
+    """Messages are read every second; a person is told once."""
+    log.error("The message %s in the database cannot be read, and is not delivered", key)
 
 
 def packet_row(packet: EvidencePacket) -> dict[str, Any]:
@@ -153,7 +195,21 @@ def audit_row(entry: AuditEntry, details: str) -> dict[str, Any]:
 
 
 def entry_of(row: Row) -> AuditEntry:
-    """Return the audit entry in a row."""
+    """Return the audit entry in a row.
+
+    Raises RowUnreadable where the row holds what no entry can be.
+    """
+    try:
+        return _entry_of(row)
+    except (ValueError, TypeError, KeyError) as error:
+        words = (
+            f"Entry {row['seq']} of the audit trail cannot be read: {error}. `signoff audit "
+            "verify` names what is wrong with it."
+        )
+        raise RowUnreadable(words) from error
+
+
+def _entry_of(row: Row) -> AuditEntry:
     kind = row["actor_kind"]
     event = AuditEvent(
         at=row["at"],
@@ -167,7 +223,7 @@ def entry_of(row: Row) -> AuditEntry:
         digest=row["digest"],
         policy_digest=row["policy_digest"],
         reason=row["reason"],
-        details=load(row["details"]),
+        details=_object(row["details"]),
     )
     return AuditEntry(row["seq"], event, row["prev_hash"], row["entry_hash"])
 

@@ -141,6 +141,8 @@ class BooksContract(InStore):
         assert await store.read(lambda tx: tx.permits.get("x")) == permit
         assert await store.read(lambda tx: tx.permits.of("p1", "execute", 1)) == later
         assert await store.read(lambda tx: tx.permits.of("p1", "execute", 2)) is None
+        assert await store.read(lambda tx: tx.permits.all_of("p1")) == [permit, later]
+        assert await store.read(lambda tx: tx.permits.all_of("p2")) == []
         used = [
             await store.write(lambda tx, name=name: tx.permits.consume(name, NOW_MS))
             for name in ("x", "x", "unknown")

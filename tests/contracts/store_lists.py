@@ -211,3 +211,5 @@ class ListsContract(InStore):
         assert await self.asked(store, lambda tx: tx.proposals.bound_to("e1", 1)) == ["a"]
         assert await self.asked(store, lambda tx: tx.proposals.bound_to("only-b", 9)) == ["b"]
         assert await self.asked(store, lambda tx: tx.proposals.bound_to("e2", 9)) == []
+        assert await store.read(lambda tx: tx.proposals.is_bound("b", "only-b"))
+        assert not await store.read(lambda tx: tx.proposals.is_bound("a", "only-b"))

@@ -78,6 +78,7 @@ class TrailContract(InStore):
         def unit(tx: Transaction) -> list[tuple[int, str]]:
             tx.audit.append(event("moved", proposal_id="p2"))
             tx.audit.append(event("note", proposal_id="p1"))
+            assert tx.audit.page_of("p1", 1, 9) == tx.audit.of("p1")[1:]
             return [(entry.seq, entry.event.kind) for entry in tx.audit.of("p1")]
 
         assert await store.write(unit) == [(1, "moved"), (3, "note")]
@@ -108,6 +109,9 @@ class TrailContract(InStore):
         assert (second.prev_hash, third.prev_hash) == (first.entry_hash, second.entry_hash)
         assert await store.read(lambda tx: tx.audit.head()) == (3, third.entry_hash)
         assert await store.read(lambda tx: tx.audit.of("p1")) == [first, third]
+        pages = [(0, 1), (first.seq, 5), (0, 5), (third.seq, 5)]
+        read = await store.read(lambda tx: [tx.audit.page_of("p1", *page) for page in pages])
+        assert read == [[first], [third], [first, third], []]
         entries = await store.read(lambda tx: tx.audit.exported(0, 9))
         assert broken_links(entries, third.entry_hash) == []
         assert entries == [entry.as_json() for entry in (first, second, third)]

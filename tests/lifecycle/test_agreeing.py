@@ -2,117 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from lifecycle.agreeing import disagreements
 from lifecycle.audit import AuditEntry
-from lifecycle.policy import Person
-from lifecycle.proposal import SENTINEL, Attention, Execution, KeptStop, Outcome, Proposal, Verb
-from lifecycle.review import Decision, Review
+from lifecycle.policy import Level
+from lifecycle.proposal import SENTINEL, Attention, Outcome, Verb
+from lifecycle.review import Decision
 from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
-from tests.builders import ANA, BEN, MAIL, NOUR, PROD, REFUND
-from tests.fakes.tools import raising
-from tests.stage import in_memory
-from tests.stories.permits import the_permit
-from tests.world import World
+from tests.builders import ANA, BEN, NOUR
+from tests.lifecycle.lives import (
+    BY_BEN,
+    FOR_ANA,
+    ON_ITS_OWN,
+    Row,
+    came,
+    cause,
+    execution,
+    found,
+    judged,
+    kept,
+    lost,
+    review,
+    row,
+    rows,
+)
 
-Row = tuple[Proposal, Sequence[AuditEntry], Sequence[Review]]
-SEND = "send-email"
-SECRET = {"to": "pat@partner.example", "subject": "Invoice", "body": "AKIAIOSFODNN7EXAMPLE"}
-
-
-async def lived(world: World) -> None:
-    """Let a proposal of every kind come, and be answered in every way."""
-    for name in ("open", "dual", "again", "void", "stopped", "expired"):
-        target = dict(PROD["target"], resource_id=f"of-{name}")
-        quorum = "dual" if name in ("dual", "again", "void") else "none"
-        await world.submits(PROD, proposal_id=name, target=target, approval_class=quorum)
-        world.clock.advance(60)
-    await world.approves("ana", "void")
-    zoe = Person("zoe", {}, frozenset({"approvers"}))
-    await world.adopts(people=dict(world.workflow.policy.people, zoe=zoe))
-    await world.approves("ana", "dual", "it is right")
-    await world.approves("ana", "again")
-    await world.workflow.take_back("again", world.sender("ana"))
-    await world.approves("ana", "again")
-    await world.reacts("ben", "stopped", "❌")
-    await world.workflow.give_reason("stopped", world.sender("ben"), "the shop is full")
-    await world.submits(MAIL, proposal_id="secret", parameters=SECRET)
-    await mails(world)
-    await world.submits(REFUND, proposal_id="refund")
-    await world.approves("ben", "refund")
-    await world.workflow.redeem(
-        await the_permit(world), REFUND["parameters"], world.sender("leila")
-    )
-
-
-async def mails(world: World) -> None:
-    """Let mails be in their window, sent, taken back, and in doubt with a ❌ kept."""
-    for name in ("sent", "mail", "back", "kept", "happened"):
-        parameters = dict(MAIL["parameters"], subject=f"Invoice of {name}")
-        doubtful = name in ("kept", "happened")
-        world.tool(SEND).on["execute"] = raising(RuntimeError("cut")) if doubtful else None
-        if not doubtful:
-            del world.tool(SEND).on["execute"]
-        await world.submits(MAIL, proposal_id=name, parameters=parameters)
-        await world.approves("ana", name)
-        if name == "sent":
-            await world.passes(minutes=16)
-    await world.rejects("ben", "back")
-    await world.rejects("ben", "kept", "do not send that")
-    await world.workflow.settle("happened", world.sender("ana"), happened=True)
-
-
-async def rows(folder: Path) -> dict[str, Row]:
-    async with in_memory(folder) as world:
-        await lived(world)
-
-        def read(tx: Any) -> dict[str, Row]:
-            ids = tx.proposals.ids_after("", 100)
-            return {p: (tx.proposals.get(p), tx.audit.of(p), tx.reviews.of(p)) for p in ids}
-
-        return await world.store.read(read)
-
-
-def row(**changes: Any) -> Callable[[Row], Row]:
-    return lambda it: (it[0].but(**changes), it[1], it[2])
-
-
-def execution(**changes: Any) -> Callable[[Row], Row]:
-    def changed(it: Row) -> Row:
-        assert it[0].execution is not None
-        return it[0].but(execution=replace(it[0].execution, **changes)), it[1], it[2]
-
-    return changed
-
-
-def review(number: int, **changes: Any) -> Callable[[Row], Row]:
-    def changed(it: Row) -> Row:
-        reviews = list(it[2])
-        reviews[number] = replace(reviews[number], **changes)
-        return it[0], it[1], reviews
-
-    return changed
-
-
-def lost(number: int) -> Callable[[Row], Row]:
-    return lambda it: (it[0], it[1], [r for n, r in enumerate(it[2]) if n != number])
-
-
-def came(person: str, decision: Decision) -> Callable[[Row], Row]:
-    return lambda it: (
-        it[0],
-        it[1],
-        [*it[2], Review(it[0].proposal_id, person, decision, "", 1, "x")],
-    )
-
-
-BY_BEN = KeptStop("ben", "", 1, "terminal")
-ON_ITS_OWN = Execution(Verb.EXECUTE, 1, Outcome.RUNNING)
 CHANGES: tuple[tuple[str, Callable[[Row], Row], str], ...] = (
     # where it stands
     ("mail", row(state=State.COMPLETED), "its state is completed, entry"),
@@ -160,6 +78,36 @@ CHANGES: tuple[tuple[str, Callable[[Row], Row], str], ...] = (
     ("mail", row(attention=Attention.OVERDUE), "its attention is overdue, the trail says None"),
     ("kept", row(kept_stop=None), "the ❌ of ben waits for its tool, and is not kept"),
     ("mail", row(kept_stop=BY_BEN), "a ❌ of ben is kept, and no entry tells of it"),
+    # by what it was judged, and what a repeat of it is known by
+    ("open", row(content_digest="sha256:00"), "the digests by which a repeat of it is known are"),
+    ("stopped", row(likeness_digest="sha256:00"), "the digests by which a repeat of it is known"),
+    ("open", row(task_id="t2"), "its task is t2, its document says None"),
+    ("open", row(window_s=1), "its window's length in s is 1, the trail says 0"),
+    ("open", row(policy_digest="pol1_x"), "its policy is pol1_x, the trail says pol1_"),
+    ("mail", row(checked_policy_digest="pol1_x"), "its last check's policy is pol1_x, the trail"),
+    ("mail", judged(lambda it: it + "+evidence"), "whether its evidence is still to be judged"),
+    ("secret", found(level=Level.SOFT), "what Sentinel found is not what the trail tells"),
+    ("secret", found(words="nothing"), "what Sentinel found is not what the trail tells"),
+    # its last call
+    ("mail", execution(tries=2), "its number of tries is 2, the trail says 1"),
+    ("mail", execution(doubted=True), "its doubt is True, the trail says False"),
+    ("mail", execution(began_at_ms=1), "its call began at 1970"),
+    ("mail", execution(window_opens_at_ms=None), "its window's beginning is None, the trail says"),
+    ("mail", execution(still_stands=("x",)), "what still stands of it is not what the trail"),
+    ("kept", execution(receipt={"id": "other"}), "what its tool answered is not what the trail"),
+    ("mail", execution(cause=FOR_ANA), "whether a commit or a roll back was claimed is not what"),
+    ("sent", execution(cause=None), "whether a commit or a roll back was claimed is not what the"),
+    ("sent", execution(cause=FOR_ANA), "it is to end for person ana (approved_early), not for"),
+    ("sent", cause(puller=Puller.PERSON), "it is to end for clock clock as person"),
+    ("sent", cause(words="Gladly."), "its words of the end is Gladly., the trail says Nobody"),
+    ("mail", row(retry_at_ms=2**42), "its window is not closed before 2109"),
+    ("kept", kept(at_ms=1), "the ❌ of ben is kept otherwise than entry"),
+    ("kept", kept(surface="slack"), "the ❌ of ben is kept otherwise than entry"),
+    ("kept", kept(reason="x"), "its kept reason to stop is x, the trail says do not send that"),
+    # the permit of an agent
+    ("handed", row(permit_waits=False), "its wait for a permit's redemption is False, the trail"),
+    ("open", row(permit_waits=True), "its wait for a permit's redemption is True, the trail"),
+    ("handed", row(deadline_ms=2**42), "its deadline is 2109"),
     # what people said
     ("dual", lost(0), "0 approvals by ana are kept, the trail tells of 1"),
     ("dual", came("ben", Decision.APPROVE), "1 approvals by ben are kept, the trail tells of 0"),
@@ -195,7 +143,8 @@ async def test_what_the_entries_of_older_versions_did_not_tell_is_not_missed(
     tmp_path: Path,
 ) -> None:
     newer = {"window_closes_at_ms", "quorum", "deadline_ms", "tier", "explanation", "found_late"}
-    newer |= {"receipt", "by_agent", "deferred"}
+    newer |= {"receipt", "by_agent", "deferred", "known_by", "window_s", "findings", "words"}
+    newer |= {"doubted", "stands", "permit", "permit_until_ms", "task", "needs_people", "tries"}
 
     def older(entry: AuditEntry) -> AuditEntry:
         event = entry.event
@@ -218,6 +167,12 @@ LED_TO: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("complete", {"reason": "approved_early", "actor": BEN}, "for ben, who did not approve"),
     ("stopped", {"kind": "other"}, "takes it back for ben, who did not stop it"),
     ("roll_back_claimed", {"details": {"window_closes_at_ms": 1}}, "takes its window for 1970"),
+    (
+        "roll_back",
+        {"actor": ANA},
+        "ends it for person ana (rolled_back_by_person), which was claim",
+    ),
+    ("complete", {"reason": "tool_succeeded"}, "ends it for clock clock (tool_succeeded), which"),
 )
 
 
@@ -225,7 +180,7 @@ async def test_an_entry_that_cannot_follow_on_those_before_it_is_named(tmp_path:
     lives = await rows(tmp_path)
     unnamed = []
     for kind, changes, said in LED_TO:
-        name = "sent" if kind not in ("stopped", "roll_back_claimed") else "back"
+        name = "back" if kind in ("stopped", "roll_back_claimed", "roll_back") else "sent"
         proposal, trail, reviews = lives[name]
         changed = [
             entry._replace(event=entry.event._replace(**changes))

@@ -28,7 +28,7 @@ PERMIT = Permit(
     nonce="n-2",
 )
 CALL = {
-    "digest": "sha256:aa",
+    "digests": ("sha256:aa", "x"),
     "tool": "staging-deploy",
     "actor": "leila",
     "verb": "execute",
@@ -129,7 +129,8 @@ def test_the_very_call_is_allowed():
         ({"verb": "commit"}, "permit_mismatch"),
         ({"attempt": 2}, "permit_mismatch"),
         ({"policy_digest": "pol1_b"}, "permit_mismatch"),
-        ({"digest": "sha256:bb"}, "digest_mismatch"),
+        ({"digests": ("sha256:bb", "x")}, "digest_mismatch"),
+        ({"digests": ("sha256:aa", "y")}, "digest_mismatch"),
         ({"now_ms": NOW - 1}, "permit_not_yet_valid"),
         ({"now_ms": NOW + 3_600_000}, "permit_expired"),
     ],

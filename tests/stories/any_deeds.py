@@ -19,11 +19,18 @@ from lifecycle.sentinel_run import Sentinel
 from lifecycle.tier import Tier
 from lifecycle.workflow import Workflow
 from sentinel_rules import load_rules
-from tests.builders import MAIL, PROD, a_document, a_policy, a_tool, the_tools
+from tests.builders import MAIL, PROD, REFUND, a_document, a_policy, a_tool, the_tools
 from tests.stories.resting_on_evidence import CONDITION
 from tests.world import World
 
-TOOLS = ("send-email", "act", "stage", "stage-window", "again", "search-all")
+TOOLS = ("send-email", "act", "stage", "stage-window", "again", "search-all", "issue-refund")
+PLACES = ("discord", "slack", "terminal")
+ENVELOPE = {
+    "max_affected_records": 5,
+    "allowed_side_effects": [],
+    "forbidden_effects": [],
+    "reversible_required": False,
+}
 _REVIEWERS = ("ana", "ben", "dee")
 _JOBS = ("close_due", "expire_due", "open_ready", "recover", "recheck", "remind")
 
@@ -41,7 +48,8 @@ def the_policy() -> Policy:
         a_tool("search-all", Tier.AUTO, ActionType.EXECUTE, rate=frequent, idempotent=True),
     )
     tools = the_tools() | {tool.name: tool for tool in own}
-    tools["send-email"] = replace(tools["send-email"], rate=frequent)
+    for name in ("send-email", "issue-refund"):
+        tools[name] = replace(tools[name], rate=frequent)
     return a_policy(tools=tools)
 
 
@@ -55,6 +63,7 @@ class Deeds:
         self.tools = the_policy().tools
         self.calls: Counter[tuple[str, str]] = Counter()
         self.stopped: set[str] = set()
+        self.documents: dict[str, dict[str, Any]] = {}
         self.found_done: set[str] = set()
         self.wrong: list[str] = []
         self.mode, self.failures, self.proposed = "done", 0, 0
@@ -81,7 +90,12 @@ class Deeds:
             raise ToolFailed("not today")
         if how == "unknown":
             raise RuntimeError("cut off")
-        return {}
+        if call.verb == Verb.ROLL_BACK and self.chance.random() < 0.2:
+            return {"still_stands": ["a part"]}
+        return {
+            "made": self.chance.randint(1, 9),
+            "affected_records": self.chance.choice((1, 1, 1, 9)),
+        }
 
     @property
     def law(self) -> Any:
@@ -106,7 +120,9 @@ class Deeds:
             code = getattr(reply, "code", None)
             if code is not None and code not in ALL:
                 self.wrong.append(f"{code} is no code")
-            if then is not None and reply.done and reply.state:  # else it was spooled
+            if (
+                then is not None and reply is not None and reply.done and reply.state
+            ):  # else it was spooled
                 then()
 
         task = asyncio.create_task(acting())
@@ -116,11 +132,11 @@ class Deeds:
     # -- deeds ------------------------------------------------------------------------------
 
     async def submits(self) -> None:
-        if self.proposed > 3:
+        if self.proposed > 4:
             return
         self.proposed += 1
         tool, now_ms = self.chance.choice(TOOLS), self.world.clock.now_ms()
-        base = MAIL if tool == "send-email" else PROD | {"tool": tool}
+        base = {"send-email": MAIL, "issue-refund": REFUND}.get(tool, PROD | {"tool": tool})
         rests = self.chance.random() < 0.3
         if rests:
             await self.observes(good=True)
@@ -131,9 +147,37 @@ class Deeds:
             parameters=base["parameters"]
             | {"subject": f"number {self.proposed}", "amount": "1.00", "currency": "USD"},
             preconditions=[CONDITION] if rests else None,
+            task_id=self.chance.choice((None, "t1", "t1", "t2")),
+            approval_class=self.chance.choice(("none", "none", "none", "single", "dual")),
+            risk_envelope=ENVELOPE | {"allowed_side_effects": list(self.tools[tool].effects)},
+            rollback_semantics=self._taken_back(tool),
+            time_window=self.chance.choice((None, None, None, None, self._hours(now_ms))),
         )
-        raw = json.dumps(document).encode()
-        self.begin(self.world.workflow.submit(raw, self.world.sender("leila")))
+        self.documents[f"p{self.proposed}"] = document
+        await self._submitted(document)
+
+    def _taken_back(self, tool: str) -> dict[str, Any] | None:
+        kind = "deferred" if self.tools[tool].deferred else "none"
+        asked = {"kind": kind, "window_s": self.chance.choice((None, 90, 1_000))}
+        return self.chance.choice((None, None, {k: v for k, v in asked.items() if v}))
+
+    def _hours(self, now_ms: int) -> dict[str, int]:
+        return {
+            "valid_from_ms": now_ms + self.chance.choice((0, 30_000)),
+            "valid_until_ms": now_ms + self.chance.choice((600_000, 90_000_000)),
+            "max_duration_ms": 60_000,
+        }
+
+    async def submits_again(self) -> None:
+        """Send once more what is known, under its id or another one."""
+        if self.documents:
+            known = self.chance.choice(list(self.documents.values()))
+            again = known | {"proposal_id": self.chance.choice((known["proposal_id"], "copy"))}
+            await self._submitted(again)
+
+    async def _submitted(self, document: dict[str, Any]) -> None:
+        leila = replace(self.world.sender("leila"), surface=self.chance.choice(PLACES))
+        self.begin(self.world.workflow.submit(json.dumps(document).encode(), leila))
 
     async def approves(self) -> None:
         person = self.world.sender(self.chance.choice(_REVIEWERS))
@@ -156,20 +200,34 @@ class Deeds:
         rules["preconditions_hold"] = replace(rules["preconditions_hold"], level=level)
         tools = the_policy().tools
         name = self.chance.choice(TOOLS)
-        match self.chance.choice(("none", "blocked", "gone", "dual")):
+        orchestrated: dict[str, Any] = {}
+        match self.chance.choice(("none", "blocked", "gone", "dual", "window", "orchestrated")):
             case "blocked":
                 tools = tools | {name: replace(tools[name], tier=Tier.BLOCK)}
             case "gone":
                 tools = {key: tool for key, tool in tools.items() if key != name}
             case "dual":
                 tools = tools | {name: replace(tools[name], quorum_required=2)}
+            case "window" if tools[name].window_s is not None:
+                window_s = self.chance.choice((30, 120, 1_800))
+                tools = tools | {name: replace(tools[name], window_s=window_s)}
+            case "orchestrated":
+                orchestrated = {
+                    "orchestrator": "nour",
+                    "auto_approval_tiers": frozenset({Tier.PROPOSE}),
+                }
         self.failures = 0
         digest = f"pol1_{next(self.world.policies):064d}"
-        policy = replace(self.law.law.policy, rules=rules, tools=tools, digest=digest)
+        plain = replace(the_policy(), rules=rules, tools=tools, digest=digest)
+        policy = replace(plain, **orchestrated)
         await self.world.workflow.adopt(policy, Sentinel(load_rules(rules)))
 
     async def dies(self) -> None:
         """Cut off everything between two turns of the loop, and begin anew on what is on disk."""
+        await self.ends()
+        await self.begins_anew()
+
+    async def ends(self) -> None:
         self.law.stopping = True
         doomed = [*self.under_way, *self.law.tasks]
         for task in doomed:
@@ -177,6 +235,10 @@ class Deeds:
         await asyncio.gather(*doomed, return_exceptions=True)
         self.waiting.clear()
         self.failures = 0
+        # A process takes its writer along: nothing is committed by it after the next one began.
+        await self.world.store.write(lambda _: None)
+
+    async def begins_anew(self) -> None:
         fresh = replace(
             self.law, held=set(), heard=HeardStops(), tasks=set(), stopping=False, owed={}
         )

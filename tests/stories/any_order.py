@@ -11,13 +11,16 @@ from lifecycle.heard import HeardStop
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal, Verb
 from lifecycle.state import State
-from tests.stories.any_deeds import Deeds
+from tests.stories.any_hands import Hands
 
 _BEGINS = frozenset({"execute", "commit_claimed", "called_again"})
 _DEEDS = {
-    "submits": 4, "approves": 9, "rejects": 2, "freezes": 0.3, "thaws": 1, "adopts": 0.7,
+    "submits": 5, "approves": 4, "rejects": 1, "freezes": 0.3, "thaws": 1, "adopts": 0.7,
     "dies": 1.2, "settles": 2, "retries": 1.5, "observes": 1, "hears": 0.7, "works": 1.5,
-    "does_a_job": 6, "passes": 3, "answers": 3, "turns": 2, "loses_the_disk": 0.4, "shows": 3,
+    "does_a_job": 6, "passes": 3, "answers": 3, "turns": 2, "loses_the_disk": 0.4, "shows": 5,
+    "reacts": 10, "takes_off": 2, "presses": 2, "replies": 3, "deletes": 5, "catches_up": 4,
+    "redeems": 4, "orchestrates": 1, "leaves": 1, "reports": 4, "withdraws": 0.3,
+    "submits_again": 1, "brings_back": 0.2,
 }  # fmt: skip
 
 
@@ -38,7 +41,7 @@ class Before:
     frozen: Frozen
 
 
-class Disorder(Deeds):
+class Disorder(Hands):
     """One life of a bot, in which anything may come at any time."""
 
     async def step(self) -> None:
@@ -68,6 +71,8 @@ class Disorder(Deeds):
         """Name what may not be begun: over a stop that stood before, or in a freeze."""
         kind, named = entry["kind"], entry["proposal_id"]
         before.frozen.on = kind == "frozen" or (before.frozen.on and kind != "thawed")
+        if "digest_mismatch" in str(entry) or "changed the database" in str(entry):
+            return [f"{entry} tells of somebody who wrote there, and nobody did"]
         if kind not in _BEGINS or entry["details"].get("verb") == Verb.ROLL_BACK:
             return []
         still = (stop for stop in before.heard if self.law.heard.get(stop.key) is not None)
@@ -78,6 +83,7 @@ class Disorder(Deeds):
     async def left_alone(self) -> None:
         """Let everything work again and two days pass: what then is open has called a person."""
         self.mode, self.failures = "done", 0
+        self.channels.lost = self.channels.unread = frozenset()
         for _ in range(4):
             await self.answers()
         await self.thaws()

@@ -10,7 +10,7 @@ from tests.stage import staged
 from tests.stories.any_deeds import the_policy
 from tests.stories.any_order import Disorder
 
-_STEPS = 60
+_STEPS = 90
 
 
 @pytest.mark.parametrize("eighth", range(4))

@@ -68,6 +68,22 @@ async def test_a_rejection_ends_it_with_its_reason(world: World) -> None:
     assert (await world.approves("ana", answer.proposal_id or "")).code == "already_decided"
 
 
+async def test_a_task_that_is_done_by_now_does_not_go_back_for_the_words_behind_an_older_end(
+    world: World,
+) -> None:
+    await world.submits(PROD, proposal_id="refused", task_id="t9")
+    await world.reacts("ana", "refused", "❌")
+    await world.submits(PROD, proposal_id="better", task_id="t9", parameters={"version": "v43"})
+    await world.approves("ben", "better")
+
+    assert (await world.workflow.give_reason("refused", world.sender("ana"), "v42 is old")).done
+
+    task = await world.store.read(lambda tx: tx.backlog.get("leila", "t9"))
+    assert task is not None
+    assert (task.state, task.proposal_id, task.explanation) == ("done", "better", "")
+    assert (await world.proposal("refused")).explanation == "v42 is old"
+
+
 async def test_a_tool_that_failed_and_left_nothing_ends_rolled_back(world: World) -> None:
     world.tool(TOOL).on["execute"] = raising(ToolFailed("no such version"))
     answer = await world.submits(PROD)

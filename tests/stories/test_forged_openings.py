@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from lifecycle.canonical import s256
 from lifecycle.policy import Level
 from lifecycle.state import State
 from tests.builders import MAIL, NOW_MS, PROD, REFUND, a_policy
 from tests.stage import staged
 from tests.stories.forging import DATABASE, exchanged, opened_by, problems, refused
-from tests.stories.permits import the_permit
+from tests.stories.permits import permitted, the_permit
 from tests.world import World
 
 DEPLOY = "production-deploy"
@@ -129,6 +130,22 @@ async def test_a_permit_of_what_is_approved_no_more_redeems_nothing(
 
     assert (reply.done, reply.code) == (False, "digest_mismatch")
     assert (await world.proposal(proposal_id)).state is State.REJECTED
+
+
+async def test_a_permit_redeems_nothing_once_the_r3_document_it_names_was_exchanged(
+    world: World, forged: Any
+) -> None:
+    proposal_id = await permitted(world)
+    shown = (await world.proposal(proposal_id)).r3_document
+    other = shown.replace(b"wants to use", b"does not use")
+    assert other != shown
+    forged(f"UPDATE proposals SET r3_document = X'{other.hex()}', r3_s256 = '{s256(other)}'")
+    token = await the_permit(world)
+
+    reply = await world.workflow.redeem(token, REFUND["parameters"], world.sender("leila"))
+
+    assert (reply.done, reply.code) == (False, "digest_mismatch")
+    await refused(world, proposal_id, "issue-refund")
 
 
 async def test_an_approval_that_is_void_and_made_valid_by_hand_opens_nothing(

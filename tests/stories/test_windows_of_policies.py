@@ -158,10 +158,12 @@ async def test_what_an_older_version_raised_without_a_window_is_no_false_alarm(
 ) -> None:
     await raised_at_the_verdict(on_disk)
     forged("UPDATE proposals SET rest = json_remove(rest, '$.window_s')")
+    forged("UPDATE audit SET details = json_remove(details, '$.window_s')")
     assert (await on_disk.proposal("x")).window_s == 0
-    assert await problems(on_disk) == []
+    # The link is broken by this; of the row nothing is said.
+    assert all(words.startswith("entry ") for words in await problems(on_disk))
 
     await on_disk.approves("ana", "x", WHY)
 
     assert (await on_disk.proposal("x")).state is State.COMPLETED
-    assert await problems(on_disk) == []
+    assert all(words.startswith("entry ") for words in await problems(on_disk))

@@ -1,0 +1,70 @@
+"""Whether what counts for the rates of proposers is what the trail tells (ADR 0013)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lifecycle.books import Transaction
+from lifecycle.moment import ms_of
+from lifecycle.tier import Tier
+
+_Entry = Mapping[str, Any]
+#: So long evaluations are kept: no rate reaches back further.
+_KEPT_MS: Final = 86_400_000
+
+
+@dataclass(slots=True)
+class UsesTold:
+    """The submissions of the last day that entries tell of, as (proposer, tool, time in ms UTC)."""
+
+    told: deque[tuple[str, str, int]] = field(default_factory=deque)
+    newest_ms: int = 0
+    last_at: str = ""
+    last_ms: int = 0
+
+    def take(self, entry: _Entry) -> None:
+        """Note what one entry tells; of other kinds, and of tools that nobody may use, nothing."""
+        at = str(entry.get("at"))
+        try:
+            at_ms = self._ms_of(at)
+        except ValueError:
+            return  # a broken link, which is named as one
+        details, actor = entry.get("details"), entry.get("actor")
+        if entry.get("kind") != "submitted" or not isinstance(details, Mapping):
+            return
+        if not isinstance(actor, Mapping) or details.get("tier") in (Tier.BLOCK.value, None):
+            return
+        self.told.append((str(actor.get("id")), str(details.get("tool")), at_ms))
+        while self.told[0][2] < at_ms - _KEPT_MS:
+            self.told.popleft()
+
+    def _ms_of(self, at: str) -> int:
+        """Return ms UTC, parsed once for all entries of one moment; raises ValueError for none."""
+        if at != self.last_at:
+            self.last_at, self.last_ms = at, ms_of(at)
+            self.newest_ms = max(self.newest_ms, self.last_ms)
+        return self.last_ms
+
+    def disagreements(self, tx: Transaction) -> list[str]:
+        """Return a sentence for every proposer and tool of which fewer evaluations are kept.
+
+        More are no fault: a repeat counts, and what was refused after its rate had been asked.
+        """
+        if not self.told:
+            return []
+        # By the newest entry of any kind those before it may be forgotten.
+        since_ms = max(self.newest_ms, *(at_ms for _, _, at_ms in self.told)) - _KEPT_MS
+        within: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+        for actor, tool, at_ms in self.told:
+            if at_ms >= since_ms:
+                within[actor, tool][at_ms] += 1
+        found = []
+        for (actor, tool), told in sorted(within.items()):
+            missing = (told - Counter(tx.uses.since(actor, tool, since_ms - 1))).total()
+            if missing:
+                words = f"{missing} evaluations of {tool} that the trail tells of do not count"
+                found.append(f"rate of {actor}: {words}")
+        return found
