@@ -143,7 +143,7 @@ class World:
         """Put a policy with `changes` in force, under a digest of its own."""
         policy = replace(self.workflow.policy, **changes)
         policy = replace(policy, digest=f"pol1_{next(self.policies):064d}")
-        await self.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+        await self.workflow.adopt(policy, an_unhurried_sentinel(policy))
         await self.workflow.idle()
         await self.shows()
 
@@ -155,6 +155,11 @@ class World:
         await self.workflow.start()
         await self.workflow.idle()
         await self.shows()
+
+
+def an_unhurried_sentinel(policy: Policy) -> Sentinel:
+    """Return the nine rules with time enough: the machine of the tests may be busy otherwise."""
+    return Sentinel(load_rules(policy.rules), limit_s=30.0)
 
 
 def a_world(store: ProposalStore, policy: Policy | None = None) -> World:
@@ -172,7 +177,7 @@ def a_world(store: ProposalStore, policy: Policy | None = None) -> World:
             spool=spool,
             ring=KeyRing({"k1": b"k" * 32}, "k1"),
             nonce=lambda: next(nonces),
-            law=law.Law(policy, Sentinel(load_rules(policy.rules))),
+            law=law.Law(policy, an_unhurried_sentinel(policy)),
             public_url="http://127.0.0.1:8080",
         )
     )

@@ -70,11 +70,12 @@ def within_discords_limits(place: AtDiscord) -> bool:
     )
 
 
-async def opens(place: Place, proposal_id: str = "p1") -> bool:
-    """Let ana approve; say whether the mail's window is open."""
+async def opens(place: Place, proposal_id: str = "p1") -> None:
+    """Let ana approve, and see that the mail's window is open."""
     await place.says("ana", f"approve {proposal_id}")
     found = await place.workflow.world.store.read(lambda tx: tx.proposals.get(proposal_id))
-    return found is not None and found.state.value == "executing"
+    assert found is not None
+    assert found.state.value == "executing", found.explanation
 
 
 @everywhere
@@ -96,7 +97,7 @@ async def test_M01_a_long_mail_is_on_a_card_that_is_taken_and_whole_beside_it(
             digest = digest_of(LONG["body"].encode())[:23]
             assert f"of 5 000, full text attached, {digest}…]" in card
             assert digest_of(canonical_bytes(LONG["to"])) in file
-        assert await opens(place)
+        await opens(place)
 
 
 @everywhere
@@ -110,7 +111,7 @@ async def test_M09_every_mail_is_taken_and_an_empty_value_is_seen(
         assert refused_calls(place) == []
         for value in given.values():
             assert (value or "(empty)") in card or value in file
-        assert await opens(place)
+        await opens(place)
 
 
 COMMAND = "echo fine; " * 96 + "1234" + "; rm -rf /srv && drop the whole database"
