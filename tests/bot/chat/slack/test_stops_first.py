@@ -50,7 +50,7 @@ async def acknowledged(slack: OnSlack, words: str) -> None:
 
 async def test_a_window_does_not_close_over_a_stop_that_was_acknowledged() -> None:
     async with on_slack() as slack:
-        await in_window(slack)
+        await in_window(slack, typed=True)
         await acknowledged(slack, "roll-back p1 wrong recipient")
         slack.world.clock.advance(WINDOW_S + 1)
         slack.hearing.alive()
@@ -120,7 +120,7 @@ async def test_a_freeze_does_not_wait_for_the_answer_to_what_its_operator_asked_
 
 async def test_after_a_restart_no_window_closes_over_a_stop_of_a_platform_that_is_away() -> None:
     async with on_slack(beside=beside) as slack:
-        await in_window(slack)
+        await in_window(slack, typed=True)
         await acknowledged(slack, "roll-back p1 wrong recipient")
         await slack.closes()
         await slack.server.stop()
