@@ -48,15 +48,21 @@ def until(told, words: str):
 
 
 def left_behind(folder: Path, line: str) -> int:
-    """Kill a bot whose program runs; return the program's number."""
+    """Kill a bot whose program runs, and is noted; return the program's number."""
     said = folder / "pid"
     (folder / "daemon.py").write_text(DAEMON)
     line = f"echo $$ > pid.part; mv pid.part pid; {line}"
     caller = subprocess.Popen([sys.executable, "-c", CALLER, str(folder), line], cwd=ROOT)
     until(said.exists, "the program never began")
+    until(lambda: noted(folder / "running"), "the program was never noted")
     caller.kill()
     caller.wait()
     return int(said.read_text())
+
+
+def noted(running: Path) -> bool:
+    """Say whether a mark tells whose it is; until then whoever holds its lock is taken for it."""
+    return any(mark.read_bytes().strip() for mark in running.glob("*.program"))
 
 
 def lives(number: int) -> bool:
