@@ -9,8 +9,8 @@ RUNTIME := .venv/.runtime
 DEV := .venv/.dev
 CODE := bot lifecycle sentinel_rules
 ARGS :=
-# Two a core of a small machine: half of the suite's time waits for sockets, processes and disks.
-JOBS := 4
+# One more than the cores of a small machine: half of the suite's time waits for sockets and disks.
+JOBS := 3
 COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--quiet --custom-compile-command "make lock" $(UPGRADE)
 
