@@ -18,6 +18,7 @@ from tests.fakes.slack_server import SlackServer
 from tests.slack_stage import eventually, shown
 
 _BASE = Path(__file__).parents[2] / "base.yaml"
+TOKENS = {"SLACK_BOT_TOKEN": "xoxb-fake", "SLACK_APP_TOKEN": "xapp-fake"}
 
 
 def _config(folder: Path, server: SlackServer) -> Path:
@@ -72,23 +73,30 @@ def _shows(server: SlackServer, ts: str, words: str) -> bool:
     return message is not None and words in shown(message)
 
 
+@asynccontextmanager
+async def _with_a_card(
+    server: SlackServer, config: Path, root: Path
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    """Run a bot that has posted the card of p1; yield its process and where the card stands."""
+    async with _running(config, root, **TOKENS) as process:
+        await eventually(lambda: server.sockets.open, "connecting", deadline_s=40)
+        await server.proposes("ULEILA", _mail("p1"))
+        yield process, await _card(server, "p1")
+
+
 async def test_a_proposal_is_approved_closed_and_rolled_back_over_a_restart(
     tmp_path: Path, root: Path
 ) -> None:
     async with SlackServer() as server:
         config = _config(tmp_path, server)
-        tokens = {"SLACK_BOT_TOKEN": "xoxb-fake", "SLACK_APP_TOKEN": "xapp-fake"}
-        async with _running(config, root, **tokens) as process:
-            await eventually(lambda: server.sockets.open, "connecting", deadline_s=40)
-            await server.proposes("ULEILA", _mail("p1"))
-            first = await _card(server, "p1")
+        async with _with_a_card(server, config, root) as (process, first):
             await server.reacts("UANA", first)
             await eventually(lambda: _shows(server, first, "completed"), "closing", deadline_s=30)
             await server.proposes("ULEILA", _mail("p2", subject="two"))
             second = await _card(server, "p2")
         assert process.returncode == 0
         await server.reacts("UBEN", second, "x", heard=False)
-        async with _running(config, root, **tokens):
+        async with _running(config, root, **TOKENS):
             await eventually(lambda: _shows(server, second, "rejected"), "found", deadline_s=40)
         assert len([m for m in server.workspace.messages if " p2 · sha256" in shown(m)]) == 1
 
@@ -99,11 +107,7 @@ async def test_a_bot_that_slack_does_not_answer_stops_soon_and_owes_what_it_coul
     async with SlackServer() as server:
         server.sockets.answers_goodbyes = False
         config = _config(tmp_path, server)
-        tokens = {"SLACK_BOT_TOKEN": "xoxb-fake", "SLACK_APP_TOKEN": "xapp-fake"}
-        async with _running(config, root, **tokens) as process:
-            await eventually(lambda: server.sockets.open, "connecting", deadline_s=40)
-            await server.proposes("ULEILA", _mail("p1"))
-            first = await _card(server, "p1")
+        async with _with_a_card(server, config, root) as (process, first):
             hanging = server.fails("*", "hangs", times=None)
             message = server.workspace.find("C0OPS", first)
             assert message is not None
@@ -116,7 +120,7 @@ async def test_a_bot_that_slack_does_not_answer_stops_soon_and_owes_what_it_coul
             assert await asyncio.wait_for(process.wait(), 20) == 0
             assert time.monotonic() - began_s < 5
         hanging.times = 0
-        async with _running(config, root, **tokens):
+        async with _running(config, root, **TOKENS):
             await _card(server, "p2")
             answered = '"proposal_id": "p2"'
             await eventually(lambda: [m for m in server.workspace.messages if answered in m.text])
@@ -128,11 +132,7 @@ async def test_a_bot_whose_database_somebody_holds_stops_soon_although_much_come
 ) -> None:
     async with SlackServer() as server:
         config = _config(tmp_path, server)
-        tokens = {"SLACK_BOT_TOKEN": "xoxb-fake", "SLACK_APP_TOKEN": "xapp-fake"}
-        async with _running(config, root, **tokens) as process:
-            await eventually(lambda: server.sockets.open, "connecting", deadline_s=40)
-            await server.proposes("ULEILA", _mail("p1"))
-            first = await _card(server, "p1")
+        async with _with_a_card(server, config, root) as (process, first):
             held = sqlite3.connect(tmp_path / "data/signoff.db", isolation_level=None)
             held.execute("BEGIN IMMEDIATE")
             words = ["<@USIGNOFF> reject p1 no"] * 100
