@@ -111,7 +111,8 @@ class Carrier:
         """
         try:
             return await self.world.read_surely(
-                lambda tx: handed_back_as_told(tx, proposal, called)
+                f"taking {proposal.proposal_id} back",
+                lambda tx: handed_back_as_told(tx, proposal, called),
             )
         except (RowUnreadable, ValueError, TypeError, KeyError):
             return False

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from lifecycle.failing import Failing
 from lifecycle.heard import HeardStops
 from lifecycle.moment import Moment
 from lifecycle.permit import KeyRing
@@ -64,6 +65,7 @@ class World:
     stopping: bool = False
     told: set[str] = field(default_factory=set)
     unwritten: Unwritten = field(default_factory=Unwritten)
+    failing: Failing = field(default_factory=Failing)
     owed: dict[object, StoreUnavailable] = field(default_factory=dict)
     unspooled: list[Mapping[str, Any]] = field(default_factory=list)
 
@@ -104,19 +106,39 @@ class World:
         await self._written()
         return value
 
-    async def read_surely(self, view: Callable[[Transaction], T]) -> T:
+    async def read_surely(self, step: str, view: Callable[[Transaction], T]) -> T:
         """Run a view on which it depends what a call does, with back-off until it can be read.
 
-        Raises RowUnreadable for a row that cannot be read however long one waits.
+        `step` says what waits for it, to people who are to know when it waits for long. Raises
+        RowUnreadable for a row that cannot be read however long one waits.
         """
         pause_s = _MOMENT_S
-        while True:
-            try:
-                return await self.store.read(view)
-            except RowUnreadable:
-                raise
-            except StoreUnavailable:
+        try:
+            while True:
+                try:
+                    return await self.store.read(view)
+                except RowUnreadable:
+                    raise
+                except StoreUnavailable as error:
+                    self.step_failed(step, str(error))
                 pause_s = await self._paused("read", pause_s)
+        finally:
+            self.step_mended(step)
+
+    def step_failed(self, step: str, why: str, *, known: bool = False) -> None:
+        """Note that a step of the bot's own failed; people are told once it keeps failing.
+
+        `known`: it follows from what they were told already.
+        """
+        words = self.failing.failed(step, self.clock.now_ms(), why, known=known)
+        if words is not None and not self.stopping:
+            self.notifier.alert(words)
+
+    def step_mended(self, step: str) -> None:
+        """Note that a step went well, or is tried no more; give the all-clear where it failed."""
+        words = self.failing.mended(step, self.clock.now_ms())
+        if words is not None and not self.stopping:
+            self.notifier.alert(words)
 
     async def _paused(self, what: str, pause_s: float) -> float:
         """Wait before the store is tried again; return how long to wait after the next failure.

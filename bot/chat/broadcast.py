@@ -280,7 +280,12 @@ class Broadcast:
 
 
 def _own_health(world: World) -> tuple[str | None, ...]:
-    return world.unwritten.words(), held_words(world), clock_strayed(world.clock)
+    return (
+        world.unwritten.words(),
+        *world.failing.words(),
+        held_words(world),
+        clock_strayed(world.clock),
+    )
 
 
 async def _said(surface: Surface, message: Message) -> None:

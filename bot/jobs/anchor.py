@@ -11,4 +11,4 @@ async def run_once(workflow: Workflow) -> int:
     return await workflow.anchor()
 
 
-JOB = Job("anchor", every_s=60, run_once=run_once)
+JOB = Job("anchor", "telling the audit trail's head", every_s=60, run_once=run_once)

@@ -22,4 +22,4 @@ async def run_once(workflow: Workflow) -> int:
     return await notifier.catch_up() if isinstance(notifier, CatchesUp) else 0
 
 
-JOB = Job("catch_up", every_s=5, run_once=run_once)
+JOB = Job("catch_up", "reading what the surfaces kept", every_s=5, run_once=run_once)

@@ -11,4 +11,4 @@ async def run_once(workflow: Workflow) -> int:
     return await workflow.close_due()
 
 
-JOB = Job("close_windows", every_s=1, run_once=run_once)
+JOB = Job("close_windows", "closing the windows that are due", every_s=1, run_once=run_once)

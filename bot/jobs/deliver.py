@@ -12,4 +12,4 @@ async def run_once(workflow: Workflow) -> int:
     return 0
 
 
-JOB = Job("deliver", every_s=1, run_once=run_once)
+JOB = Job("deliver", "bringing cards and answers up to date", every_s=1, run_once=run_once)

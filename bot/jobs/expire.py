@@ -11,4 +11,4 @@ async def run_once(workflow: Workflow) -> int:
     return await workflow.expire_due()
 
 
-JOB = Job("expire", every_s=1, run_once=run_once)
+JOB = Job("expire", "ending what is past its deadline", every_s=1, run_once=run_once)

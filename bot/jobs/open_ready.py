@@ -11,4 +11,4 @@ async def run_once(workflow: Workflow) -> int:
     return await workflow.open_ready()
 
 
-JOB = Job("open_ready", every_s=1, run_once=run_once)
+JOB = Job("open_ready", "beginning what may begin now", every_s=1, run_once=run_once)

@@ -11,4 +11,6 @@ async def run_once(workflow: Workflow) -> int:
     return await workflow.recheck()
 
 
-JOB = Job("recheck", every_s=1, run_once=run_once)
+JOB = Job(
+    "recheck", "checking what is open under the policy in force", every_s=1, run_once=run_once
+)

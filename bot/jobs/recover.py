@@ -11,4 +11,4 @@ async def run_once(workflow: Workflow) -> int:
     return await workflow.recover()
 
 
-JOB = Job("recover", every_s=1, run_once=run_once)
+JOB = Job("recover", "taking up what was cut off", every_s=1, run_once=run_once)

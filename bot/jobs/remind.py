@@ -11,4 +11,4 @@ async def run_once(workflow: Workflow) -> int:
     return await workflow.remind()
 
 
-JOB = Job("remind", every_s=5, run_once=run_once)
+JOB = Job("remind", "reminding people of what waits", every_s=5, run_once=run_once)

@@ -15,11 +15,12 @@ from typing import Final
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from bot.jobs.job import Job
-from lifecycle.ports import Clock
+from lifecycle.ports import Clock, RowChanged, RowUnreadable, StoreUnavailable
 from lifecycle.workflow import Workflow
 
 LONGEST_PAUSE_S: Final = 60
 _LATE_S: Final = 10
+_STORE: Final = "asking the store what is due"
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +34,7 @@ class Round:
         self._workflow = workflow
         self._clock = clock
         self._failures = 0
+        self._undone: str | None = None
         self._not_before_ms = 0
         self.running = False
 
@@ -43,14 +45,21 @@ class Round:
         self.running = True
         try:
             await self.job.run_once(self._workflow)
-            self._failures = 0
+            self._well()
         except Exception as error:
             self._back_off(error)
         finally:
             self.running = False
 
+    def _well(self) -> None:
+        self._failures = 0
+        if self._undone is not None:
+            self._workflow.world.step_mended(self._undone)
+            self._undone = None
+
     def _back_off(self, error: Exception) -> None:
         self._failures += 1
+        self._tell(error)
         pause_s = min(LONGEST_PAUSE_S, 2 ** min(self._failures, 10))
         self._not_before_ms = self._clock.now_ms() + pause_s * 1000
         log.error(
@@ -61,6 +70,19 @@ class Round:
             pause_s,
             exc_info=log.isEnabledFor(logging.DEBUG),
         )
+
+    def _tell(self, error: Exception) -> None:
+        """Let people know of what keeps failing: of a store that fails, once for all the jobs.
+
+        Of one that takes nothing they know already.
+        """
+        world, why, known = self._workflow.world, type(error).__name__, False
+        self._undone = self.job.doing
+        if isinstance(error, StoreUnavailable):
+            why, known = str(error), world.unwritten.words() is not None
+            if not isinstance(error, RowUnreadable | RowChanged):
+                self._undone = _STORE
+        world.step_failed(self._undone, why, known=known)
 
 
 class Scheduler:

@@ -37,4 +37,4 @@ async def run_once(workflow: Workflow) -> int:
     return 0
 
 
-JOB = Job("tell_clock", every_s=60, run_once=run_once)
+JOB = Job("tell_clock", "looking at the machine's clock", every_s=60, run_once=run_once)

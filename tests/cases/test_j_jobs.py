@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from bot.jobs import JOBS
 from bot.jobs.job import Job
 from bot.jobs.scheduler import Round, Scheduler
+from tests.stage import staged
+from tests.world import World
 
 
 class StoppedClock:
@@ -28,6 +32,13 @@ async def scheduler():
     made = Scheduler(JOBS, object(), StoppedClock())
     yield made
     await made.stop(0)
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    """The whole law, whose people hear of what keeps failing."""
+    async with staged("memory:", tmp_path) as stage:
+        yield stage
 
 
 async def test_J06_being_ready_three_times_is_one_scheduler_with_one_closing_job(
@@ -68,7 +79,7 @@ async def test_J10_jobs_are_few_and_named_and_none_takes_a_proposal(scheduler: S
 
 
 async def test_J11_a_job_that_raises_is_tried_again_after_ever_longer_and_the_scheduler_lives(
-    scheduler: Scheduler,
+    scheduler: Scheduler, world: World
 ) -> None:
     clock, answers = StoppedClock(), [RuntimeError("database is locked"), OSError("chat"), 1]
     tried_after_s: list[int] = []
@@ -81,7 +92,7 @@ async def test_J11_a_job_that_raises_is_tried_again_after_ever_longer_and_the_sc
         return answer
 
     scheduler.start()
-    round_ = Round(Job("close_windows", 1, close), object(), clock)
+    round_ = Round(Job("close_windows", "closing", 1, close), world.workflow, clock)
     while answers:
         await round_.run()
         clock.ms += 1000

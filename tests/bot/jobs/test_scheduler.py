@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +15,8 @@ import pytest
 from bot.jobs import JOBS, catch_up, deliver
 from bot.jobs.job import Job
 from bot.jobs.scheduler import LONGEST_PAUSE_S, Round, Scheduler
+from tests.stage import staged
+from tests.world import World
 
 
 class FakeClock:
@@ -26,6 +30,13 @@ class FakeClock:
 
     async def sleep(self, seconds: float) -> None:
         self.ms += int(seconds * 1000)
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    """The whole law, whose people hear of what keeps failing."""
+    async with staged("memory:", tmp_path) as stage:
+        yield stage
 
 
 class FakeNotifier:
@@ -109,7 +120,9 @@ async def test_a_scheduled_job_runs_again_and_again() -> None:
             thrice.set()
         return 0
 
-    scheduler = Scheduler([Job("count", 0.01, count)], FakeWorkflow(), FakeClock())
+    scheduler = Scheduler(
+        [Job("count", "doing its work", 0.01, count)], FakeWorkflow(), FakeClock()
+    )
     scheduler.start()
     await asyncio.wait_for(thrice.wait(), 10)
     await scheduler.stop(1)
@@ -126,7 +139,9 @@ async def test_stopping_lets_a_round_end_that_has_begun() -> None:
         ended.set()
         return 0
 
-    scheduler = Scheduler([Job("long", 0.01, long_round)], FakeWorkflow(), FakeClock())
+    scheduler = Scheduler(
+        [Job("long", "doing its work", 0.01, long_round)], FakeWorkflow(), FakeClock()
+    )
     scheduler.start()
     await asyncio.wait_for(begun.wait(), 10)
     stopping = asyncio.create_task(scheduler.stop(10))
@@ -144,7 +159,9 @@ async def test_stopping_does_not_wait_for_ever() -> None:
         await asyncio.Event().wait()
         return 0
 
-    scheduler = Scheduler([Job("endless", 0.01, endless)], FakeWorkflow(), FakeClock())
+    scheduler = Scheduler(
+        [Job("endless", "doing its work", 0.01, endless)], FakeWorkflow(), FakeClock()
+    )
     scheduler.start()
     await asyncio.wait_for(begun.wait(), 10)
 
@@ -154,7 +171,7 @@ async def test_stopping_does_not_wait_for_ever() -> None:
 
 
 async def test_failures_wait_longer_each_time_but_never_above_a_minute(
-    caplog: pytest.LogCaptureFixture,
+    world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock, began_ms = FakeClock(), []
 
@@ -162,7 +179,7 @@ async def test_failures_wait_longer_each_time_but_never_above_a_minute(
         began_ms.append(clock.ms)
         raise RuntimeError("token=hunter2")
 
-    round_ = Round(Job("fail", 1, fail), FakeWorkflow(), clock)
+    round_ = Round(Job("fail", "doing its work", 1, fail), world.workflow, clock)
     with caplog.at_level(logging.INFO):
         for _ in range(400):
             await round_.run()
@@ -175,7 +192,7 @@ async def test_failures_wait_longer_each_time_but_never_above_a_minute(
     assert "hunter2" not in caplog.text
 
 
-async def test_one_success_ends_the_waiting() -> None:
+async def test_one_success_ends_the_waiting(world: World) -> None:
     clock, outcomes, rounds = FakeClock(), [RuntimeError("once"), None, None], []
 
     async def once(_workflow: object) -> int:
@@ -185,7 +202,7 @@ async def test_one_success_ends_the_waiting() -> None:
             raise outcome
         return 0
 
-    round_ = Round(Job("once", 1, once), FakeWorkflow(), clock)
+    round_ = Round(Job("once", "doing its work", 1, once), world.workflow, clock)
     for _ in range(4):
         await round_.run()
         clock.ms += 1000
@@ -202,7 +219,9 @@ async def test_a_job_that_sleeps_because_the_wall_clock_went_back_is_scheduled_a
         begun.set()
         return 0
 
-    scheduler = Scheduler([Job("sleeper", 0.01, begin)], FakeWorkflow(), FakeClock())
+    scheduler = Scheduler(
+        [Job("sleeper", "doing its work", 0.01, begin)], FakeWorkflow(), FakeClock()
+    )
     scheduler.start()
     plain = scheduler._scheduler
     plain.modify_job("sleeper", next_run_time=datetime(2100, 1, 1, tzinfo=UTC))

@@ -1,0 +1,73 @@
+"""Steps of the bot's own that keep failing, remembered where no store is needed.
+
+One failure is no news: it is tried again, soon. What has failed five times, for half a minute, is
+left undone for a minute at a time by now, and people are to know (design section 7).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from lifecycle.moment import clock_words
+
+TOLD_AFTER: Final = 5
+TOLD_AFTER_MS: Final = 30_000
+
+
+@dataclass(slots=True)
+class _Trouble:
+    """Failures in a row, since the first of them; `told` once people know."""
+
+    since_ms: int
+    attempts: int = 0
+    why: str = ""
+    told: bool = False
+
+
+class Failing:
+    """What fails, by words for what was to be done: "closing the windows that are due"."""
+
+    def __init__(self) -> None:
+        self._troubles: dict[str, _Trouble] = {}
+
+    def failed(self, step: str, now_ms: int, why: str, *, known: bool = False) -> str | None:
+        """Note a failure; return what people are to be told, once.
+
+        `known`: people know of the cause already, and need not hear of what follows from it.
+        """
+        trouble = self._troubles.setdefault(step, _Trouble(now_ms))
+        trouble.attempts, trouble.why = trouble.attempts + 1, why
+        lasts = trouble.attempts >= TOLD_AFTER and now_ms - trouble.since_ms >= TOLD_AFTER_MS
+        if known or trouble.told or not lasts:
+            return None
+        trouble.told = True
+        return _words(step, trouble)
+
+    def mended(self, step: str, now_ms: int) -> str | None:
+        """Note that it went well, or is no longer tried; return the all-clear where it was told."""
+        trouble = self._troubles.pop(step, None)
+        if trouble is None or not trouble.told:
+            return None
+        return (
+            f"{_sentence(step)} works again: from {clock_words(trouble.since_ms)} to "
+            f"{clock_words(now_ms)} it failed {trouble.attempts} times ({trouble.why})."
+        )
+
+    def words(self) -> tuple[str, ...]:
+        """Say for `status` what fails, and was told."""
+        troubles = list(self._troubles.items())
+        return tuple(_words(step, trouble) for step, trouble in troubles if trouble.told)
+
+
+def _sentence(step: str) -> str:
+    """Begin a sentence with it, and leave the ids in it as they are."""
+    return step[:1].upper() + step[1:]
+
+
+def _words(step: str, trouble: _Trouble) -> str:
+    return (
+        f"{_sentence(step)} failed {trouble.attempts} times since "
+        f"{clock_words(trouble.since_ms)} ({trouble.why}). It is tried again at least once a "
+        "minute and left undone until then; the bot's log says more."
+    )

@@ -1,0 +1,169 @@
+"""What the bot does by itself and cannot do for long is told to people, not to a log alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.chat.broadcast import Broadcast
+from bot.jobs.close_windows import JOB as CLOSING
+from bot.jobs.expire import JOB as EXPIRING
+from bot.jobs.job import Job
+from bot.jobs.scheduler import Round
+from lifecycle.failing import TOLD_AFTER, Failing
+from lifecycle.ports import StoreUnavailable
+from lifecycle.state import State
+from tests.stage import staged
+from tests.world import World
+
+NOON = "2026-03-02 12:00:00 UTC"
+
+
+class Disk:
+    """Whether the store of a world can be read."""
+
+    def __init__(self, world: World, patch: pytest.MonkeyPatch) -> None:
+        self.gone = False
+        read = world.store.read
+
+        async def tried(view: Any) -> Any:
+            if self.gone:
+                raise StoreUnavailable("the disk is gone")
+            return await read(view)
+
+        patch.setattr(world.store, "read", tried)
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    """The whole law in memory: which store cannot be read makes no difference."""
+    async with staged("memory:", tmp_path) as stage:
+        yield stage
+
+
+@pytest.fixture
+def disk(world: World, monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(world, monkeypatch)
+
+
+def rounds(world: World, *jobs: Job) -> list[Round]:
+    return [Round(job, world.workflow, world.clock) for job in jobs]
+
+
+async def run_for(world: World, seconds: int, running: list[Round]) -> None:
+    """Let every job have its turn each second."""
+    for _ in range(seconds):
+        for each in running:
+            await each.run()
+        world.clock.advance(1)
+
+
+async def test_a_roll_back_that_cannot_be_carried_out_for_half_a_minute_calls_people(
+    world: World, disk: Disk, mail: str
+) -> None:
+    world.workflow.world.nonce = gone_when_asked(disk, world.workflow.world.nonce)
+    stopping = asyncio.create_task(world.rejects("ben", mail))
+    await world.clock.run_for(29)
+    assert world.notifier.alerts == []
+
+    await world.clock.run_for(40)
+
+    (words,) = world.notifier.alerts
+    assert words.startswith(f"Taking {mail} back failed 7 times since {NOON} (the disk is")
+    assert (await last_health(world)) == words.replace("7 times", "8 times")
+
+    disk.gone = False
+    await world.clock.run_for(60)
+    await stopping
+    assert (await world.proposal(mail)).state is State.ROLLED_BACK
+    assert world.notifier.alerts[1].startswith(f"Taking {mail} back works again: from {NOON}")
+    assert await last_health(world) is None
+
+
+def gone_when_asked(disk: Disk, nonce: Any) -> Any:
+    """Take the disk away once the permit of a roll back is made, just before it is called."""
+
+    def made() -> str:
+        disk.gone = True
+        return str(nonce())
+
+    return made
+
+
+async def last_health(world: World) -> str | None:
+    """Return the last line about the bot itself that `status` has."""
+    broadcast = Broadcast([])
+    broadcast.attach(world.workflow.world)
+    return next(reversed(broadcast.health()), None)
+
+
+async def test_a_job_that_fails_again_and_again_is_told_once_with_its_all_clear(
+    world: World,
+) -> None:
+    broken = [True]
+
+    async def closes(_workflow: object) -> int:
+        if broken:
+            raise RuntimeError("token=hunter2")
+        return 0
+
+    job = Job(CLOSING.name, CLOSING.doing, CLOSING.every_s, closes)
+    running = rounds(world, job)
+    await run_for(world, 30, running)
+    assert world.notifier.alerts == []
+
+    await run_for(world, 300, running)
+    broken.clear()
+    await run_for(world, 61, running)
+
+    told, mended = world.notifier.alerts
+    assert told.startswith("Closing the windows that are due failed 5 times since 2026-03-02 12:00")
+    assert "(RuntimeError)" in told
+    assert mended.startswith("Closing the windows that are due works again: from 2026-03-02 12:00")
+    assert "hunter2" not in told + mended
+
+
+async def test_a_store_that_cannot_be_read_is_told_once_for_all_the_jobs(
+    world: World, disk: Disk
+) -> None:
+    running = rounds(world, CLOSING, EXPIRING)
+    disk.gone = True
+    await run_for(world, 100, running)
+
+    (told,) = world.notifier.alerts
+    assert told.startswith("Asking the store what is due failed")
+
+    disk.gone = False
+    await run_for(world, 61, running)
+    assert len(world.notifier.alerts) == 2
+
+
+async def test_jobs_that_fail_since_nothing_can_be_written_add_nothing_to_what_was_told(
+    world: World,
+) -> None:
+    async def writes(_workflow: object) -> int:
+        raise StoreUnavailable("disk full")
+
+    await run_for(world, 100, rounds(world, Job("writes", "writing", 1, writes)))
+    alone = list(world.notifier.alerts)
+    world.notifier.alerts.clear()
+    world.workflow.world.unwritten.failed(world.clock.now_ms(), "disk full")
+
+    await run_for(world, 100, rounds(world, Job("writes again", "writing again", 1, writes)))
+
+    assert len(alone) == 1
+    assert world.notifier.alerts == []
+
+
+def test_what_failed_rarely_is_no_news() -> None:
+    failing = Failing()
+    told = [failing.failed("looking", 1_000 * n, "why") for n in range(TOLD_AFTER)]
+    at_once = failing.mended("looking", 5_000), failing.words()
+    late = [failing.failed("looking", 60_000 * n, "why") for n in range(TOLD_AFTER - 1)]
+
+    assert {*told, *late, at_once[0]} == {None}
+    assert at_once[1] == ()
