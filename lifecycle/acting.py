@@ -133,7 +133,7 @@ class Acting:
             except _AskAlso as also:
                 asked |= also.people
             except NotAtOnce as failed:
-                log.error("no beginning at once: %s", type(failed.__cause__).__name__)
+                log.error("no beginning at once: %s", failed)
                 at_once = False
 
     async def _with_lost(self, act: Act, asked: Collection[str]) -> Act:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -11,9 +12,12 @@ from typing import Any, Final, assert_never
 import orjson
 
 from lifecycle.canonical import canonical_bytes, digest_of
+from lifecycle.located import located
 from lifecycle.masking import mask_text
 from lifecycle.ports import Call, Tool, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Outcome, Verb
+
+log = logging.getLogger("signoff.tools")
 
 LARGEST_RECEIPT: Final = 65_536
 _LONGEST_WORDS: Final = 300
@@ -55,6 +59,7 @@ async def call_tool(tool: Tool, call: Call) -> CallResult:
     except BaseException as error:
         if _ours(error):
             raise
+        log.error("%s of %s: %s", call.verb, call.tool, located(error))
         return _unknown(f"{call.tool} ended with {type(error).__name__}; what it did is not known.")
     return result_of(call.tool, call.verb, receipt)
 

@@ -15,6 +15,7 @@ from lifecycle.concluding import conclude
 from lifecycle.document import ProposalDocument
 from lifecycle.errors import PermitRefused
 from lifecycle.finishing import Concluded
+from lifecycle.located import located
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Call, RowUnreadable, Transaction
 from lifecycle.proposal import Execution, Outcome, Proposal, Verb
@@ -75,9 +76,7 @@ class Carrier:
         except Exception as error:
             if result.outcome is Outcome.UNKNOWN:
                 raise
-            log.error(
-                "an answer of %s could not be judged: %s", proposal.tool, type(error).__name__
-            )
+            log.error("an answer of %s could not be judged: %s", proposal.tool, located(error))
             words = f"{proposal.tool} answered {result.outcome}, which could not be judged."
             result = CallResult(Outcome.UNKNOWN, explanation=words)
             return await self.world.write_surely(unit)

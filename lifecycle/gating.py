@@ -11,6 +11,7 @@ from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import gather
 from lifecycle.judging import judge
 from lifecycle.last_judged import BY_EVIDENCE
+from lifecycle.located import located
 from lifecycle.membership import Membership, of_approvers
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening, begin, digest_mismatch, of_this_policy
@@ -77,7 +78,7 @@ class Gatekeeper:
             opening = _judged_and_begun(moment, proposal.proposal_id, checked, nobody, tx)
             tx.write_down()
         except Exception as error:
-            raise NotAtOnce from error
+            raise NotAtOnce(located(error)) from error
         return None if opening.again else opening
 
     def open_at_once(self, tx: Transaction, look: Look) -> Opening | None:
@@ -96,7 +97,7 @@ class Gatekeeper:
             opening = begin(tx, moment, proposal, verdict, facts)
             tx.write_down()
         except Exception as error:
-            raise NotAtOnce from error
+            raise NotAtOnce(located(error)) from error
         return None if opening.again else opening
 
     def _verdict_at_once(self, moment: Moment, proposal: Proposal, facts: Facts) -> Verdict | None:

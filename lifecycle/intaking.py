@@ -127,7 +127,7 @@ class Intake:
                 lambda tx: self._admit(tx, moment, accepted, sender, judges=True)
             )
         except NotAtOnce as failed:
-            log.error("no verdict at once: %s", type(failed.__cause__).__name__)
+            log.error("no verdict at once: %s", failed)
             return await self.world.write(
                 lambda tx: self._admit(tx, moment, accepted, sender, judges=False)
             )

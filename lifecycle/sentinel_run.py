@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -9,11 +10,14 @@ from functools import partial
 from typing import Any, Final
 
 from lifecycle.document import ProposalDocument
+from lifecycle.located import located
 from lifecycle.policy import Level
 from lifecycle.rule_answers import Answers
 from lifecycle.rule_run import Run, Workers
 from lifecycle.sentinel import Facts, LoadedRule
 from lifecycle.verdict import PASSED, Finding, RuleResult, Verdict
+
+log = logging.getLogger("signoff.sentinel")
 
 #: A rule may take this long, in seconds of real time (design section 5).
 RULE_LIMIT_S: Final = 0.2
@@ -154,6 +158,7 @@ class _Outside:
         self.asked = False
 
     def refuse(self, path: str) -> str:
+        log.error("the rule %s: %s", loaded.id, located(error))
         self.asked = True
         raise LookupError(path)
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from lifecycle.failing import Failing
 from lifecycle.heard import HeardStops
+from lifecycle.located import located
 from lifecycle.moment import Moment
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
@@ -200,7 +201,7 @@ class World:
         except StoreUnavailable:
             raise
         except Exception as error:
-            self._tell_once(proposal_id, f"{type(error).__name__}: an operator must look at it.")
+            self._tell_once(proposal_id, f"{located(error)}: an operator must look at it.")
         return None
 
     def _tell_once(self, proposal_id: str, what: str) -> None:
@@ -221,4 +222,4 @@ class World:
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self.tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            log.error("background work failed: %s", type(task.exception()).__name__)
+            log.error("background work failed: %s", located(task.exception()))

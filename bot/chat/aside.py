@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from typing import Any, Final
 
 from bot.chat.surface import SurfaceFailed
+from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable
 
 log = logging.getLogger("signoff.surfaces")
@@ -75,4 +76,4 @@ async def _said(saying: Coroutine[Any, Any, object], before: asyncio.Task[None] 
     except (SurfaceFailed, StoreUnavailable) as failure:
         log.info("a note could not be posted: %s", failure)
     except Exception as error:
-        log.error("a note could not be posted: %s", type(error).__name__)
+        log.error("a note could not be posted: %s", located(error))

@@ -10,6 +10,7 @@ from typing import Final
 
 from bot.chat.board import Board, board_of
 from bot.chat.surface import SurfaceFailed
+from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable
 from lifecycle.world import World
 
@@ -49,7 +50,7 @@ class BoardKeeper:
             except StoreUnavailable:
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
             except Exception as error:
-                log.error("%s: %s", self._flag, type(error).__name__)
+                log.error("%s: %s", self._flag, located(error))
                 self.trouble = f"an unexpected {type(error).__name__}"
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
             with contextlib.suppress(TimeoutError):

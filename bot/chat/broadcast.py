@@ -17,6 +17,7 @@ from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.chat.watching import Watch
 from bot.clock_strayed import clock_strayed
 from bot.expected import StartFailed
+from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable
 from lifecycle.records import Card, Message
 from lifecycle.spooling import held_words
@@ -156,8 +157,7 @@ class Broadcast:
                     raise
                 log.error("%s ended by itself and is begun anew in %d s", surface.name, pause_s)
             except Exception as error:
-                what = type(error).__name__
-                log.exception("%s met %s, begun anew in %d s", surface.name, what, pause_s)
+                log.error("%s met %s, begun anew in %d s", surface.name, located(error), pause_s)
             await commands.workflow.world.clock.sleep(pause_s)
 
     async def close(self) -> None:
@@ -211,7 +211,7 @@ class Broadcast:
         if _went_well(begun.task):
             return begun.task.result() and not begun.stale
         why = None if begun.task.cancelled() else begun.task.exception()
-        log.warning("a card could not be read: %s", type(why).__name__)
+        log.warning("a card could not be read: %s", located(why))
         return False
 
     def _now_ms(self) -> int:
@@ -240,7 +240,7 @@ class Broadcast:
         for name, task in ended.items():
             self._catching.pop(name)
             if not task.cancelled() and task.exception() is not None:
-                log.warning("%s could not catch up: %s", name, type(task.exception()).__name__)
+                log.warning("%s could not catch up: %s", name, located(task.exception()))
         return [each.result() for each in ended.values() if _went_well(each)]
 
     async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
@@ -295,4 +295,4 @@ async def _said(surface: Surface, message: Message) -> None:
             with taking_turns_as(Turn(Rank.FIRST)):
                 await surface.say(message)
     except Exception as error:
-        log.warning("%s could not be told: %s", surface.name, type(error).__name__)
+        log.warning("%s could not be told: %s", surface.name, located(error))

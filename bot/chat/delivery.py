@@ -20,6 +20,7 @@ from bot.chat.known import posted_at, shown_since
 from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
 from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.chat.undelivered import healed, undelivered
+from lifecycle.located import located
 from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.posted_cards import note_card
 from lifecycle.proposal import Proposal
@@ -89,7 +90,7 @@ class Delivery:
                 if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
                     raise
                 # What is due stays due; no mistake of ours must silence a surface for good.
-                log.error("%s: delivery failed: %s", self.surface.name, type(error).__name__)
+                log.error("%s: delivery failed: %s", self.surface.name, located(error))
             if being_cancelled():  # and something in there took the cancellation for its own
                 raise asyncio.CancelledError
 
@@ -144,7 +145,7 @@ class Delivery:
         except BaseException as error:
             if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
                 raise
-            log.error("%s: delivery failed: %s", self.surface.name, type(error).__name__)
+            log.error("%s: delivery failed: %s", self.surface.name, located(error))
             await self._failed(item, SurfaceFailed(f"an unexpected {type(error).__name__}"))
             return _Outcome.FAILED
 

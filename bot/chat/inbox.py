@@ -13,6 +13,7 @@ from bot.chat.stops import StopOf
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import PROPOSING
 from lifecycle.heard import HeardStop, forget, note
+from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.world import World
 
@@ -179,7 +180,7 @@ class Inbox:
                     raise
                 # One event that cannot be understood must not come back for ever.
                 failures += 1
-                log.error("%s: event %s: %s", self._surface, event_id, type(error).__name__)
+                log.error("%s: event %s: %s", self._surface, event_id, located(error))
                 if failures >= _MOST_FAILURES:
                     return not self._still_stops(event_id)
                 await self._world.clock.sleep(pause_s)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Final, Protocol, runtime_checkable
 
 from bot.chat.hearing import Trouble
+from lifecycle.located import located
 from lifecycle.workflow import Workflow
 from lifecycle.world import World
 
@@ -74,7 +75,7 @@ class Ears:
             task.add_done_callback(lambda _: self.asking.pop(key, None))
         await asyncio.wait({task}, timeout=_ANSWERED_S)
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
-            log.warning("a card could not be read: %s", type(error).__name__)
+            log.warning("a card could not be read: %s", located(error))
         heard = task.done() and not task.cancelled() and task.exception() is None and task.result()
         return heard or surface.trouble() is not None
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from bot.chat.hearing import Hearing
 from bot.chat.surface import SurfaceFailed
+from lifecycle.located import located
 from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
@@ -70,8 +71,10 @@ class Reading:
         self._found_ms: dict[str, int] = {}
         self._damaged: set[str] = set()
 
-    def doubt(self) -> None:
+    def doubt(self, error: BaseException | None = None) -> None:
         """Something heard could not be worked: each card is read once more before it closes."""
+        if error is not None:
+            log.error("%s: an event could not be worked: %s", self._surface, located(error))
         self._doubted_ms = self._workflow.world.clock.now_ms()
 
     def begin_anew(self) -> None:
@@ -231,7 +234,7 @@ class Reading:
         message_id = card.message_ids[-1]
         self._unread.add(message_id)
         if not isinstance(error, RowUnreadable):
-            log.error("%s: a card was not read: %s", self._surface, type(error).__name__)
+            log.error("%s: a card was not read: %s", self._surface, located(error))
         elif message_id not in self._damaged:
             self._damaged.add(message_id)
             log.error("%s: what is given on a card is not heard: %s", self._surface, error)

@@ -14,6 +14,7 @@ from bot.config.tool_models import (
     ToolEntry,
     WebhookEntry,
 )
+from lifecycle.located import not_loaded
 
 
 class Capabilities(NamedTuple):
@@ -50,7 +51,7 @@ def _of_class(name: str, folder: Path) -> Capabilities:
         found = getattr(importlib.import_module(module_name), class_name)
     except Exception as error:
         raise ValueError(
-            f'"{name}" cannot be loaded ({type(error).__name__}); write module:Class of an '
+            f'"{name}" cannot be loaded ({not_loaded(error)}); write module:Class of an '
             "installed module or of a file beside the config"
         ) from error
     finally:

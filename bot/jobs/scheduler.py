@@ -15,6 +15,7 @@ from typing import Final
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from bot.jobs.job import Job
+from lifecycle.located import located
 from lifecycle.ports import Clock, RowChanged, RowUnreadable, StoreUnavailable
 from lifecycle.workflow import Workflow
 
@@ -65,10 +66,9 @@ class Round:
         log.error(
             "The job %s failed (%s), for the %d. time; it is tried again in %d s.",
             self.job.name,
-            type(error).__name__,
+            located(error),
             self._failures,
             pause_s,
-            exc_info=log.isEnabledFor(logging.DEBUG),
         )
 
     def _tell(self, error: Exception) -> None:

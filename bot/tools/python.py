@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.tools.threads import beside
+from lifecycle.located import not_loaded
 from lifecycle.ports import Call, ToolFailed
 
 #: So many plain calls of one tool may be under way.
@@ -83,7 +84,7 @@ def loaded_class(name: str, folder: Path) -> type[Any]:
     try:
         found = getattr(importlib.import_module(module_name), class_name)
     except Exception as error:
-        raise ValueError(f"{name} cannot be loaded ({type(error).__name__})") from error
+        raise ValueError(f"{name} cannot be loaded ({not_loaded(error)})") from error
     finally:
         sys.path.remove(place)
     if not isinstance(found, type):

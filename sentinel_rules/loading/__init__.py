@@ -10,6 +10,7 @@ from inspect import cleandoc
 from typing import Any
 
 from lifecycle.codes import RULES
+from lifecycle.located import not_loaded
 from lifecycle.nearest import meant
 from lifecycle.paths import Parts, dotted
 from lifecycle.policy import RuleSettings
@@ -145,7 +146,7 @@ def _known(
         except RuleNotFound as error:
             problems.append(_problem(name, f"{error} (in {point.value})."))
         except Exception as error:
-            words = f"{point.value} cannot be loaded ({type(error).__name__}): mend or remove it."
+            words = f"{point.value} cannot be loaded ({not_loaded(error)}): mend or remove it."
             problems.append(_problem(name, words))
     return classes
 

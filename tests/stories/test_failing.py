@@ -17,6 +17,7 @@ from bot.jobs.scheduler import Round
 from lifecycle.failing import TOLD_AFTER, Failing
 from lifecycle.ports import StoreUnavailable
 from lifecycle.state import State
+from tests.builders import MAIL
 from tests.stage import staged
 from tests.world import World
 
@@ -167,3 +168,23 @@ def test_what_failed_rarely_is_no_news() -> None:
 
     assert {*told, *late, at_once[0]} == {None}
     assert at_once[1] == ()
+
+
+async def test_the_log_says_where_a_tool_broke_and_people_read_no_inside_of_it(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def breaks(_call: object) -> dict[str, Any]:
+        raise KeyError("token=hunter2")
+
+    world.tool("send-email").on["execute"] = breaks
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+
+    await world.approves("ana", proposal_id)
+
+    (line,) = (r.message for r in caplog.records if r.name == "signoff.tools")
+    assert line.startswith("execute of send-email: KeyError at stories/test_failing.py:")
+    entries = await world.store.read(lambda tx: tx.audit.of(proposal_id))
+    told = str([entry.event.details for entry in entries])
+    assert "KeyError" in told
+    assert "test_failing" not in told
+    assert "hunter2" not in line + told

@@ -23,6 +23,7 @@ from bot.chat.discord.pulse import Pulse
 from bot.chat.discord.settings import DiscordSettings
 from bot.chat.hearing import Hearing
 from bot.expected import StartFailed
+from lifecycle.located import located
 
 log = logging.getLogger("signoff.discord")
 
@@ -153,14 +154,14 @@ class SignoffClient(discord.Client):
         try:
             parse({**_LEFT_OUT, **data} if event == "MESSAGE_UPDATE" else data)
         except Exception as error:
-            log.error("an event could not be read: %s %s", event, type(error).__name__)
+            log.error("an event could not be read: %s %s", event, located(error))
             self._listener.missed()
 
     def _seen_anew(self) -> None:
         try:
             self._listener.ready()
         except Exception as error:
-            log.error("it cannot be told what the bot sees: %s", type(error).__name__)
+            log.error("it cannot be told what the bot sees: %s", located(error))
 
     def _taken(self, event: str, about: Any) -> None:
         try:
@@ -168,7 +169,7 @@ class SignoffClient(discord.Client):
             number = f"{session}:{getattr(self.ws, 'sequence', None) or next(self._numbers)}"
             self._listener.taken(event, about, number)
         except Exception as error:
-            log.error("an event could not be taken: %s %s", event, type(error).__name__)
+            log.error("an event could not be taken: %s %s", event, located(error))
 
 
 def wanted_intents() -> discord.Intents:

@@ -13,6 +13,7 @@ from typing import Final
 from bot.chat.discord.rest import Rest
 from bot.chat.signals import SEEDS, Signal
 from bot.chat.surface import CardGone, SurfaceFailed
+from lifecycle.located import located
 
 log = logging.getLogger("signoff.discord")
 
@@ -66,7 +67,7 @@ class Seeds:
             try:
                 await self._all(message_id, wanted)
             except Exception as error:
-                log.error("seeds of card %s: %s", message_id, type(error).__name__)
+                log.error("seeds of card %s: %s", message_id, located(error))
 
     async def _all(self, message_id: int, wanted: bool) -> None:
         """Put or take every seed of one card; a card counts as whole only with all of them."""

@@ -13,6 +13,7 @@ from bot.chat.fitting import Attachment
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.rest import Rest
 from bot.chat.surface import CardGone, SurfaceFailed
+from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.records import Card
 from lifecycle.world import World
@@ -129,7 +130,7 @@ class Files:
             if not isinstance(failure, SurfaceFailed) or not _in_vain(failure):
                 return False
         except Exception as error:
-            log.error("the file of %s: %s", name, type(error).__name__)
+            log.error("the file of %s: %s", name, located(error))
         if self._waiting.get(name) is waiting:
             del self._waiting[name]
         return True

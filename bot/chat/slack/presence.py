@@ -13,6 +13,7 @@ from bot.chat.hearing import Hearing
 from bot.chat.slack.calls import SlackWeb
 from bot.chat.slack.checks import Seen, channel_seen
 from bot.chat.surface import SurfaceFailed
+from lifecycle.located import located
 
 log = logging.getLogger("signoff.slack")
 
@@ -65,7 +66,7 @@ class Presence:
             log.info("the channel cannot be looked at: %s", failure)
             return
         except Exception as error:
-            log.error("the channel cannot be looked at: %s", type(error).__name__)
+            log.error("the channel cannot be looked at: %s", located(error))
             return
         self.note(seen)
 

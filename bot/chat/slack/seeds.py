@@ -6,6 +6,7 @@ import asyncio
 import logging
 
 from bot.chat.slack.rest import Rest
+from lifecycle.located import located
 
 log = logging.getLogger("signoff.slack")
 
@@ -45,7 +46,7 @@ class Seeds:
                 try:
                     await self._one(ts, self._wanted.pop(ts))
                 except Exception as error:
-                    log.error("seeds of card %s: %s", ts, type(error).__name__)
+                    log.error("seeds of card %s: %s", ts, located(error))
 
     async def _one(self, ts: str, seeded: bool) -> None:
         if not seeded:

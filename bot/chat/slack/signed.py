@@ -9,6 +9,8 @@ from aiohttp import web as http
 from aiohttp.typedefs import Handler, Middleware
 from slack_sdk.signature import SignatureVerifier
 
+from lifecycle.located import located
+
 log = logging.getLogger("signoff.slack")
 
 _UNREADABLE: Final = "This cannot be read.\n"
@@ -32,7 +34,7 @@ def only_signed(secret: str) -> Middleware:
         except http.HTTPException:
             raise
         except Exception as error:
-            log.warning("slack: a signed event could not be read: %s", type(error).__name__)
+            log.warning("slack: a signed event could not be read: %s", located(error))
             return http.Response(status=400, text=_UNREADABLE)
 
     return signed

@@ -21,6 +21,7 @@ from bot.chat.terminal.commands import TerminalCommands
 from bot.chat.terminal.documents import Abandoned, Heard, Input, Said
 from bot.chat.terminal.lines import Lines
 from bot.chat.terminal.render import Screen
+from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable
 
 T = TypeVar("T")
@@ -105,7 +106,7 @@ class TerminalClient:
         except StoreUnavailable:
             log.error("the store cannot be read or written; the terminal shows the rest later")
         except Exception as error:
-            log.exception("what is due could not be shown: %s", type(error).__name__)
+            log.error("what is due could not be shown: %s", located(error))
 
     async def _moved(self) -> bool:
         if not self._unwritten:
@@ -134,7 +135,7 @@ class TerminalClient:
         try:
             return await self._commands.run(command)
         except Exception as error:
-            log.exception("a line could not be worked off: %s", type(error).__name__)
+            log.error("a line could not be worked off: %s", located(error))
             return CommandReply.words(_BROKEN)
 
     async def _shown_later(self, work: asyncio.Task[CommandReply | None]) -> None:

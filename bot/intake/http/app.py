@@ -30,6 +30,7 @@ from bot.intake.http.waiting import ENDING, BotEnds
 from bot.version import signoff_version
 from lifecycle.answers import Sender
 from lifecycle.errors import Refused
+from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable
 
 T = TypeVar("T")
@@ -169,5 +170,5 @@ async def _told(_incoming: Request, error: Exception) -> Response:
 
 async def _unexpected(_incoming: Request, error: Exception) -> Response:
     """Tell nobody more than that it went wrong."""
-    log.error("an operation failed: %s", type(error).__name__)
+    log.error("an operation failed: %s", located(error))
     return problem(500, "The bot met an error it does not know; nothing more is told here.")

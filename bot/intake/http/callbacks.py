@@ -14,6 +14,7 @@ from standardwebhooks import Webhook
 
 from bot.intake.http.auth import SURFACE as HTTP
 from lifecycle.callbacks import SURFACE
+from lifecycle.located import located
 from lifecycle.policy import Agent
 from lifecycle.ports import StoreUnavailable
 from lifecycle.records import Message
@@ -57,7 +58,7 @@ class Callbacks:
                 except StoreUnavailable:
                     log.error("the store cannot be read or written; callbacks wait")
                 except Exception as error:
-                    log.error("callbacks wait: %s", type(error).__name__)
+                    log.error("callbacks wait: %s", located(error))
                 try:
                     async with asyncio.timeout(_EVERY_S):
                         await self._due.wait()

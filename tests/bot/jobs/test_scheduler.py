@@ -188,7 +188,7 @@ async def test_failures_wait_longer_each_time_but_never_above_a_minute(
     pauses = [(b - a) // 1000 for a, b in pairwise(began_ms)]
     assert pauses[:6] == [2, 4, 8, 16, 32, LONGEST_PAUSE_S]
     assert set(pauses[6:]) == {LONGEST_PAUSE_S}
-    assert "The job fail failed (RuntimeError)" in caplog.text
+    assert "The job fail failed (RuntimeError at jobs/test_scheduler.py:" in caplog.text
     assert "hunter2" not in caplog.text
 
 

@@ -1,0 +1,80 @@
+"""The log says where something went wrong, and nothing of what it went wrong with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.config.kinds import capabilities
+from bot.config.tool_models import PythonEntry
+from lifecycle.located import located, not_loaded
+
+
+def inner() -> None:
+    raise KeyError("token=hunter2")
+
+
+def outer() -> None:
+    try:
+        inner()
+    except KeyError as error:
+        raise RuntimeError("password=hunter2") from error
+
+
+def caught() -> RuntimeError:
+    with pytest.raises(RuntimeError) as caught:
+        outer()
+    return caught.value
+
+
+def test_an_error_is_told_by_its_type_and_places_alone() -> None:
+    words = located(caught())
+
+    assert words.startswith("RuntimeError (after KeyError) at lifecycle/test_located.py:")
+    assert ", from lifecycle/test_located.py:" in words
+    assert words.index(" in outer") < words.index(" in caught")
+    assert "hunter2" not in words
+    assert str(Path(__file__).parents[1]) not in words
+
+
+def test_a_long_way_is_cut_off_where_it_began() -> None:
+    def deep(left: int) -> None:
+        if left == 0:
+            raise LookupError
+        deep(left - 1)
+
+    with pytest.raises(LookupError) as raised:
+        deep(500)
+
+    assert located(raised.value).count(" in deep") == 6
+
+
+def test_an_error_that_was_never_raised_has_a_type() -> None:
+    assert located(ValueError("hunter2")) == "ValueError"
+    assert located(None) == "an end without a reason"
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("def f(:\n", "line 1: invalid syntax"),
+        ("import there_is_no_such_module\n", "No module named 'there_is_no_such_module'"),
+        ("PASSWORD = 'hunter2'\nint(PASSWORD)\n", "ValueError at "),
+    ],
+)
+def test_an_operator_reads_what_is_wrong_with_a_class_of_theirs(
+    tmp_path: Path, source: str, words: str
+) -> None:
+    name = f"broken_{abs(hash(source))}"
+    (tmp_path / f"{name}.py").write_text(source)
+    entry = PythonEntry.model_validate(
+        {"kind": "python", "tier": "CONFIRM", "action_type": "write", "class": f"{name}:Tool"}
+    )
+
+    with pytest.raises(ValueError, match="cannot be loaded") as refused:
+        capabilities(entry, tmp_path)
+
+    assert words in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+    assert not_loaded(ImportError("No module named x")) == "No module named x"
