@@ -19,6 +19,7 @@ from bot.config.surfaces import Choice
 from bot.garbage import spare_what_is_loaded
 from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
+from bot.supervised import Supervisor
 
 #: How long calls under way may go on after SIGTERM; the process ends within 10 s.
 GRACE_S: Final = 8.0
@@ -45,7 +46,8 @@ async def run_until_stopped(config: Config, choice: Choice, environment: Mapping
             async with AsyncExitStack() as doors:
                 if choice.http:
                     await doors.enter_async_context(_doors(app, environment))
-                await _serve(app, broadcast, signals.ended, doors)
+                supervisor = Supervisor(environment, app.store)
+                await _serve(app, broadcast, signals.ended, doors, supervisor)
 
 
 async def _say_clock(app: App) -> None:
@@ -64,16 +66,24 @@ def _doors(app: App, environment: Mapping[str, str]) -> AbstractAsyncContextMana
 
 
 async def _serve(
-    app: App, broadcast: Broadcast, ended: asyncio.Event, doors: AsyncExitStack
+    app: App,
+    broadcast: Broadcast,
+    ended: asyncio.Event,
+    doors: AsyncExitStack,
+    supervisor: Supervisor,
 ) -> None:
     scheduler = Scheduler(JOBS, app.workflow, app.workflow.world.clock)
     scheduler.start()
     # With HTTP on, the end of every surface is not the end.
     served = broadcast.serve(app.workflow, on=app.config.intake.http.enabled)
+    supervisor.begun()
+    signs = asyncio.create_task(supervisor.give_signs())
     try:
         await _until_ended(ended, served)
     finally:
         app.ends()
+        supervisor.ending()
+        signs.cancel()
         stopping = (scheduler.stop(GRACE_S), app.workflow.stop(GRACE_S), doors.aclose())
         await asyncio.gather(*stopping)
         await _leave(broadcast)

@@ -30,6 +30,7 @@ class Failing:
 
     def __init__(self) -> None:
         self._troubles: dict[str, _Trouble] = {}
+        self._hanging: dict[str, int] = {}
 
     def failed(self, step: str, now_ms: int, why: str, *, known: bool = False) -> str | None:
         """Note a failure; return what people are to be told, once.
@@ -54,15 +55,37 @@ class Failing:
             f"{clock_words(now_ms)} it failed {trouble.attempts} times ({trouble.why})."
         )
 
+    def hangs(self, step: str, since_ms: int) -> str | None:
+        """Note that a step does not end; return what people are to be told, once."""
+        if step in self._hanging:
+            return None
+        self._hanging[step] = since_ms
+        return _hanging_words(step, since_ms)
+
+    def ended(self, step: str, now_ms: int) -> str | None:
+        """Note that it has ended; return the all-clear where it was told that it did not."""
+        since_ms = self._hanging.pop(step, None)
+        if since_ms is None:
+            return None
+        return f"{_sentence(step)} has ended; it took {(now_ms - since_ms) // 60_000} minutes."
+
     def words(self) -> tuple[str, ...]:
-        """Say for `status` what fails, and was told."""
-        troubles = list(self._troubles.items())
-        return tuple(_words(step, trouble) for step, trouble in troubles if trouble.told)
+        """Say for `status` what fails, or does not end, and was told."""
+        troubles, hanging = list(self._troubles.items()), list(self._hanging.items())
+        failing = (_words(step, trouble) for step, trouble in troubles if trouble.told)
+        return (*failing, *(_hanging_words(step, since_ms) for step, since_ms in hanging))
 
 
 def _sentence(step: str) -> str:
     """Begin a sentence with it, and leave the ids in it as they are."""
     return step[:1].upper() + step[1:]
+
+
+def _hanging_words(step: str, since_ms: int) -> str:
+    return (
+        f"{_sentence(step)} is under way since {clock_words(since_ms)} and does not end: it has "
+        "very much to do, or hangs. If that lasts, restart the bot: nothing is lost by it."
+    )
 
 
 def _words(step: str, trouble: _Trouble) -> str:

@@ -135,6 +135,18 @@ class World:
         if words is not None and not self.stopping:
             self.notifier.alert(words)
 
+    def step_hangs(self, step: str, since_ms: int) -> None:
+        """Note that a step of the bot's own does not end; people are told once."""
+        words = self.failing.hangs(step, since_ms)
+        if words is not None and not self.stopping:
+            self.notifier.alert(words)
+
+    def step_ended(self, step: str) -> None:
+        """Note that it has ended; give the all-clear where people were told that it did not."""
+        words = self.failing.ended(step, self.clock.now_ms())
+        if words is not None and not self.stopping:
+            self.notifier.alert(words)
+
     def step_mended(self, step: str) -> None:
         """Note that a step went well, or is tried no more; give the all-clear where it failed."""
         words = self.failing.mended(step, self.clock.now_ms())

@@ -38,7 +38,7 @@ class Process:
             shutil.copy(ROOT / "config.yaml", folder)
             shutil.copytree(ROOT / "examples", folder / "examples")
         known = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
-        self._environment = {**known, "PYTHONPATH": str(ROOT)}
+        self.environment = {**known, "PYTHONPATH": str(ROOT)}
         self._errors = (folder / "stderr.txt").open("a")
         self._marks = 0
         self.process: subprocess.Popen[bytes] | None = None
@@ -49,7 +49,7 @@ class Process:
         self.process = subprocess.Popen(
             self._words("run"),
             cwd=self.folder,
-            env=self._environment,
+            env=self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -130,7 +130,7 @@ class Process:
         return subprocess.run(
             [*inside, *self._words(*words)],
             cwd=self.folder,
-            env=self._environment,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

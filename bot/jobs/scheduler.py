@@ -20,6 +20,8 @@ from lifecycle.ports import Clock, RowChanged, RowUnreadable, StoreUnavailable
 from lifecycle.workflow import Workflow
 
 LONGEST_PAUSE_S: Final = 60
+#: Much longer than a round takes that has thousands of proposals before it.
+LONGEST_ROUND_S: Final = 600
 _LATE_S: Final = 10
 _STORE: Final = "asking the store what is due"
 
@@ -37,13 +39,15 @@ class Round:
         self._failures = 0
         self._undone: str | None = None
         self._not_before_ms = 0
+        self._began_ms = 0
+        self._hangs = False
         self.running = False
 
     async def run(self) -> None:
         """Run one round unless an earlier failure still asks to wait; never raises."""
         if self.running or self._clock.now_ms() < self._not_before_ms:
             return
-        self.running = True
+        self.running, self._began_ms = True, self._clock.now_ms()
         try:
             await self.job.run_once(self._workflow)
             self._well()
@@ -51,6 +55,16 @@ class Round:
             self._back_off(error)
         finally:
             self.running = False
+            if self._hangs:
+                self._hangs = False
+                self._workflow.world.step_ended(self.job.doing)
+
+    def look(self) -> None:
+        """Let people know of a round that does not end: no other one begins beside it."""
+        long = self._clock.now_ms() - self._began_ms >= LONGEST_ROUND_S * 1000
+        if self.running and long and not self._hangs:
+            self._hangs = True
+            self._workflow.world.step_hangs(self.job.doing, self._began_ms)
 
     def _well(self) -> None:
         self._failures = 0
@@ -158,6 +172,7 @@ class Scheduler:
         """
         loop = asyncio.get_running_loop()
         for name, round_ in self._rounds.items():
+            round_.look()
             began_s = self._began_at_s.setdefault(name, loop.time())
             if not round_.running and loop.time() - began_s > round_.job.every_s * 2 + _LATE_S:
                 log.warning("The job %s is late; the wall clock may have been set back.", name)

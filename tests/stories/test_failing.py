@@ -188,3 +188,33 @@ async def test_the_log_says_where_a_tool_broke_and_people_read_no_inside_of_it(
     assert "KeyError" in told
     assert "test_failing" not in told
     assert "hunter2" not in line + told
+
+
+async def test_a_job_that_does_not_end_is_told_after_ten_minutes_and_once(world: World) -> None:
+    go_on = asyncio.Event()
+
+    async def hangs(_workflow: object) -> int:
+        await go_on.wait()
+        return 0
+
+    (round_,) = rounds(world, Job("hangs", "closing the windows that are due", 1, hangs))
+    running = asyncio.create_task(round_.run())
+    for _ in range(60):
+        await asyncio.sleep(0)
+        round_.look()
+        world.clock.advance(10)
+    assert world.notifier.alerts == []
+
+    for _ in range(60):
+        round_.look()
+        world.clock.advance(10)
+
+    (told,) = world.notifier.alerts
+    assert told.startswith(f"Closing the windows that are due is under way since {NOON}")
+    assert await last_health(world) == told
+    go_on.set()
+    await running
+    assert world.notifier.alerts[1:] == [
+        "Closing the windows that are due has ended; it took 20 minutes."
+    ]
+    assert await last_health(world) is None
