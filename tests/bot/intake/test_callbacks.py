@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
+from bot.chat.undelivered import undelivered
 from bot.intake.doors import served_doors
 from lifecycle.callbacks import SURFACE
 from lifecycle.ports import Transaction
@@ -119,6 +120,23 @@ async def test_a_permit_is_called_back_to_its_agent(called: Outside, receiver: R
         told = await asyncio.wait_for(receiver.told(1), 20)
         assert told[0]["type"] == "proposal.permit"
         assert told[0]["data"]["permit"] == (await leila.get("/v1/proposals/p1")).json()["permit"]
+
+
+async def test_an_agent_is_called_back_with_its_whole_answer_where_its_card_cannot_be_shown(
+    called: Outside, receiver: Receiver
+) -> None:
+    await called.world.submits(PROD)
+
+    def unit(tx: Transaction) -> None:
+        for card in tx.cards.of("p1"):
+            tx.cards.put(replace(card, delivered=False, message_ids=()))
+        undelivered(tx, called.world.workflow.world.moment(), "p1", "terminal", "no channel")
+
+    await called.world.workflow.world.write(unit)
+
+    (told,) = await asyncio.wait_for(receiver.told(1), 20)
+    assert told["type"] == "proposal.attention"
+    assert (told["data"]["proposal_id"], told["data"]["state"]) == ("p1", "sentinel_approved")
 
 
 async def test_without_a_callback_nothing_is_kept_for_one(world: World) -> None:
