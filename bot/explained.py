@@ -7,7 +7,6 @@ from typing import Any
 from bot.views import as_seen, resolve
 from lifecycle.authority import Condition, explain
 from lifecycle.ending import verdict_json
-from lifecycle.gate import Accepted
 from lifecycle.masking import mask_secrets
 from lifecycle.policy import Agent, Person, Policy
 from lifecycle.ports import Transaction
@@ -45,10 +44,10 @@ def _of_a_plan(proposal: Proposal) -> dict[str, Any]:
 
 def authority_json(proposal: Proposal, policy: Policy) -> dict[str, Any] | None:
     """Return each lasting condition of authority and whether it holds; the rate is left out."""
-    proposer, accepted = _proposer(proposal, policy), _accepted(proposal, policy)
-    if proposer is None or accepted is None:
+    proposer, tool = _proposer(proposal, policy), policy.tools.get(proposal.tool)
+    if proposer is None or tool is None or proposal.masked:  # a masked document is gone
         return None
-    found = explain(proposer, accepted.tool, accepted.document)
+    found = explain(proposer, tool, proposal.read())
     return {
         "rule": found.rule_name,
         "denied": found.denied,
@@ -71,26 +70,3 @@ def _proposer(proposal: Proposal, policy: Policy) -> Agent | Person | None:
     if proposal.actor.kind is ActorKind.PERSON:
         return policy.people.get(proposal.actor.id)
     return policy.agents.get(proposal.actor.id)
-
-
-def _accepted(proposal: Proposal, policy: Policy) -> Accepted | None:
-    """Put together what authority judged, from the stored record; a masked document is gone."""
-    tool = policy.tools.get(proposal.tool)
-    if tool is None or proposal.masked:
-        return None
-    document = proposal.read()
-    return Accepted(
-        document=document,
-        canonical=proposal.document,
-        digest=proposal.digest,
-        content_digest=proposal.content_digest,
-        likeness_digest=proposal.likeness_digest,
-        tool=tool,
-        tier=proposal.tier,
-        quorum=proposal.quorum,
-        quorum_needs_people=proposal.quorum_needs_people,
-        window_s=proposal.window_s,
-        r3_document=proposal.r3_document,
-        r3_s256=proposal.r3_s256,
-        r3_uri="",
-    )

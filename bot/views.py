@@ -14,6 +14,7 @@ from lifecycle.errors import AmbiguousId, ProposalNotFound
 from lifecycle.expiry import expiry_of
 from lifecycle.masking import mask_secrets, mask_text
 from lifecycle.moment import rfc3339
+from lifecycle.permitting import r3_uri
 from lifecycle.ports import Transaction
 from lifecycle.proposal import CLOCK, Proposal
 from lifecycle.review import Review
@@ -132,7 +133,7 @@ def proposal_json(
         "surface": seen.surface,
         "policy_digest": seen.policy_digest,
         "r3_s256": seen.r3_s256,
-        "r3_uri": f"{public_url}/r3/{seen.r3_s256}",
+        "r3_uri": r3_uri(public_url, seen),
         "verdict": mask_secrets(verdict_json(seen.verdict)),
         **({"witness": seen.extra["witness"]} if "witness" in seen.extra else {}),
     }

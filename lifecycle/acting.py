@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from lifecycle.acts import Act, Reviewed, first_heard
+from lifecycle.acts import Act, Reviewed, first_heard, note_ignored
 from lifecycle.answers import Reply, Sender
 from lifecycle.books import Transaction
 from lifecycle.errors import GovernanceError, ReviewRefused
-from lifecycle.explaining import note_ignored
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gating import Gatekeeper, Look, NotAtOnce
 from lifecycle.letting_go import let_go
+from lifecycle.membership import AskAlso, check_all_asked, with_lost, with_who_left
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening
 from lifecycle.ports import StoreUnavailable
@@ -77,7 +77,7 @@ class Acting:
     ) -> Reply:
         heard_at_ms = self.world.clock.now_ms()
         if spools:
-            act = await self._with_who_left(act)
+            act = await with_who_left(self.world, act)
         try:
             led_to = await self._reviewed(act, unit, counts=not spools)
         except GovernanceError as error:
@@ -124,35 +124,17 @@ class Acting:
         at_once = True
         while True:
             if by_person and counts:
-                act = await self._with_lost(act, asked)
+                act = await with_lost(self.world, act, asked)
             moment = self.world.moment()
             try:
                 others = asked if counts else ()
                 run = partial(self._unit, unit, moment, act, others, at_once)
                 return await self.world.write(run)
-            except _AskAlso as also:
+            except AskAlso as also:
                 asked |= also.people
             except NotAtOnce as failed:
                 log.error("no beginning at once: %s", failed)
                 at_once = False
-
-    async def _with_lost(self, act: Act, asked: Collection[str]) -> Act:
-        """Note who of these is no member; of the sender, whether that is known for sure."""
-        notifier, unsure = self.world.notifier, False
-        lost = await notifier.lost_members(asked, surely=False)
-        if act.sender.id in lost:
-            unsure = not await notifier.lost_members({str(act.sender.id)}, surely=True)
-        return replace(act, lost=lost, unsure=unsure)
-
-    async def _with_who_left(self, act: Act) -> Act:
-        """Note whether a person who stops something is known to have left, and may stop nothing.
-
-        Not knowing is not leaving (ADR 0011): stopping works although the chat is ill.
-        """
-        sender = act.sender
-        if sender.kind is not ActorKind.PERSON or sender.id is None:
-            return act
-        return replace(act, lost=await self.world.notifier.lost_members({sender.id}, surely=True))
 
     def _unit(
         self,
@@ -165,7 +147,7 @@ class Acting:
     ) -> LedTo:
         """Run the unit, and begin what it opened, or look at once at it."""
         if asked:
-            _everybody_asked(tx, act.proposal_id, asked)
+            check_all_asked(tx, act.proposal_id, asked)
         reviewed = unit(tx, moment, act)
         look = self.gatekeeper.look(tx, reviewed.proposal)
         opening = self.gatekeeper.open_at_once(tx, look) if at_once else None
@@ -283,18 +265,3 @@ class Acting:
             return True
         await self._followed(LedTo(reviewed))
         return True
-
-
-class _AskAlso(Exception):
-    """These people's approvals may count, and nobody has asked yet whether they still may."""
-
-    def __init__(self, people: frozenset[str]) -> None:
-        super().__init__()
-        self.people = people
-
-
-def _everybody_asked(tx: Transaction, proposal_id: str, asked: Collection[str]) -> None:
-    reviews = tx.reviews.of(proposal_id)
-    others = {review.person for review in reviews if review.counts}.difference(asked)
-    if others:
-        raise _AskAlso(frozenset(others))

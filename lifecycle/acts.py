@@ -12,7 +12,7 @@ from lifecycle.claiming import Claim
 from lifecycle.door import record
 from lifecycle.errors import ProposalNotFound, ReviewRefused
 from lifecycle.expiry import expire
-from lifecycle.masking import harmless, mask_text
+from lifecycle.masking import harmless, mask_text, plain_words, recorded_words
 from lifecycle.moment import Moment, clock_words, rfc3339
 from lifecycle.posted_cards import CARD
 from lifecycle.proposal import Proposal
@@ -52,6 +52,14 @@ class Reviewed:
     reply: Reply
     proposal: Proposal
     claim: Claim | None = None
+
+    @classmethod
+    def of(
+        cls, proposal: Proposal, words: str, *, code: str | None = None, claim: Claim | None = None
+    ) -> Reviewed:
+        """Answer with these words, for the proposal as it now stands."""
+        reply = Reply(words, code, proposal.proposal_id, proposal.state.value)
+        return cls(reply, proposal, claim)
 
 
 def first_heard(tx: Transaction, moment: Moment, sender: Sender) -> None:
@@ -118,7 +126,30 @@ def ignored(
             "found_late": act.found_late,
         },
     )
-    return Reviewed(Reply(words, code, proposal.proposal_id, proposal.state.value), proposal)
+    return Reviewed.of(proposal, words, code=code)
+
+
+def note_ignored(tx: Transaction, moment: Moment, act: Act, code: str) -> None:
+    """Write the one audit row of an attempt that had no effect."""
+    sender = act.sender
+    if sender.event_id is not None and not tx.flags.first_time(
+        sender.surface, sender.event_id, moment.now_ms
+    ):
+        return
+    record(
+        tx,
+        moment,
+        "ignored",
+        sender.identity,
+        proposal=tx.proposals.get(act.proposal_id),
+        sender=sender,
+        reason=code,
+        details={
+            "account": plain_words(sender.account),
+            "proposal_id": recorded_words(act.proposal_id, 64),
+            "found_late": act.found_late,
+        },
+    )
 
 
 def decided(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> Reviewed:
@@ -141,19 +172,6 @@ def review_details(act: Act, decision: Decision) -> dict[str, Any]:
     """Return what the trail tells of a review."""
     told = {"decision": decision.value, "why": act.reason, "found_late": act.found_late}
     return told | _on_card(act)
-
-
-def plain_words(text: str, longest: int = 2_000) -> str:
-    """Return what somebody typed in a form that every record can hold: no lone surrogates."""
-    return text[:longest].encode("utf-8", "replace").decode("utf-8")
-
-
-def recorded_words(text: str, longest: int = 2_000) -> str:
-    """Return what somebody typed as the trail keeps it for good: also without a credential.
-
-    What stands in the trail can be taken out of it by nobody, and is in every export (case M08).
-    """
-    return mask_text(plain_words(text, 2 * longest))[:longest]
 
 
 def _card_of(tx: Transaction, place: CardPlace, proposal: Proposal, *, any_card: bool) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lifecycle import authority, meaning
-from lifecycle.acts import plain_words
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
 from lifecycle.canonical import digest_of
 from lifecycle.door import advance, announce, record
@@ -18,7 +17,7 @@ from lifecycle.expiry import expire
 from lifecycle.gate import Accepted
 from lifecycle.judging import masked_forms
 from lifecycle.llm.ingest import EnvelopeRefused
-from lifecycle.masking import mask_secrets, mask_text
+from lifecycle.masking import mask_secrets, mask_text, plain_words
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity, Proposal

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from lifecycle import permit as permits
-from lifecycle.acts import decided_words, plain_words
+from lifecycle.acts import decided_words
 from lifecycle.agreeing import may_begin_as_told
 from lifecycle.answers import Reply, Sender
 from lifecycle.door import record
@@ -19,6 +19,7 @@ from lifecycle.freezing import FROZEN, stands_still
 from lifecycle.gathering import same_evidence
 from lifecycle.gating import Gatekeeper
 from lifecycle.judging import reject_by_sentinel
+from lifecycle.masking import plain_words
 from lifecycle.moment import Moment
 from lifecycle.opened import stands_as_opened
 from lifecycle.opening import (

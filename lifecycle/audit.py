@@ -74,10 +74,6 @@ class AuditEntry(NamedTuple):
         """Return the exported form: the content and both hashes."""
         return self.content() | {"prev_hash": self.prev_hash, "entry_hash": self.entry_hash}
 
-    def computed_hash(self) -> str:
-        """Return what `entry_hash` must be."""
-        return self.hash_with(canonical_bytes(dict(self.event.details)))
-
     def hash_with(self, details: bytes) -> str:
         """Hash the content around details whose canonical form is known; names here are ASCII."""
         try:
@@ -87,13 +83,11 @@ class AuditEntry(NamedTuple):
         return sha256_hex(self.prev_hash.encode() + b":" + data)
 
 
-def chained(event: AuditEvent, seq: int, prev_hash: str) -> AuditEntry:
-    """Give `event` its place behind the entry whose hash is `prev_hash`."""
-    return chained_with_details(event, seq, prev_hash)[0]
+def chained(event: AuditEvent, seq: int, prev_hash: str) -> tuple[AuditEntry, bytes]:
+    """Give `event` its place behind the entry whose hash is `prev_hash`.
 
-
-def chained_with_details(event: AuditEvent, seq: int, prev_hash: str) -> tuple[AuditEntry, bytes]:
-    """Return what `chained` returns, and the canonical details, which are written once."""
+    Return it, and the canonical form of its details, which is made once.
+    """
     details = canonical_bytes(dict(event.details))
     entry = AuditEntry(seq, event, prev_hash)
     return entry._replace(entry_hash=entry.hash_with(details)), details

@@ -47,18 +47,20 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What authority says. `code` is the first failure's, `faults` all, `conditions` every one.
+    """What authority says. `faults` are all failures, the first of which names the code.
 
-    `max_rows` is how many rows a result may have; `retry_after_s` is set for `rate_limited`. The
-    caller notes a use only where the outcome is allow.
+    `retry_after_s` is set for `rate_limited`. The caller notes a use only where the outcome is
+    allow.
     """
 
     outcome: AuthorityOutcome
-    code: str
-    faults: tuple[Fault, ...]
-    conditions: tuple[Condition, ...]
+    faults: tuple[Fault, ...] = ()
     retry_after_s: int | None = None
-    max_rows: int | None = None
+
+    @property
+    def code(self) -> str:
+        """The code of the first failure, `default_policy_allow` where there is none."""
+        return self.faults[0].code if self.faults else ALLOWED
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +100,17 @@ def decide(
     consumes it.
     """
     tool, document = accepted.tool, accepted.document
-    lasting = tuple(_lasting(proposer, tool, document))
-    failed = [each for each in lasting if not each.held]
+    failed = [each for each in _lasting(proposer, tool, document) if not each.held]
     if failed:
         ask = failed[0].code == "insufficient_justification"
         outcome = AuthorityOutcome.ASK if ask else AuthorityOutcome.DENY
-        return Decision(outcome, failed[0].code, _told(failed, accepted.kind), lasting)
+        return Decision(outcome, _told(failed, accepted.kind))
     rate = rate_of(tool, policy, proposer)
     wait_s = _wait_s(rate, uses, now_ms)
     within = _rate(rate, wait_s)
     if not within.held:
-        faults, conditions = (within.fault(),), (*lasting, within)
-        return Decision(AuthorityOutcome.DENY, within.code, faults, conditions, wait_s)
-    rows = granted_rows(proposer, document)
-    return Decision(AuthorityOutcome.ALLOW, ALLOWED, (), (*lasting, within), max_rows=rows)
+        return Decision(AuthorityOutcome.DENY, (within.fault(),), wait_s)
+    return Decision(AuthorityOutcome.ALLOW)
 
 
 def _told(failed: Sequence[Condition], kind: Kind) -> tuple[Fault, ...]:

@@ -31,18 +31,14 @@ class Claim:
     token: str | None
 
 
-def claim_commit(
-    tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause, attempt: int = 1
-) -> Claim:
+def claim_commit(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Claim:
     """Claim the commit: the point of no return."""
-    return _claim(tx, moment, proposal, Verb.COMMIT, cause, attempt)
+    return _claim(tx, moment, proposal, Verb.COMMIT, cause)
 
 
-def claim_roll_back(
-    tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause, attempt: int = 1
-) -> Claim:
+def claim_roll_back(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Claim:
     """Claim the roll back; its permit is granted whatever has expired."""
-    return _claim(tx, moment, proposal, Verb.ROLL_BACK, cause, attempt)
+    return _claim(tx, moment, proposal, Verb.ROLL_BACK, cause)
 
 
 def claim_kept_stop(tx: Transaction, moment: Moment, proposal: Proposal, stop: KeptStop) -> Claim:
@@ -72,18 +68,11 @@ def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -
     return _begin(tx, moment, proposal, again, AGAIN, by)
 
 
-def _claim(
-    tx: Transaction,
-    moment: Moment,
-    proposal: Proposal,
-    verb: Verb,
-    cause: Cause,
-    attempt: int,
-) -> Claim:
+def _claim(tx: Transaction, moment: Moment, proposal: Proposal, verb: Verb, cause: Cause) -> Claim:
     execution = proposal.execution
     if execution is None:
         return Claim(proposal, None)
-    claimed = replace(execution, verb=verb, attempt=attempt, tries=1, cause=cause, doubted=False)
+    claimed = replace(execution, verb=verb, attempt=1, tries=1, cause=cause, doubted=False)
     return _begin(tx, moment, proposal, claimed, f"{verb.value}_claimed", cause.by)
 
 

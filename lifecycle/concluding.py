@@ -56,7 +56,7 @@ def conclude(
         case Verb.COMMIT:
             return _committed(tx, moment, proposal, execution, result)
         case Verb.ROLL_BACK:
-            return Concluded(_rolled_back(tx, moment, proposal, execution, result))
+            return Concluded(_rolled_back(tx, moment, proposal, result))
         case _:
             assert_never(execution.verb)
 
@@ -182,11 +182,7 @@ def _committed(
 
 
 def _rolled_back(
-    tx: Transaction,
-    moment: Moment,
-    proposal: Proposal,
-    execution: Execution,
-    result: CallResult,
+    tx: Transaction, moment: Moment, proposal: Proposal, result: CallResult
 ) -> Proposal:
     match result.outcome:
         case Outcome.DONE if not result.still_stands:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from lifecycle.acts import Act, Reviewed, decided, review_details, review_of, shown_version
-from lifecycle.answers import Reply
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
 from lifecycle.finishing import finish
@@ -58,12 +57,5 @@ def _closed(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Re
     record(tx, moment, "reviewed", by, proposal=proposal, sender=act.sender, details=details)
     words = f"{person} approved before the window closed."
     concluded = finish(tx, moment, proposal, Cause(by, Puller.PERSON, "approved_early", words))
-    return Reviewed(
-        Reply(
-            f"Approved by {person}: the window is closed early.",
-            proposal_id=proposal.proposal_id,
-            state=concluded.proposal.state.value,
-        ),
-        concluded.proposal,
-        concluded.claim,
-    )
+    words = f"Approved by {person}: the window is closed early."
+    return Reviewed.of(concluded.proposal, words, claim=concluded.claim)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lifecycle.amounts import amounts_of
 from lifecycle.answers import Sender
 from lifecycle.books import Transaction
 from lifecycle.door import record, want_cards
@@ -16,7 +17,6 @@ from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.records import Money
 from lifecycle.retelling_calls import digest_told
 from lifecycle.state import State
-from lifecycle.values import amounts_of
 
 _DAY_MS = 86_400_000
 
@@ -73,28 +73,12 @@ def _row(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) ->
     window = document.time_window
     ttl_ms = moment.now_ms + limits.proposal_ttl_s * 1000
     assert sender.identity is not None  # noqa: S101 - actor equals the sender by now
-    return Proposal(
-        proposal_id=document.proposal_id,
+    return unsaved(accepted, sender, moment).but(
         version=1,
-        state=State.PENDING,
-        tier=accepted.tier,
-        tool_tier=accepted.tool.tier,
-        tool=accepted.tool.name,
-        actor=sender.identity,
-        digest=accepted.digest,
-        content_digest=accepted.content_digest,
-        likeness_digest=accepted.likeness_digest,
-        policy_digest=moment.policy.digest,
         checked_policy_digest=moment.policy.digest,
-        document=accepted.canonical,
-        r3_document=accepted.r3_document,
-        r3_s256=accepted.r3_s256,
-        surface=sender.surface,
         place=sender.place,
-        created_at_ms=moment.now_ms,
         deadline_ms=window.valid_until_ms if window else ttl_ms,
         valid_from_ms=window.valid_from_ms if window else None,
-        quorum=accepted.quorum,
         quorum_needs_people=accepted.quorum_needs_people,
         window_s=accepted.window_s,
         task_id=document.task_id,

@@ -16,14 +16,14 @@ from lifecycle.policy import Policy
 from lifecycle.single_lines import control_character_faults
 
 
-def accept_any(obj: Mapping[str, Any], policy: Policy, public_url: str) -> Accepted | Question:
+def accept_any(obj: Mapping[str, Any], policy: Policy) -> Accepted | Question:
     """Judge a parsed object of any kind; raises Refused as `accept` does.
 
     A refused envelope carries its witness; the candidate of an accepted one is judged like a
     Proposal that came alone, with its plan and witness beside it.
     """
     if not _is_envelope(obj):
-        return accept(obj, policy, public_url)
+        return accept(obj, policy)
     faults = control_character_faults(obj)
     if faults:
         error = Refused(faults)
@@ -32,7 +32,7 @@ def accept_any(obj: Mapping[str, Any], policy: Policy, public_url: str) -> Accep
     if isinstance(found, Question):
         return found
     try:
-        return _chosen(found, policy, public_url)
+        return _chosen(found, policy)
     except Refused as error:
         placed = Refused([_placed(fault, found.key) for fault in error.faults], str(error))
         raise EnvelopeRefused(placed, of_unreadable(obj, placed)) from None
@@ -45,10 +45,10 @@ def _is_envelope(obj: Mapping[str, Any]) -> bool:
         return False
 
 
-def _chosen(found: Chosen, policy: Policy, public_url: str) -> Accepted:
+def _chosen(found: Chosen, policy: Policy) -> Accepted:
     if kind_of(found.fields) is not Kind.PROPOSAL:
         raise refused("proposal_invalid_step", "", "a Proposal")
-    accepted = accept(found.fields, policy, public_url)
+    accepted = accept(found.fields, policy)
     extra = {
         "witness": found.witness["witnessId"],
         "witness_record": dict(found.witness),

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from lifecycle.codes import Retry, retry_of
 from lifecycle.masking import mask_text
 
 
@@ -82,11 +81,6 @@ class Refused(GovernanceError):
     def code(self) -> str:
         """The code of the primary fault."""
         return self.faults[0].code
-
-    @property
-    def retry(self) -> Retry:
-        """Whether the agent may try again."""
-        return retry_of(self.code)
 
 
 class ReviewRefused(GovernanceError):

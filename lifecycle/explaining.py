@@ -1,14 +1,13 @@
-"""The words that follow a bare ❌, and the audit row of what had no effect (design section 6)."""
+"""The words that follow a bare ❌ (design section 6)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.acts import Act, Reviewed, plain_words, recorded_words
-from lifecycle.answers import Reply
+from lifecycle.acts import Act, Reviewed
 from lifecycle.books import Transaction
-from lifecycle.door import amend, record
+from lifecycle.door import amend
 from lifecycle.ending import explain_task, tell_proposer
 from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
@@ -43,8 +42,7 @@ def give_reason(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
 
 
 def _passed_on(proposal: Proposal) -> Reviewed:
-    words = "Your reason is passed on."
-    return Reviewed(Reply(words, None, proposal.proposal_id, proposal.state.value), proposal)
+    return Reviewed.of(proposal, "Your reason is passed on.")
 
 
 def stopper_of(proposal: Proposal) -> Identity | None:
@@ -91,26 +89,3 @@ def reason_wait_over(tx: Transaction, moment: Moment, proposal: Proposal) -> Pro
     )
     tell_proposer(tx, moment, told)
     return told
-
-
-def note_ignored(tx: Transaction, moment: Moment, act: Act, code: str) -> None:
-    """Write the one audit row of an attempt that had no effect."""
-    sender = act.sender
-    if sender.event_id is not None and not tx.flags.first_time(
-        sender.surface, sender.event_id, moment.now_ms
-    ):
-        return
-    record(
-        tx,
-        moment,
-        "ignored",
-        sender.identity,
-        proposal=tx.proposals.get(act.proposal_id),
-        sender=sender,
-        reason=code,
-        details={
-            "account": plain_words(sender.account),
-            "proposal_id": recorded_words(act.proposal_id, 64),
-            "found_late": act.found_late,
-        },
-    )

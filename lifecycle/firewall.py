@@ -8,11 +8,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 from lifecycle.canonical import canonical_bytes, digest_of
-from lifecycle.masking import mask, mask_secrets, mask_text
+from lifecycle.masking import mask
 from lifecycle.personal_data import card_like, find_private
 from lifecycle.secrets_found import secret_named
-
-__all__ = ["Budget", "Frame", "frame_of", "framed", "mask_private", "mask_secrets", "mask_text"]
 
 _SHORT_NAME: Final = 64
 TOO_DEEP: Final = "‹nested too deep to show›"
@@ -70,11 +68,9 @@ class _Spending:
         return True
 
 
-def frame_of(
-    value: Any, handle: str | None = None, budget: Budget | None = None
-) -> Mapping[str, Any]:
-    """Return the frame of a result as JSON; the handle is its digest unless one is given."""
-    return framed(value, handle or digest_of(canonical_bytes(value)), budget).as_json()
+def frame_of(value: Any, budget: Budget | None = None) -> Mapping[str, Any]:
+    """Return the frame of a result as JSON; the handle is its digest."""
+    return framed(value, digest_of(canonical_bytes(value)), budget).as_json()
 
 
 def framed(value: Any, handle: str, budget: Budget | None = None) -> Frame:

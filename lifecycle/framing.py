@@ -19,7 +19,7 @@ def frame_for(policy: Policy, proposal: Proposal, receipt: Any) -> Mapping[str, 
 
     The firewall's own bound holds whatever a role would be granted (section 7).
     """
-    return frame_of(receipt, budget=_budget(policy, proposal))
+    return frame_of(receipt, _budget(policy, proposal))
 
 
 def _budget(policy: Policy, proposal: Proposal) -> Budget:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lifecycle.acts import recorded_words
 from lifecycle.answers import Reply, Sender
 from lifecycle.door import announce, record
 from lifecycle.errors import ReviewRefused
 from lifecycle.heard import HEARD, forget
-from lifecycle.masking import harmless
+from lifecycle.masking import harmless, recorded_words
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Proposal

@@ -15,10 +15,12 @@ from lifecycle.display import display_of
 from lifecycle.document import ProposalDocument
 from lifecycle.errors import Fault, Refused
 from lifecycle.kind import Kind, kind_of, of_envelope, of_kernel_request
+from lifecycle.likeness import likeness_of
 from lifecycle.parameter_shapes import parameter_faults
 from lifecycle.policy import Policy, ToolPolicy
 from lifecycle.quorum import configured_tier, effective_tier, quorum_of
-from lifecycle.reading import control_character_faults, parameters_within_limit
+from lifecycle.reading import parameters_within_limit
+from lifecycle.single_lines import control_character_faults
 from lifecycle.structure import (
     choice_faults,
     document_of,
@@ -28,8 +30,7 @@ from lifecycle.structure import (
 )
 from lifecycle.tier import Tier
 from lifecycle.tool_choice import tool_meant
-from lifecycle.values import likeness_of
-from lifecycle.windows import rollback_fault, window_asked, window_warning
+from lifecycle.windows import rollback_fault, window_asked
 
 #: The vocabulary of the R3 document's operation: a tool by its name (seed 003).
 R3_VOCABULARY: Final = "urn:aauth:vocabulary:mcp"
@@ -68,18 +69,16 @@ class Accepted:
     window_s: int
     r3_document: bytes
     r3_s256: str
-    r3_uri: str
     kind: Kind = Kind.PROPOSAL
-    warnings: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-def accept(obj: Mapping[str, Any], policy: Policy, public_url: str) -> Accepted:
+def accept(obj: Mapping[str, Any], policy: Policy) -> Accepted:
     """Judge a parsed object and return the accepted proposal.
 
     Steps 2 (control characters, size of the parameters), 3 (kind) and 4 (structure) of design
-    section 4, each failing closed. `public_url` is `intake.http.public_url`. Raises Refused with
-    all faults of the first step that fails. Pure: the same object gives the same bytes.
+    section 4, each failing closed. Raises Refused with all faults of the first step that fails.
+    Pure: the same object gives the same bytes.
     """
     fields = dict(obj)
     _refuse(_byte_faults(fields))
@@ -92,7 +91,7 @@ def accept(obj: Mapping[str, Any], policy: Policy, public_url: str) -> Accepted:
         raise AssertionError("no fault, and yet nothing that could be accepted")
     if tool.tier is not configured_tier(tool):
         tool = replace(tool, tier=configured_tier(tool))
-    return _accepted(document, canonical, tool, kind, public_url)
+    return _accepted(document, canonical, tool, kind)
 
 
 def _refuse(faults: list[Fault]) -> None:
@@ -210,12 +209,11 @@ def _renamed(fault: Fault) -> Fault:
 
 
 def _accepted(
-    document: ProposalDocument, canonical: bytes, tool: ToolPolicy, kind: Kind, public_url: str
+    document: ProposalDocument, canonical: bytes, tool: ToolPolicy, kind: Kind
 ) -> Accepted:
     tier = effective_tier(tool, document)
     quorum, needs_people = quorum_of(tool, document)
     window_s = window_asked(tool, tier, document.rollback_semantics)
-    warning = window_warning(tool, tier, document.rollback_semantics)
     target = document.target.model_dump(mode="json")
     digest = digest_of(canonical)
     r3_bytes = r3_document(
@@ -224,7 +222,6 @@ def _accepted(
         display_of(document, tool, window_s),
         document.parameters,
     )
-    r3_s256 = s256(r3_bytes)
     return Accepted(
         document=document,
         canonical=canonical,
@@ -237,10 +234,8 @@ def _accepted(
         quorum_needs_people=needs_people,
         window_s=window_s,
         r3_document=r3_bytes,
-        r3_s256=r3_s256,
-        r3_uri=f"{public_url.rstrip('/')}/r3/{r3_s256}",
+        r3_s256=s256(r3_bytes),
         kind=kind,
-        warnings=(warning,) if warning else (),
     )
 
 

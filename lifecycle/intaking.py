@@ -116,7 +116,7 @@ class Intake:
         proposer_of(sender, moment)
 
         def read() -> Accepted | Question:
-            return accept_any(read_object(raw), moment.policy, moment.public_url)
+            return accept_any(read_object(raw), moment.policy)
 
         return read() if len(raw) <= _SMALL_BYTES else await asyncio.to_thread(read)
 

@@ -27,7 +27,7 @@ def judge(
     moment: Moment,
     proposal: Proposal,
     verdict: Verdict,
-    lost: Collection[str] = (),
+    lost: Collection[str],
 ) -> Proposal:
     """Write the verdict on what is pending: reject, or approve and name the opener.
 
@@ -165,7 +165,7 @@ def by_people(policy: Policy, proposal: Proposal) -> Proposal:
 
 
 def opening_changes(
-    tx: Transaction, policy: Policy, proposal: Proposal, lost: Collection[str] = ()
+    tx: Transaction, policy: Policy, proposal: Proposal, lost: Collection[str]
 ) -> dict[str, Any]:
     """Return who opens the gate, where that is settled by now; the opening itself comes later.
 

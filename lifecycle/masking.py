@@ -1,4 +1,4 @@
-"""What people and logs see in place of a credential (design section 8, case M08)."""
+"""What others wrote, as it may be shown and kept: no credential in it (design section 8, M08)."""
 
 from __future__ import annotations
 
@@ -64,3 +64,16 @@ def _all_masked(name: str, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_all_masked(name, item) for item in value]
     return mask(str(value)) if is_credential(name, value) else value
+
+
+def plain_words(text: str, longest: int = 2_000) -> str:
+    """Return what somebody typed in a form that every record can hold: no lone surrogates."""
+    return text[:longest].encode("utf-8", "replace").decode("utf-8")
+
+
+def recorded_words(text: str, longest: int = 2_000) -> str:
+    """Return what somebody typed as the trail keeps it for good: also without a credential.
+
+    What stands in the trail can be taken out of it by nobody, and is in every export (case M08).
+    """
+    return mask_text(plain_words(text, 2 * longest))[:longest]

@@ -13,15 +13,14 @@ class BadPattern(ValueError):
     """The pattern is not one that RE2 can read."""
 
 
-def compiled(pattern: str, *, any_case: bool = False) -> Any:
-    """Return the compiled pattern; `any_case` ignores case.
+def compiled(pattern: str) -> Any:
+    """Return the compiled pattern.
 
     Raises BadPattern with RE2's own words, which name the place.
     """
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MOST_MEMORY
-    options.case_sensitive = not any_case
     try:
         return re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:

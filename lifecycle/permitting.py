@@ -59,7 +59,7 @@ def _permit(
         permit_id=moment.nonce(),
         proposal_id=proposal.proposal_id,
         digest=proposal.digest,
-        r3_uri=r3_uri(moment, proposal),
+        r3_uri=r3_uri(moment.public_url, proposal),
         r3_s256=proposal.r3_s256,
         tool=tool.name,
         actor=proposal.actor.id,
@@ -78,6 +78,6 @@ def _begins(proposal: Proposal, verb: Verb, attempt: int) -> bool:
     return verb is Verb.EXECUTE and (execution is None or execution.attempt != attempt)
 
 
-def r3_uri(moment: Moment, proposal: Proposal) -> str:
+def r3_uri(public_url: str, proposal: Proposal) -> str:
     """Return where the R3 document of a proposal can be read (seed 003)."""
-    return f"{moment.public_url.rstrip('/')}/r3/{proposal.r3_s256}"
+    return f"{public_url.rstrip('/')}/r3/{proposal.r3_s256}"

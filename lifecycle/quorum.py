@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final, assert_never
 
 from lifecycle.document import ProposalDocument
 from lifecycle.policy import ApprovalClass, Policy, ToolPolicy
 from lifecycle.proposal import Identity
-from lifecycle.review import Decision, Review
 from lifecycle.tier import ALWAYS_BLOCKED, TIER_POLICIES, Tier
 
 #: The group whose members may stop anything.
@@ -115,8 +113,7 @@ def may_approve(
 ) -> tuple[str, str] | None:
     """Return None where this person may approve, else (code, words) of why not.
 
-    Codes: `own_proposal`, `not_a_reviewer`,
-    `owner_of_agent`.
+    Codes: `own_proposal`, `not_a_reviewer`, `owner_of_agent`.
     """
     if person_id == proposal_actor.id:
         return "own_proposal", "Nobody approves an own proposal: another reviewer must."
@@ -161,16 +158,3 @@ def may_stop_anything(policy: Policy, person_id: str) -> bool:
     stoppers = {OPERATORS, REVIEWERS, *(tool.reviewers for tool in policy.tools.values())}
     owners = {agent.owner for agent in policy.agents.values()}
     return not stoppers.isdisjoint(person.groups) or person_id in owners
-
-
-def counted(
-    reviews: Iterable[Review], may_review: frozenset[str], lost: frozenset[str] = frozenset()
-) -> int:
-    """Return how many people of `may_review` approved; one person counts once.
-
-    `lost` are those who have left, are banned or cannot be read.
-    """
-    approved = {
-        review.person for review in reviews if review.counts and review.decision is Decision.APPROVE
-    }
-    return len((approved & may_review) - lost)

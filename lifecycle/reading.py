@@ -13,14 +13,6 @@ from lifecycle.canonical import canonical_fits
 from lifecycle.errors import Fault, Refused
 from lifecycle.literals import Flaw, Literals
 from lifecycle.paths import Parts, RepeatedKeys, containers, dotted, entries, values
-from lifecycle.single_lines import control_character_faults
-
-__all__ = [
-    "announced_size_refused",
-    "control_character_faults",
-    "parameters_within_limit",
-    "read_object",
-]
 
 #: A document on the wire.
 DOCUMENT_LIMIT_BYTES: Final = 256 * 1024
@@ -89,15 +81,13 @@ def announced_size_refused(size_bytes: int, *, limit_bytes: int = DOCUMENT_LIMIT
         raise Refused([_too_large("", "document", f"{size_bytes} bytes", limit_bytes)])
 
 
-def parameters_within_limit(
-    parameters: Mapping[str, Any], *, limit_bytes: int = PARAMETERS_LIMIT_BYTES
-) -> None:
+def parameters_within_limit(parameters: Mapping[str, Any]) -> None:
     """Raise Refused (`too_large`) if the canonical form of `parameters` is above the limit.
 
     Raises ValueError as `canonical_bytes` does; what `read_object` returned never does.
     """
-    if not canonical_fits(dict(parameters), limit_bytes):
-        raise Refused([_too_large("parameters", "parameters", "more", limit_bytes)])
+    if not canonical_fits(dict(parameters), PARAMETERS_LIMIT_BYTES):
+        raise Refused([_too_large("parameters", "parameters", "more", PARAMETERS_LIMIT_BYTES)])
 
 
 def _too_large(path: str, noun: str, actual: str, limit_bytes: int) -> Fault:

@@ -45,7 +45,7 @@ def recheck(
     verdict: Verdict | None,
     before: Standing | None,
     after: Standing,
-    lost: Collection[str] = (),
+    lost: Collection[str],
 ) -> Concluded:
     """Bring one open proposal under the policy in force; no `verdict` where the tool is gone.
 
@@ -123,8 +123,7 @@ def _restand(
     if not _within_reach(moment.policy, tool, fresh):
         return policy_changed(tx, moment, proposal, _OUT_OF_REACH)
     changed = _changed(proposal, fresh, verdict) or _people_or_call_changed(tool, before, after)
-    told = standing_details(fresh)
-    told |= verdict_details(verdict)
+    told = standing_details(fresh) | verdict_details(verdict)
     changes: dict[str, Any] = {
         **standing_changes(fresh),
         "verdict": verdict,
@@ -132,11 +131,8 @@ def _restand(
         **revoke_permit(tx, moment, proposal),
     }
     if changed:
-        voided = tx.reviews.void(proposal.proposal_id, None, "the policy changed")
-        changes |= {"opener": None, "opener_puller": None, "waiting_for": None}
-        changes |= opening_changes(tx, moment.policy, fresh, lost)
-        return note_judged(tx, moment, proposal, told | {"approvals_void": voided}, **changes)
-    if not _opener_stands(tx, moment, fresh, lost):
+        told["approvals_void"] = tx.reviews.void(proposal.proposal_id, None, "the policy changed")
+    if changed or not _opener_stands(tx, moment, fresh, lost):
         changes |= {"opener": None, "opener_puller": None, "waiting_for": None}
         changes |= opening_changes(tx, moment.policy, fresh, lost)
     return note_judged(tx, moment, proposal, told, **changes)

@@ -11,7 +11,6 @@ import orjson
 from lifecycle.canonical import canonical_bytes, s256
 from lifecycle.errors import PermitRefused
 
-EXCERPT_LENGTH: Final = 120
 _CUT: Final = "…"
 _DIGEST_FIELDS: Final = frozenset({"s256", "excerpt", "media_type"})
 
@@ -23,15 +22,6 @@ def is_digest_value(value: Any) -> bool:
         and isinstance(value.get("s256"), str)
         and value.keys() <= _DIGEST_FIELDS
     )
-
-
-def digest_value(
-    text: str, media_type: str | None = None, *, excerpt_length: int = EXCERPT_LENGTH
-) -> dict[str, str]:
-    """Return what stands in a proposal in place of a large or sensitive text."""
-    cut = text[:excerpt_length] + _CUT if len(text) > excerpt_length else text
-    value = {"s256": s256(text.encode()), "excerpt": cut}
-    return value | ({"media_type": media_type} if media_type is not None else {})
 
 
 def approved_parameters(r3_document: bytes, r3_s256: str) -> Mapping[str, Any]:

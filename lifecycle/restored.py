@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, assert_never
 
-from lifecycle.acts import plain_words
 from lifecycle.copied import WHY, note_copy
 from lifecycle.door import amend
 from lifecycle.freezing import freeze_restored
 from lifecycle.judging import policy_changed
+from lifecycle.masking import plain_words
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction

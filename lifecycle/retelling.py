@@ -65,7 +65,7 @@ def _about_its_deadline(told: Told, entry: AuditEntry) -> None:
         told.deadline_ms = UNTOLD if deadline_ms is None else deadline_ms
         told.permit_waits = True
         if "permit" in details:
-            told.permits.append(ToldPermit(entry, details["permit"], details["permit_until_ms"]))
+            told.permits.append(ToldPermit(entry, details["permit"]))
     elif deadline_ms is not None:
         told.deadline_ms = deadline_ms
         _permit_ends(told, entry)

@@ -14,7 +14,7 @@ from lifecycle.acts import (
     review_of,
     shown_version,
 )
-from lifecycle.answers import Reply, Sender
+from lifecycle.answers import Sender
 from lifecycle.copied import is_of_a_copy
 from lifecycle.counting import approvals
 from lifecycle.door import amend, record
@@ -61,7 +61,7 @@ def _counted_anew(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
     changes = opening_changes(tx, moment.policy, proposal, act.lost)
     opened = _tallied(tx, moment, proposal, act, counted, **changes)
     words = f"All {len(counted)} approvals are confirmed by now."
-    return Reviewed(Reply(words, proposal_id=opened.proposal_id, state=opened.state.value), opened)
+    return Reviewed.of(opened, words)
 
 
 def _reached(proposal: Proposal, counted: list[str]) -> bool:
@@ -107,14 +107,8 @@ def take_back(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     )
     left = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
     changed = _unopened(tx, moment, proposal, act, left)
-    return Reviewed(
-        Reply(
-            f"Your approval is taken back: {len(left)} of {proposal.quorum}.",
-            proposal_id=proposal.proposal_id,
-            state=changed.state.value,
-        ),
-        changed,
-    )
+    words = f"Your approval is taken back: {len(left)} of {proposal.quorum}."
+    return Reviewed.of(changed, words)
 
 
 def _unopened(
@@ -158,9 +152,7 @@ def _counted(
     words = f"Approved by {person}: {len(counted)} of {max(1, proposal.quorum)}."
     if opener is not None:
         words = f"Approved by {person} too; {opener} was first and has opened it."
-    return Reviewed(
-        Reply(words, proposal_id=proposal.proposal_id, state=proposal.state.value), proposal
-    )
+    return Reviewed.of(proposal, words)
 
 
 def _orchestrated(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
@@ -189,7 +181,7 @@ def _orchestrated(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
         opener_puller=Puller.ORCHESTRATOR,
     )
     words = f"Opened in the name of {by.id}."
-    return Reviewed(Reply(words, proposal_id=opened.proposal_id, state=opened.state.value), opened)
+    return Reviewed.of(opened, words)
 
 
 def _is_orchestrator(moment: Moment, sender: Sender) -> bool:

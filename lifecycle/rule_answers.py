@@ -1,4 +1,4 @@
-"""What timeless rules answered lately, so that the same question is not asked twice."""
+"""In what timeless rules found nothing lately, so that they are not asked the same twice."""
 
 from __future__ import annotations
 

@@ -108,23 +108,21 @@ class Rule(Protocol):
 class LoadedRule:
     """A rule with its settings as read, and how hard its findings count.
 
-    `own` are the rules that come with Signoff.
+    `own` are the rules that come with Signoff; `timeless` is true of those of them that say that
+    they look neither at the time nor outside.
     """
 
     rule: Rule
     level: Level
     options: Any = None
     own: bool = False
+    id: str = field(init=False)
+    timeless: bool = field(init=False)
 
-    @property
-    def id(self) -> str:
-        """The rule's id."""
-        return self.rule.id
-
-    @property
-    def timeless(self) -> bool:
-        """True where the rule says that it looks neither at the time nor outside."""
-        return self.own and getattr(self.rule, "timeless", False)
+    def __post_init__(self) -> None:
+        """Ask the rule once what it says of itself."""
+        object.__setattr__(self, "id", self.rule.id)
+        object.__setattr__(self, "timeless", self.own and getattr(self.rule, "timeless", False))
 
 
 #: More findings of one rule help nobody, and a hostile document could hold thousands.

@@ -24,7 +24,6 @@ RULE_LIMIT_S: Final = 0.2
 #: Our own rules need about a millisecond for an ordinary document of this size, and some forty
 #: for the most hostile one that was found: many tiny texts that are each written in escapes.
 _SMALL_BYTES: Final = 4_096
-_WENT_WRONG: Final = frozenset({"rule_error", "rule_timeout"})
 _BY_HARDNESS: Final = list(Level)
 #: One pool for the process: a reload makes a new Sentinel, not new threads.
 _WORKERS: Final = Workers()
@@ -75,18 +74,6 @@ class Sentinel:
             waiting = waiting[len(found) :]
         return Verdict(tuple(results), facts.now_ms, policy_digest)
 
-    def check_now(
-        self,
-        document: ProposalDocument,
-        facts: Facts,
-        *,
-        policy_digest: str,
-        subset: Collection[str] | None = None,
-    ) -> Verdict:
-        """Return the same verdict on the calling thread, however long a rule takes."""
-        results = tuple(judged(rule, document, facts) for rule in self._asked(subset))
-        return Verdict(results, facts.now_ms, policy_digest)
-
     def check_at_once(
         self, document: ProposalDocument, facts: Facts, *, policy_digest: str, size_bytes: int
     ) -> Verdict | None:
@@ -108,7 +95,7 @@ class Sentinel:
             result = known.get(rule.id) or self._in_time(rule, document, inside)
             if result is None or outside.asked:
                 return None
-            if rule.timeless and not _went_wrong(result):
+            if rule.timeless and not result.findings:
                 known[rule.id] = result
             results.append(result)
         return Verdict(tuple(results), facts.now_ms, policy_digest)
@@ -147,10 +134,6 @@ class Sentinel:
         return [*run.results, _late(rules[len(run.results)], self._limit_s)]
 
 
-def _went_wrong(result: RuleResult) -> bool:
-    return any(finding.code in _WENT_WRONG for finding in result.findings)
-
-
 class _Outside:
     """Refuses every look at a path and remembers that there was one."""
 
@@ -158,7 +141,6 @@ class _Outside:
         self.asked = False
 
     def refuse(self, path: str) -> str:
-        log.error("the rule %s: %s", loaded.id, located(error))
         self.asked = True
         raise LookupError(path)
 
@@ -171,6 +153,7 @@ def judged(loaded: LoadedRule, document: ProposalDocument, facts: Facts) -> Rule
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and _is_main():
             raise
+        log.error("the rule %s: %s", loaded.id, located(error))
         return _failed(loaded, f"raised {type(error).__name__}")
     if answer is False and applies is False:
         return RuleResult(loaded.id, loaded.level)

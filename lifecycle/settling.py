@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, NoReturn, assert_never
 
 from lifecycle.acts import Act, Reviewed, found
-from lifecycle.answers import Reply
 from lifecycle.concluding import after_execute, commit_not_done, roll_back_done
 from lifecycle.door import advance, amend, announce
 from lifecycle.errors import ReviewRefused
@@ -232,12 +231,5 @@ def _did_not_happen(tx: Transaction, moment: Moment, proposal: Proposal, by: Ide
 def reviewed(concluded: Concluded, words: str) -> Reviewed:
     """Return the reply, and the call that follows where one was claimed."""
     proposal = concluded.proposal
-    return Reviewed(
-        Reply(
-            f"{words} {proposal.proposal_id} is {proposal.state}.",
-            proposal_id=proposal.proposal_id,
-            state=proposal.state.value,
-        ),
-        proposal,
-        concluded.claim,
-    )
+    words = f"{words} {proposal.proposal_id} is {proposal.state}."
+    return Reviewed.of(proposal, words, claim=concluded.claim)

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lifecycle import stopping
-from lifecycle.acts import Act, Reviewed, plain_words
+from lifecycle.acts import Act, Reviewed, note_ignored
 from lifecycle.answers import Reply, Sender
 from lifecycle.door import announce
 from lifecycle.errors import GovernanceError
-from lifecycle.explaining import note_ignored
-from lifecycle.masking import mask_text
+from lifecycle.masking import mask_text, plain_words
 from lifecycle.moment import Moment
 from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.proposal import ActorKind

@@ -70,6 +70,7 @@ _REQUIRED: Final = {
 _NAMES: Final = {str: "a string", bool: "true or false", dict: "an object", list: "a list"}
 _ABSENT: Final = object()
 _MOST_NAMED: Final = 64
+_FIELDS: Final = frozenset(ProposalDocument.model_fields)
 #: Only a KernelRequest has an intent; it is kept to be shown.
 _NOT_IN_A_PROPOSAL: Final = frozenset({"intent"})
 
@@ -81,7 +82,7 @@ def document_of(
 
     `fields` are the same document, parsed: only the kinds of its values are ever named.
     """
-    strange = [key for key in fields if key not in ProposalDocument.model_fields]
+    strange = [key for key in fields if key not in _FIELDS]
     if len(strange) > _MOST_NAMED:  # thousands of them would only cost time to tell
         return None, [unknown_field((key,)) for key in strange[:_MOST_NAMED]]
     try:

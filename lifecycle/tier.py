@@ -43,18 +43,17 @@ class CardKind(StrEnum):
 class TierPolicy:
     """One row of the table of tiers; `window_s` is 0 where there is no window by default."""
 
-    number: int
     quorum: int
     window_s: int
     card: CardKind
 
 
 TIER_POLICIES: Final = {
-    Tier.AUTO: TierPolicy(1, quorum=0, window_s=0, card=CardKind.NONE),
-    Tier.AUTO_PLUS: TierPolicy(2, quorum=0, window_s=0, card=CardKind.NOTE_AFTER),
-    Tier.PROPOSE: TierPolicy(3, quorum=1, window_s=900, card=CardKind.LIVE),
-    Tier.CONFIRM: TierPolicy(4, quorum=1, window_s=0, card=CardKind.LIVE),
-    Tier.BLOCK: TierPolicy(5, quorum=0, window_s=0, card=CardKind.NONE),
+    Tier.AUTO: TierPolicy(quorum=0, window_s=0, card=CardKind.NONE),
+    Tier.AUTO_PLUS: TierPolicy(quorum=0, window_s=0, card=CardKind.NOTE_AFTER),
+    Tier.PROPOSE: TierPolicy(quorum=1, window_s=900, card=CardKind.LIVE),
+    Tier.CONFIRM: TierPolicy(quorum=1, window_s=0, card=CardKind.LIVE),
+    Tier.BLOCK: TierPolicy(quorum=0, window_s=0, card=CardKind.NONE),
 }
 
 #: Config can add to these, never take away.

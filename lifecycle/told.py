@@ -33,11 +33,11 @@ class ToldCause:
 
 @dataclass(slots=True)
 class ToldPermit:
-    """A permit that an agent was given: by `entry`, until `until_ms`; used or taken back `at`."""
+    """A permit that an agent was given: by `entry`, which names its digest; used or taken back
+    `at`."""
 
     entry: AuditEntry
     digest: str
-    until_ms: int
     at: str | None = None
 
 

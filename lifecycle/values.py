@@ -9,33 +9,15 @@ from threading import local
 from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
-from lifecycle.amounts import amounts_of
 from lifecycle.document import ProposalDocument
 from lifecycle.field_names import (
     ends_in,
     readings_of,
     says_end_of_a_time,
     says_recipient,
-    words_of,
 )
 from lifecycle.folding import seen
-from lifecycle.likeness import likeness, likeness_of
 from lifecycle.paths import Parts, containers, dotted, entries
-
-__all__ = [
-    "Place",
-    "amounts_of",
-    "content_of",
-    "likeness",
-    "likeness_of",
-    "named_in",
-    "paths_in",
-    "paths_of",
-    "recipients_in",
-    "texts_in",
-    "texts_of",
-    "words_of",
-]
 
 
 class Place(NamedTuple):

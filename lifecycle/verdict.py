@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -47,15 +47,20 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The results of all rules at one moment, under one policy."""
+    """The results of all rules at one moment, under one policy; `clean` where nothing was found."""
 
     results: tuple[RuleResult, ...]
     at_ms: int
     policy_digest: str
+    clean: bool = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Look once whether there is any finding: it is asked at every move."""
+        object.__setattr__(self, "clean", not any(result.findings for result in self.results))
 
     def findings_at(self, level: Level) -> tuple[tuple[str, Finding], ...]:
         """Return (rule, finding) pairs of this level, in the order of the rules."""
-        if not self._found:
+        if self.clean:
             return ()
         return tuple(
             (result.rule, finding)
@@ -63,11 +68,6 @@ class Verdict:
             for finding in result.findings
             if result.level_of(finding) is level
         )
-
-    @property
-    def _found(self) -> bool:
-        # Asked so often that a generator would be felt.
-        return any([result.findings for result in self.results])  # noqa: C419
 
     @property
     def passed(self) -> bool:
@@ -118,25 +118,6 @@ class Verdict:
                 for result in sorted(self.results, key=_rank)
             ],
         }
-
-    @classmethod
-    def of_json(cls, value: dict[str, Any]) -> Verdict:
-        """Read back what `as_json` wrote."""
-        return cls(
-            results=tuple(
-                RuleResult(
-                    rule=item["rule"],
-                    level=Level(item["level"]),
-                    findings=tuple(
-                        Finding(f["code"], f["path"], f["words"], Level(f["level"]))
-                        for f in item["findings"]
-                    ),
-                )
-                for item in value["results"]
-            ),
-            at_ms=value["at_ms"],
-            policy_digest=value["policy_digest"],
-        )
 
 
 def _rank(result: RuleResult) -> tuple[int, str]:

@@ -75,10 +75,3 @@ def _kinds(tool: ToolPolicy) -> tuple[str, ...]:
     if tool.deferred:
         return (DEFERRED, NONE)
     return (COMPENSATED, NONE) if tool.reversible else (NONE,)
-
-
-def window_warning(tool: ToolPolicy, tier: Tier, asked: RollbackSemantics | None) -> str | None:
-    """Return a sentence where a proposal asks for a longer window and there is none to lengthen."""
-    if asked is None or asked.window_s is None or window_of(tool, tier):
-        return None
-    return f"rollback_semantics.window_s changes nothing: {tool.name} has no rollback window here."

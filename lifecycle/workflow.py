@@ -11,7 +11,7 @@ from typing import Any
 
 from lifecycle import agent_tools, freezing, reporting
 from lifecycle.acting import Acting
-from lifecycle.acts import Act, plain_words
+from lifecycle.acts import Act
 from lifecycle.adopting import Adopter
 from lifecycle.answers import Answer, CardPlace, Reply, Sender
 from lifecycle.carrying import Carrier
@@ -22,6 +22,7 @@ from lifecycle.gating import Gatekeeper
 from lifecycle.heard import kept_stops
 from lifecycle.intaking import Intake
 from lifecycle.keeping import Keeper
+from lifecycle.masking import plain_words
 from lifecycle.policy import Policy
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.questions import answer_question

@@ -41,10 +41,10 @@ def pullers() -> str:
 def tiers() -> str:
     """Return the table of tiers."""
     lines = ["| # | tier | people needed | window | card |", "|---|---|---|---|---|"]
-    for tier, policy in TIER_POLICIES.items():
+    for number, (tier, policy) in enumerate(TIER_POLICIES.items(), 1):
         window = f"{policy.window_s} s" if policy.window_s else "none"
         card = policy.card.replace("_", " ")
-        lines.append(f"| {policy.number} | {tier} | {policy.quorum} | {window} | {card} |")
+        lines.append(f"| {number} | {tier} | {policy.quorum} | {window} | {card} |")
     return "\n".join(lines)
 
 

@@ -31,7 +31,6 @@ from lifecycle.verdict import Finding
 
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _TIME: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])|24:00")
-_DAY_MINUTES: Final = 24 * 60
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 

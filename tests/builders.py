@@ -275,3 +275,9 @@ def a_proposal(document: Mapping[str, Any] = MAIL, /, **changes: Any) -> Proposa
         task_id=document.get("task_id"),
     )
     return replace(proposal, **changes)
+
+
+def digest_value(text: str, *, excerpt_length: int = 120) -> dict[str, str]:
+    """Return what an agent puts into a proposal in place of a large or sensitive text."""
+    cut = text[:excerpt_length] + "…" if len(text) > excerpt_length else text
+    return {"s256": s256(text.encode()), "excerpt": cut}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -37,11 +37,6 @@ class BoardGroup:
     title: str
     total: int
     lines: tuple[BoardLine, ...]
-
-    @property
-    def more(self) -> int:
-        """How many are not shown."""
-        return max(0, self.total - len(self.lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +78,19 @@ def _line(proposal: Proposal) -> BoardLine:
         f"{attention}{state_words(proposal)}"
     )
     return BoardLine(proposal.proposal_id, text, None if proposal.terminal else at_ms)
+
+
+def lines_that_fit(
+    group: BoardGroup, line: Callable[[BoardLine], str], fits: Callable[[str], bool], command: str
+) -> str:
+    """Write a group's lines, as many as fit, and how many more the `command` lists."""
+    lines: list[str] = []
+    for each in group.lines:
+        shown = line(each)
+        if not fits("\n".join([*lines, shown])):
+            break
+        lines.append(shown)
+    left = group.total - len(lines)
+    if left > 0:
+        lines.append(f"… {left} more: {command}")
+    return "\n".join(lines)

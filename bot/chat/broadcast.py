@@ -5,40 +5,30 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Protocol
 
 from bot.cancelling import being_cancelled
+from bot.chat.card_readings import PATIENCE_S, CardReadings, went_well
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.others import Ears
-from bot.chat.surface import HearsSince, Surface
+from bot.chat.surface import Surface
 from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.chat.watching import Watch
 from bot.clock_strayed import clock_strayed
 from bot.expected import StartFailed
 from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable
-from lifecycle.records import Card, Message
+from lifecycle.records import Message
 from lifecycle.spooling import held_words
 from lifecycle.workflow import Workflow
 from lifecycle.world import World
 
 log = logging.getLogger("signoff.surfaces")
 
-#: A surface that does not answer within this holds up neither a closing nor a quorum.
-_PATIENCE_S: Final = 10.0
-
-
 #: A surface that ended although nobody ended it is begun anew after so long, in seconds.
 _BEGIN_ANEW_S: Final = (1, 5, 30, 60)
-
-
-#: An answer that came late counts for an attempt within so long after it came: hundreds of windows
-#: that end together are tried in rounds, and what was given on a card since is not in it.
-_COUNTS_MS: Final = 75_000
-#: So many answers that came late may wait for an attempt.
-_MOST_LATE: Final = 1_000
 
 
 class ServedSurface(Surface, Protocol):
@@ -46,37 +36,6 @@ class ServedSurface(Surface, Protocol):
 
     async def serve(self, commands: Commands, delivery: Delivery) -> None:
         """Hear people and agents until the surface ends; cancelled when the bot stops."""
-
-
-class _Reading:
-    """A card that is being read, in which connection, and when its answer came."""
-
-    def __init__(self, surface: Surface, card: Card, now_ms: Callable[[], int]) -> None:
-        self._surface = surface
-        self._now_ms = now_ms
-        self._since_ms = _heard_since(surface)
-        self._came_ms: int | None = None
-        self.task = asyncio.create_task(surface.read_card(card))
-        self.task.add_done_callback(self._came)
-
-    @property
-    def stale(self) -> bool:
-        """True where its answer came and counts no more; none counts for another connection."""
-        if self._came_ms is None:
-            return False
-        other = _heard_since(self._surface) != self._since_ms
-        return other or not 0 <= self._now_ms() - self._came_ms <= _COUNTS_MS
-
-    def _came(self, _: asyncio.Task[bool]) -> None:
-        self._came_ms = self._now_ms()
-
-
-def _heard_since(surface: Surface) -> int | None:
-    return surface.heard_since() if isinstance(surface, HearsSince) else None
-
-
-def _went_well(task: asyncio.Task[Any]) -> bool:
-    return task.done() and not task.cancelled() and task.exception() is None
 
 
 class Broadcast:
@@ -94,7 +53,7 @@ class Broadcast:
         self._deliveries: dict[str, Delivery] = {}
         self._world: World | None = None
         self._watch: Watch | None = None
-        self._reading: dict[tuple[str, str], _Reading] = {}
+        self._readings = CardReadings(self._surfaces, self._now_ms)
         self._catching: dict[str, asyncio.Task[int]] = {}
         self._alerting: set[asyncio.Task[None]] = set()
         self._alerts = itertools.count()
@@ -131,9 +90,8 @@ class Broadcast:
             if on:
                 await asyncio.Event().wait()
         finally:
-            begun = (each.task for each in self._reading.values())
             asking = (*self._catching.values(), *self._ears.asking.values())
-            ending = (*running, *begun, *asking, *self._alerting)
+            ending = (*running, *self._readings.tasks(), *asking, *self._alerting)
             for task in ending:
                 task.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
@@ -182,45 +140,15 @@ class Broadcast:
             cards = await self._world.store.read(lambda tx: tx.cards.of(proposal_id))
         except StoreUnavailable:
             return False
-        asked = (self._read(card) for card in cards if card.surface in self._surfaces)
+        asked = (self._readings.read(card) for card in cards if card.surface in self._surfaces)
         return any(await asyncio.gather(*asked))
 
     async def hear_others(self, proposal_id: str, but: str) -> bool:
         """Hear what stands under ❌ on every surface in a gap `but` one; False where not yet."""
         return self._world is None or await self._ears.hear_others(self._world, proposal_id, but)
 
-    async def _read(self, card: Card) -> bool:
-        """Read one card, in time.
-
-        What is late is left to itself: half of a platform's call given up may keep all its later
-        ones waiting. Its answer counts for the next attempt, as long as that comes soon; where a
-        platform answers slowly no window could close otherwise.
-        """
-        key = (card.surface, card.proposal_id)
-        begun = self._reading.get(key)
-        if begun is None or begun.stale:
-            self._forget_late()
-            begun = _Reading(self._surfaces[card.surface], card, self._now_ms)
-            self._reading[key] = begun
-        await asyncio.wait({begun.task}, timeout=_PATIENCE_S)
-        if not begun.task.done():
-            log.warning("a card could not be read: no answer in time")
-            return False
-        if self._reading.get(key) is begun:
-            self._reading.pop(key)
-        if _went_well(begun.task):
-            return begun.task.result() and not begun.stale
-        why = None if begun.task.cancelled() else begun.task.exception()
-        log.warning("a card could not be read: %s", located(why))
-        return False
-
     def _now_ms(self) -> int:
         return self._world.clock.now_ms() if self._world is not None else 0
-
-    def _forget_late(self) -> None:
-        """Let go of answers that no attempt came for: what they were for has ended otherwise."""
-        if len(self._reading) >= _MOST_LATE:
-            self._reading = {k: each for k, each in self._reading.items() if not each.stale}
 
     async def catch_up(self) -> int:
         """Read the open cards of every surface that had a gap; tell who hears nothing."""
@@ -235,13 +163,13 @@ class Broadcast:
             if name not in self._catching:
                 self._catching[name] = asyncio.create_task(surface.catch_up())
         if self._catching:  # with HTTP alone there is no surface
-            await asyncio.wait(self._catching.values(), timeout=_PATIENCE_S)
+            await asyncio.wait(self._catching.values(), timeout=PATIENCE_S)
         ended = {name: task for name, task in self._catching.items() if task.done()}
         for name, task in ended.items():
             self._catching.pop(name)
             if not task.cancelled() and task.exception() is not None:
                 log.warning("%s could not catch up: %s", name, located(task.exception()))
-        return [each.result() for each in ended.values() if _went_well(each)]
+        return [each.result() for each in ended.values() if went_well(each)]
 
     async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
         """Return who has an account on some surface and is a member on none of them.
@@ -291,7 +219,7 @@ def _own_health(world: World) -> tuple[str | None, ...]:
 async def _said(surface: Surface, message: Message) -> None:
     """Say it once; a surface that cannot has trouble of its own, and says so elsewhere."""
     try:
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(PATIENCE_S):
             with taking_turns_as(Turn(Rank.FIRST)):
                 await surface.say(message)
     except Exception as error:

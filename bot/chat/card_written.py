@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from bot.chat.content import Field, Voice
+from bot.chat.content import Field
 from bot.chat.neutral import neutral, neutral_value
 from bot.chat.spans import moment_words
 from lifecycle.canonical import canonical_bytes, digest_of
@@ -78,7 +78,7 @@ def _target(document: Mapping[str, Any]) -> Iterator[_Pair]:
         return
     kind, name, domain = (_token(target.get(key, "")) for key in _TARGET)
     text = neutral(f"{kind} {name} at {domain}")
-    yield Field("Target", text.text, Voice.AGENT, text.text), text.warnings
+    yield Field("Target", text.text, text.text), text.warnings
     if target.get("constraints"):
         yield _field("Target's constraints", target["constraints"])
 
@@ -94,7 +94,7 @@ def _token(value: Any) -> str:
 def _parameters(proposal: Proposal, document: Mapping[str, Any], policy: Policy) -> Iterator[_Pair]:
     parameters = document.get("parameters")
     if not isinstance(parameters, Mapping) or not parameters:
-        yield Field("Parameters", "(none)", Voice.AGENT, "(none)"), ()
+        yield Field("Parameters", "(none)", "(none)"), ()
         return
     tool = policy.tools.get(proposal.tool)
     mails = tool is not None and tool.kind is ToolKind.EMAIL
@@ -142,7 +142,7 @@ def _field(label: str, raw: Any, masked: Any = None) -> _Pair:
     if isinstance(raw, Mapping) and "s256" in raw:
         text += " (a digest: the value itself is known by its excerpt alone and shown to nobody)"
     digest = _digest(raw) if shown_value == raw else ""
-    return Field(label, text, Voice.AGENT, full, digest), shown.warnings
+    return Field(label, text, full, digest), shown.warnings
 
 
 def _digest(raw: Any) -> str:

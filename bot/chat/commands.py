@@ -284,6 +284,4 @@ def _usage(command: str) -> CommandReply:
 
 
 def _answered(answer: Answer) -> CommandReply:
-    return CommandReply(
-        document=answer.as_json(), code=answer.reason, proposal_id=answer.proposal_id
-    )
+    return CommandReply(document=answer.as_json(), code=answer.reason)

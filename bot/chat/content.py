@@ -6,14 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Voice(StrEnum):
-    """Whose words stand in a field."""
-
-    BOT = "bot"
-    AGENT = "agent"
-    PERSON = "person"
-
-
 class Colour(StrEnum):
     """What the edge of a card says at a glance."""
 
@@ -37,7 +29,6 @@ class Field:
 
     label: str
     text: str
-    voice: Voice = Voice.BOT
     full: str = ""
     digest: str = ""
     at_ms: int | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final
 
-from bot.chat.content import CardContent, Field, Voice
+from bot.chat.content import CardContent, Field
 
 #: A label of which more than this would be shown is cut as a value is, where anything must be.
 _TIGHT_LABEL: Final = 80
@@ -147,7 +147,7 @@ def _packed(written: list[_Piece], limits: Limits, room: int) -> list[_Piece]:
         return written
     kept, others = written[: room - 1], written[room - 1 :]
     lines = [f"{piece.whole.label}: {piece.whole.text}" for piece in others]
-    whole = Field(f"{_OVERFLOW} ({len(others)})", "\n".join(lines), Voice.AGENT)
+    whole = Field(f"{_OVERFLOW} ({len(others)})", "\n".join(lines))
     return [*kept, _Piece(whole, limits)]
 
 

@@ -93,6 +93,7 @@ class Inbox:
         now_ms = self._world.clock.now_ms()
         new = stops is not None and self._world.heard.add(self._stop(event_id, now_ms, stops))
         try:
+            await self._in_its_turn_of_the_loop()
             await self._work(event_id, payload)
         finally:
             if new:
@@ -163,8 +164,7 @@ class Inbox:
 
     async def _done(self, event_id: str, payload: Payload) -> bool:
         """Work until it is done; False where the process stops first and another must go on."""
-        async with self._pace:
-            await asyncio.sleep(0)  # of a burst one begins a turn of the loop; all else goes on
+        await self._in_its_turn_of_the_loop()
         pause_s, failures = 0.5, 0
         while not self._world.stopping:
             try:
@@ -185,6 +185,11 @@ class Inbox:
                     return not self._still_stops(event_id)
                 await self._world.clock.sleep(pause_s)
         return False
+
+    async def _in_its_turn_of_the_loop(self) -> None:
+        """Let one event of a burst begin in each turn of the loop, so that all else goes on."""
+        async with self._pace:
+            await asyncio.sleep(0)
 
     def _still_stops(self, event_id: str) -> bool:
         """Say whether something must stand still until a person, or the next start, comes to it:

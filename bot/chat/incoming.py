@@ -7,16 +7,14 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from bot.chat.event_ids import card_event, late_event
-from bot.chat.known import HIDDEN, note_changed, note_cleared
+from bot.chat.known import HIDDEN, note_changed
 from bot.chat.notes import Notes
 from bot.chat.refused import heard_already, note_gone, note_refused, turn_of
 from bot.chat.shown import shown_when_heard
 from bot.chat.signals import Signal
 from lifecycle.answers import CardPlace, Reply, Sender
-from lifecycle.door import record
 from lifecycle.explaining import stopper_of
 from lifecycle.ports import Transaction
-from lifecycle.proposal import SENTINEL
 from lifecycle.questions import may_answer, waits_in
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
@@ -154,44 +152,6 @@ class Incoming:
         if asked_id is None:
             return None
         return await self._workflow.answer_question(asked_id, sender, words)
-
-    async def deleted(self, message_id: str) -> bool:
-        """Note that a card was deleted and have it posted again; no review is changed."""
-        moment = self._workflow.world.moment()
-
-        def unit(tx: Transaction) -> bool:
-            card = tx.cards.find(self._surface, message_id)
-            proposal = tx.proposals.get(card.proposal_id) if card else None
-            if card is None or proposal is None or message_id != card.message_ids[-1]:
-                return False
-            details = {"surface": self._surface, "message_id": message_id}
-            record(tx, moment, "card_deleted", SENTINEL, proposal=proposal, details=details)
-            if not proposal.terminal:
-                claim = "" if card.delivered else card.claim
-                tx.cards.put(replace(card, shown_version=0, delivered=False, claim=claim))
-            return True
-
-        return await self._workflow.world.write(unit)
-
-    async def cleared(self, message_id: str, signal: Signal | None) -> Card | None:
-        """Note that somebody cleared a card of its emoji, all or one kind; no review is changed.
-
-        None where it is no current card.
-        """
-        moment = self._workflow.world.moment()
-
-        def unit(tx: Transaction) -> Card | None:
-            card = tx.cards.find(self._surface, message_id)
-            proposal = tx.proposals.get(card.proposal_id) if card else None
-            if card is None or proposal is None or message_id != card.message_ids[-1]:
-                return None
-            details = {"surface": self._surface, "message_id": message_id}
-            record(tx, moment, "card_cleared", SENTINEL, proposal=proposal, details=details)
-            if signal is not Signal.STOP:
-                note_cleared(tx, card, moment.now_ms)
-            return card
-
-        return await self._workflow.world.write(unit)
 
     async def _acted(
         self, card: Card, sender: Sender, message_id: str, signal: Signal, *, added: bool

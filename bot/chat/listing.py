@@ -40,7 +40,7 @@ def card_reply(content: CardContent) -> CommandReply:
     blocks: list[str | Table] = [content.title, Table("", ("", ""), facts)]
     blocks += [f"{content.written_by}:", Table("", ("", ""), written)]
     blocks += [*content.warnings, *content.commands, content.footer]
-    return CommandReply(tuple(blocks), proposal_id=content.proposal_id)
+    return CommandReply(tuple(blocks))
 
 
 def explained_reply(found: Mapping[str, Any]) -> CommandReply:
@@ -60,7 +60,7 @@ def explained_reply(found: Mapping[str, Any]) -> CommandReply:
     else:
         rows = tuple(_condition_row(each) for each in authority["conditions"])
         blocks.append(Table(f"Authority: {authority['rule']}", ("condition", "", "needs"), rows))
-    return CommandReply(tuple(blocks), proposal_id=found["proposal_id"])
+    return CommandReply(tuple(blocks))
 
 
 def trail_reply(given: str, entries: Sequence[Mapping[str, Any]]) -> CommandReply:

@@ -48,7 +48,6 @@ class CommandReply:
     blocks: tuple[str | Table, ...] = ()
     document: Mapping[str, Any] | None = None
     code: str | None = None
-    proposal_id: str | None = None
 
     @property
     def text(self) -> str:
@@ -66,7 +65,7 @@ class CommandReply:
     def of(cls, reply: Reply) -> CommandReply:
         """Return the answer for what the law replied."""
         lines = _coded((reply.words,), reply.code)
-        return cls(lines, code=reply.code, proposal_id=reply.proposal_id)
+        return cls(lines, code=reply.code)
 
 
 def _coded(lines: tuple[str, ...], code: str | None) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bot.config.tool_models import (
     CommandEntry,
@@ -44,11 +44,18 @@ def capabilities(entry: ToolEntry, folder: Path) -> Capabilities:
 
 
 def _of_class(name: str, folder: Path) -> Capabilities:
+    found = named_in(name, folder)
+    reversible = getattr(found, "reversible", False) is True
+    return Capabilities(reversible, reversible and getattr(found, "deferred", False) is True)
+
+
+def named_in(name: str, folder: Path) -> Any:
+    """Import what `module:Class` names; raises ValueError where it cannot be found."""
     module_name, _, class_name = name.partition(":")
     place = str(folder)
     sys.path.insert(0, place)
     try:
-        found = getattr(importlib.import_module(module_name), class_name)
+        return getattr(importlib.import_module(module_name), class_name)
     except Exception as error:
         raise ValueError(
             f'"{name}" cannot be loaded ({not_loaded(error)}); write module:Class of an '
@@ -56,5 +63,3 @@ def _of_class(name: str, folder: Path) -> Capabilities:
         ) from error
     finally:
         sys.path.remove(place)
-    reversible = getattr(found, "reversible", False) is True
-    return Capabilities(reversible, reversible and getattr(found, "deferred", False) is True)

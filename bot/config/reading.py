@@ -37,7 +37,6 @@ class Written:
 
     value: Any
     problems: Problems
-    lines: dict[Parts, int]
     digest: str
 
 
@@ -166,7 +165,7 @@ def read_file(path: Path) -> Written:
         )
     problems.lines = lines
     digest = sha256(text.encode()).hexdigest()
-    return Written(value if isinstance(value, dict) else {}, problems, lines, digest)
+    return Written(value if isinstance(value, dict) else {}, problems, digest)
 
 
 def _text_of(path: Path) -> str:

@@ -10,7 +10,7 @@ from bot.storage.books import Book
 from bot.storage.desk import Desk
 from bot.storage.queries import QUERIES
 from bot.storage.record_rows import audit_row, entry_of, exported_of
-from lifecycle.audit import GENESIS, AuditEntry, AuditEvent, chained_with_details
+from lifecycle.audit import GENESIS, AuditEntry, AuditEvent, chained
 
 
 class AuditBook(Book):
@@ -30,7 +30,7 @@ class AuditBook(Book):
     def append(self, event: AuditEvent) -> AuditEntry:
         """Chain one event behind the head."""
         seq, head_hash = self.head()
-        entry, details = chained_with_details(event, seq + 1, head_hash)
+        entry, details = chained(event, seq + 1, head_hash)
         self._unwritten.append(audit_row(entry, details.decode()))
         self.known_head = (entry.seq, entry.entry_hash)
         return entry

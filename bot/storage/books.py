@@ -1,4 +1,4 @@
-"""The books over SQLite, except for the proposals: each method is one statement of queries.sql."""
+"""The books over SQLite, but for proposals, trail and cards; their SQL stands in queries.sql."""
 
 from __future__ import annotations
 
@@ -12,10 +12,6 @@ from bot.storage.desk import Desk
 from bot.storage.json_text import dump, load
 from bot.storage.queries import QUERIES
 from bot.storage.record_rows import (
-    card_of,
-    card_row,
-    message_row,
-    messages_of,
     packet_of,
     packet_row,
     permit_of,
@@ -24,7 +20,7 @@ from bot.storage.record_rows import (
     review_row,
     task_of,
 )
-from lifecycle.records import Card, EvidencePacket, Message, Money, PermitRecord, Task
+from lifecycle.records import EvidencePacket, Money, PermitRecord, Task
 from lifecycle.review import Review
 
 #: How long events of platforms and uses of tools are remembered.
@@ -86,84 +82,6 @@ class ReviewBook(Book):
         self._do("give_reason", values)
 
 
-class CardBook(Book):
-    """Which card stands where. Questions and notes find the desk written."""
-
-    def want(self, proposal_id: str, surface: str, version: int) -> None:
-        """Note that this surface must show at least `version`."""
-        self.desk.want(proposal_id, surface, version)
-
-    def get(self, proposal_id: str, surface: str) -> Card | None:
-        """Return the card of a proposal on one surface."""
-        self.desk.write()
-        row = self._one("card", proposal_id=proposal_id, surface=surface)
-        return card_of(row) if row else None
-
-    def of(self, proposal_id: str) -> Sequence[Card]:
-        """Return the cards of a proposal on all surfaces."""
-        if self.desk.wants(proposal_id):
-            self.desk.write()
-        return [card_of(row) for row in self._all("cards_of", proposal_id=proposal_id)]
-
-    def standing(self, proposal_id: str) -> Sequence[Card]:
-        """Return the cards of a proposal that stand, or stood, somewhere.
-
-        What the desk holds of wishes changes nothing of that, so that it need not be written.
-        """
-        cards = (card_of(row) for row in self._all("cards_of", proposal_id=proposal_id))
-        return [card for card in cards if card.message_ids or card.delivered]
-
-    def put(self, card: Card) -> None:
-        """Write what became of a card; a version wanted in the meantime stays wanted."""
-        self.desk.write()
-        self._do("put_card", card_row(card))
-        for message_id in card.message_ids:
-            key = (card.surface, message_id)
-            if self.desk.messages.get(key) != card.proposal_id:
-                values = {"surface": card.surface, "message_id": message_id}
-                self._do("put_card_message", values | {"proposal_id": card.proposal_id})
-                self.desk.messages[key] = card.proposal_id
-
-    def stale(self, surface: str, now_ms: int, limit: int) -> Sequence[Card]:
-        """Return cards to post or edit now, oldest wish first."""
-        self.desk.write()
-        rows = self._all("stale_cards", surface=surface, now_ms=now_ms, limit=limit)
-        return [card_of(row) for row in rows]
-
-    def find(self, surface: str, message_id: str) -> Card | None:
-        """Return the card that stands, or stood, in this message."""
-        self.desk.write()
-        row = self._one("find_card", surface=surface, message_id=message_id)
-        return card_of(row) if row else None
-
-    def open_on(self, surface: str, limit: int, after_id: str = "") -> Sequence[Card]:
-        """Return this surface's cards of open proposals, by proposal id."""
-        self.desk.write()
-        rows = self._all("open_cards", surface=surface, limit=limit, after_id=after_id)
-        return [card_of(row) for row in rows]
-
-
-class OutboxBook(Book):
-    """Messages that must arrive."""
-
-    def add(self, message: Message) -> None:
-        """Keep a message until it is delivered; the same key again adds nothing."""
-        self._do("add_message", message_row(message))
-
-    def waiting(self, surface: str, now_ms: int, limit: int) -> Sequence[Message]:
-        """Return undelivered messages for this surface that are due, oldest first."""
-        rows = self._all("waiting_messages", surface=surface, now_ms=now_ms, limit=limit)
-        return messages_of(rows)
-
-    def delivered(self, key: str, at_ms: int) -> None:
-        """Note that a message has arrived."""
-        self._do("message_delivered", {"key": key, "at_ms": at_ms})
-
-    def failed(self, key: str, retry_at_ms: int, why: str) -> None:
-        """Note a failed attempt and when the next is due."""
-        self._do("message_failed", {"key": key, "retry_at_ms": retry_at_ms, "why": why})
-
-
 class RecordedEvidence(Book):
     """What sources observed."""
 
@@ -195,19 +113,22 @@ class SpendingBook(Book):
     def spent(self, actor: str, since_ms: int, but_id: str) -> Mapping[str, Decimal]:
         """Sum by currency, exactly, what is open and what was completed since then."""
         self.desk.write_all_but(but_id)
-        sums: defaultdict[str, Decimal] = defaultdict(Decimal)
-        for row in self._all("spent", actor=actor, since_ms=since_ms, but_id=but_id):
-            sums[row["currency"]] += Decimal(row["amount"])
-        return dict(sums)
+        return _sums(self._all("spent", actor=actor, since_ms=since_ms, but_id=but_id))
 
     def held(self, actor: str, proposal_id: str, ended_at_ms: int | None) -> Mapping[str, Decimal]:
         """Sum by currency what one proposal counts for."""
         self.desk.write()
-        sums: defaultdict[str, Decimal] = defaultdict(Decimal)
         at_ms = _UNTIL_IT_ENDS if ended_at_ms is None else ended_at_ms
-        for row in self._all("spending_of", actor=actor, proposal_id=proposal_id, at_ms=at_ms):
-            sums[row["currency"]] += Decimal(row["amount"])
-        return dict(sums)
+        values = {"actor": actor, "proposal_id": proposal_id, "at_ms": at_ms}
+        return _sums(self._all("spending_of", **values))
+
+
+def _sums(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Decimal]:
+    """Sum by currency, exactly."""
+    sums: defaultdict[str, Decimal] = defaultdict(Decimal)
+    for row in rows:
+        sums[row["currency"]] += Decimal(row["amount"])
+    return dict(sums)
 
 
 class UseBook(Book):

@@ -16,7 +16,7 @@ from bot.storage.json_text import dump, load
 from bot.storage.memory_proposals import ProposalTable
 from bot.storage.memory_tables import Journal, Table
 from bot.storage.record_rows import audit_row, entry_of, exported_of
-from lifecycle.audit import GENESIS, AuditEntry, AuditEvent, chained_with_details
+from lifecycle.audit import GENESIS, AuditEntry, AuditEvent, chained
 from lifecycle.ports import StoreUnavailable
 from lifecycle.records import EvidencePacket, Money, PermitRecord, Task
 from lifecycle.review import Decision, Review
@@ -74,7 +74,7 @@ class AuditTable:
 
     def append(self, event: AuditEvent) -> AuditEntry:
         seq, head_hash = self.head()
-        entry, details = chained_with_details(event, seq + 1, head_hash)
+        entry, details = chained(event, seq + 1, head_hash)
         self._rows.put(entry.seq, audit_row(entry, details.decode()))
         return entry
 

@@ -37,11 +37,6 @@ class Readers:
                 raise
             raise StoreUnavailable("The store is closed.") from error
 
-    async def close(self) -> None:
-        """Close every connection."""
-        for connection in self._connections:
-            await connection.close()
-
 
 def _on_snapshot(view: Callable[[Transaction], T], plain: sqlite3.Connection) -> T:
     plain.execute(QUERIES["begin_reading"])

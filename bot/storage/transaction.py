@@ -7,15 +7,14 @@ import sqlite3
 from bot.storage.audit_book import AuditBook
 from bot.storage.books import (
     BacklogBook,
-    CardBook,
     FlagBook,
-    OutboxBook,
     PermitBook,
     RecordedEvidence,
     ReviewBook,
     SpendingBook,
     UseBook,
 )
+from bot.storage.card_books import CardBook, OutboxBook
 from bot.storage.desk import Desk
 from bot.storage.proposal_book import ProposalBook
 from lifecycle.ports import (

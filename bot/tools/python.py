@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from bot.config.kinds import named_in
 from bot.tools.threads import beside
-from lifecycle.located import not_loaded
 from lifecycle.ports import Call, ToolFailed
 
 #: So many plain calls of one tool may be under way.
@@ -78,15 +76,7 @@ def _as_given(answer: Any) -> Mapping[str, Any]:
 
 def loaded_class(name: str, folder: Path) -> type[Any]:
     """Import `module:Class`; raises ValueError where that is no class."""
-    module_name, _, class_name = name.partition(":")
-    place = str(folder)
-    sys.path.insert(0, place)
-    try:
-        found = getattr(importlib.import_module(module_name), class_name)
-    except Exception as error:
-        raise ValueError(f"{name} cannot be loaded ({not_loaded(error)})") from error
-    finally:
-        sys.path.remove(place)
+    found = named_in(name, folder)
     if not isinstance(found, type):
         raise ValueError(f"{name} is no class")
     return found

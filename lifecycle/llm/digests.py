@@ -32,12 +32,6 @@ def obligation_id(core: Mapping[str, Any], normalizer: Normalizer) -> str:
     return "obl1_" + sha256_hex(normalizer.bytes_of(core))
 
 
-def policy_digest(policy: Mapping[str, Any]) -> str:
-    """Return `pol1_…` of a policy document; a digest that it declares itself is left out."""
-    content = {key: value for key, value in policy.items() if key != "policyDigest"}
-    return "pol1_" + sha256_hex(canonical_bytes(content))
-
-
 def instruction_digest(envelope: Any) -> str:
     """Return `instr1_…` of a whole envelope."""
     return "instr1_" + sha256_hex(canonical_bytes(envelope))

@@ -29,7 +29,7 @@ def test_show_names_at_least_what_the_design_names() -> None:
     rejected = a_proposal(
         state=State.REJECTED, reason="rejected_by_person", decided_by=BEN, decided_at_ms=NOW_MS
     )
-    shown = proposal_json(rejected, [review], NOW_MS, public_url="http://h")
+    shown = proposal_json(rejected, [review], NOW_MS, public_url="http://h/")
 
     assert set(REQUIRED) <= shown.keys()
     assert shown["actor"] == "leila"

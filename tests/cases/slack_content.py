@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.chat.content import CardContent, Colour, Field, Voice
+from bot.chat.content import CardContent, Colour, Field
 
 
 def a_card(*written: Field, **changes: Any) -> CardContent:
@@ -27,4 +27,4 @@ def a_card(*written: Field, **changes: Any) -> CardContent:
 
 def an_agents(label: str, text: str) -> Field:
     """Return a field that an agent wrote."""
-    return Field(label, text, Voice.AGENT, text, "sha256:1")
+    return Field(label, text, text, "sha256:1")

@@ -22,7 +22,7 @@ ENVELOPE: dict[str, Any] = {
 
 def refusal_of(document: dict[str, Any]) -> Refused:
     with pytest.raises(Refused) as caught:
-        accept(document, POLICY, "http://x")
+        accept(document, POLICY)
     return caught.value
 
 
@@ -49,7 +49,7 @@ def test_A07_words_and_booleans_are_not_turned_into_other_types(
 
 def test_A07_an_amount_that_is_true_stays_true_for_the_rule_to_judge() -> None:
     document = a_document(REFUND, parameters={"amount": True, "currency": "USD"})
-    assert accept(document, POLICY, "http://x").document.parameters["amount"] is True
+    assert accept(document, POLICY).document.parameters["amount"] is True
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,6 @@ def a_window(until_ms: int) -> dict[str, Any]:
     ids=["seconds in ts_ms", "seconds in a window", "a window without end", "two days ahead"],
 )
 def test_A12_a_time_in_another_unit_is_implausible(changes: dict[str, Any]) -> None:
-    accepted = accept(a_document(MAIL, **changes), POLICY, "http://x")
+    accepted = accept(a_document(MAIL, **changes), POLICY)
     faults = meaning_faults(accepted, POLICY, NOW_MS, lambda _: None)
     assert faults[0].code == "implausible_time"

@@ -14,7 +14,7 @@ from tests.world import World
 
 def codes_of(document: dict[str, object], policy: Policy | None = None) -> list[str]:
     with pytest.raises(Refused) as caught:
-        accept(document, policy or a_policy(), "http://x")
+        accept(document, policy or a_policy())
     return [fault.code for fault in caught.value.faults]
 
 
@@ -54,7 +54,7 @@ async def test_F01_nothing_is_called_or_kept_of_it_but_its_row_of_the_trail(
 )
 def test_F02_another_spelling_is_another_tool(name: str) -> None:
     with pytest.raises(Refused) as caught:
-        accept(a_document(PROD, tool=name), a_policy(), "http://x")
+        accept(a_document(PROD, tool=name), a_policy())
     assert caught.value.code == "unknown_tool"
     assert "Did you mean production-deploy?" in str(caught.value)
 
@@ -64,7 +64,7 @@ def test_F03_a_proposal_does_not_choose_its_tier() -> None:
 
 
 def test_F03_an_approval_class_of_none_takes_nothing_away() -> None:
-    accepted = accept(a_document(PROD, approval_class="none"), a_policy(), "http://x")
+    accepted = accept(a_document(PROD, approval_class="none"), a_policy())
     assert (accepted.tier, accepted.quorum) == (Tier.CONFIRM, 1)
     assert accepted.quorum_needs_people
 

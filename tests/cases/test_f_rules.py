@@ -14,7 +14,7 @@ from lifecycle.sentinel_run import Sentinel
 from lifecycle.verdict import PASSED
 from sentinel_rules import RuleLoadError, load_rules
 from tests.builders import MAIL, PROD, a_document, the_rules
-from tests.checking import facts_for, found, read, the_sentinel
+from tests.checking import facts_for, found, read, the_sentinel, verdict_on
 from tests.world import World
 
 
@@ -238,9 +238,7 @@ def test_M08_texts_outside_the_parameters_count() -> None:
 def test_a_rule_that_is_advisory_lets_its_findings_be_seen_and_no_more() -> None:
     rules = dict(the_rules())
     rules["secrets_absent"] = type(rules["secrets_absent"])(Level.ADVISORY)
-    verdict = Sentinel(load_rules(rules)).check_now(
-        read(a_document(PROD, parameters=M08)), facts_for(PROD), policy_digest="pol1_x"
-    )
+    verdict = verdict_on(a_document(PROD, parameters=M08), Sentinel(load_rules(rules)))
 
     assert verdict.passed
     assert not verdict.needs_reason

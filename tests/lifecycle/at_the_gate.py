@@ -12,17 +12,16 @@ from lifecycle.policy import ActionType
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD, a_document, a_policy, a_tool, the_tools
 
-URL = "http://127.0.0.1:8080"
 POLICY = a_policy()
 
 
 def accepted(base: dict[str, Any] = MAIL, /, **changes: Any) -> Accepted:
-    return accept(a_document(base, **changes), POLICY, URL)
+    return accept(a_document(base, **changes), POLICY)
 
 
 def faults_of(document: dict[str, Any], policy: Any = POLICY) -> list[tuple[str, str]]:
     with pytest.raises(Refused) as caught:
-        accept(document, policy, URL)
+        accept(document, policy)
     return [(fault.code, fault.path) for fault in caught.value.faults]
 
 

@@ -17,7 +17,7 @@ from lifecycle.sentinel_run import Sentinel
 from lifecycle.verdict import Verdict
 from sentinel_rules import load_rules
 from tests.builders import MAIL, NOW_MS, PROD, a_document, the_rules
-from tests.checking import facts_for, read
+from tests.checking import every_rule, facts_for, read
 from tests.lifecycle.laws import FOUND, OneLaw
 
 NINE = load_rules(the_rules())
@@ -27,7 +27,7 @@ def asked(sentinel: Sentinel, document: Any = MAIL, **facts: Any) -> Verdict | N
     return sentinel.check_at_once(
         read(document),
         facts_for(document, **facts),
-        policy_digest="p",
+        policy_digest="pol1_x",
         size_bytes=len(orjson.dumps(document)),
     )
 
@@ -48,11 +48,11 @@ def test_the_verdict_at_once_is_that_of_the_threads(loaded: LoadedRule, case: Ru
     looks_outside = "real_path" in case.facts or "roots" in case.settings
 
     for _ in range(2):  # the second time some answers are remembered
-        verdict = sentinel.check_at_once(document, facts, policy_digest="p", size_bytes=900)
+        verdict = sentinel.check_at_once(document, facts, policy_digest="pol1_x", size_bytes=900)
         if verdict is None:
             assert looks_outside or facts.evidence
         else:
-            assert verdict == sentinel.check_now(document, facts, policy_digest="p")
+            assert verdict == every_rule(sentinel, document, facts)
 
 
 def test_a_large_document_a_foreign_rule_and_a_path_need_a_thread() -> None:
@@ -89,11 +89,11 @@ def test_a_rule_that_was_late_is_asked_again_in_a_thread_and_nothing_of_it_is_re
         facts_for(MAIL),
     )
 
-    slow = sentinel.check_at_once(document, facts, policy_digest="p", size_bytes=500)
-    fast = sentinel.check_at_once(document, facts, policy_digest="p", size_bytes=500)
+    slow = sentinel.check_at_once(document, facts, policy_digest="pol1_x", size_bytes=500)
+    fast = sentinel.check_at_once(document, facts, policy_digest="pol1_x", size_bytes=500)
 
     assert slow is None
-    assert fast == sentinel.check_now(document, facts, policy_digest="p")
+    assert fast == every_rule(sentinel, document, facts)
 
 
 def test_what_went_wrong_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,12 +105,12 @@ def test_what_went_wrong_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> N
 
     with monkeypatch.context() as broken:
         broken.setattr(type(rule.rule), "check", breaks)
-        wrong = sentinel.check_at_once(document, facts, policy_digest="p", size_bytes=500)
-    right = sentinel.check_at_once(document, facts, policy_digest="p", size_bytes=500)
+        wrong = sentinel.check_at_once(document, facts, policy_digest="pol1_x", size_bytes=500)
+    right = sentinel.check_at_once(document, facts, policy_digest="pol1_x", size_bytes=500)
 
     assert wrong is not None
     assert wrong.reason is not None
-    assert right == sentinel.check_now(document, facts, policy_digest="p")
+    assert right == every_rule(sentinel, document, facts)
 
 
 def test_a_document_with_evidence_needs_a_thread() -> None:
@@ -154,12 +154,12 @@ def test_what_is_remembered_is_not_told_of_other_facts() -> None:
     sentinel, document = Sentinel(NINE), read(PROD)
     facts = facts_for(PROD)
 
-    first = sentinel.check_at_once(document, facts, policy_digest="p", size_bytes=500)
+    first = sentinel.check_at_once(document, facts, policy_digest="pol1_x", size_bytes=500)
     unable = replace(facts, tool=replace(facts.tool, reversible=False, window_s=900))
-    second = sentinel.check_at_once(document, unable, policy_digest="p", size_bytes=500)
+    second = sentinel.check_at_once(document, unable, policy_digest="pol1_x", size_bytes=500)
     later = replace(facts, now_ms=NOW_MS + 1)
-    third = sentinel.check_at_once(document, later, policy_digest="p", size_bytes=500)
+    third = sentinel.check_at_once(document, later, policy_digest="pol1_x", size_bytes=500)
 
-    assert first == sentinel.check_now(document, facts, policy_digest="p")
-    assert second == sentinel.check_now(document, unable, policy_digest="p")
-    assert third == sentinel.check_now(document, later, policy_digest="p")
+    assert first == every_rule(sentinel, document, facts)
+    assert second == every_rule(sentinel, document, unable)
+    assert third == every_rule(sentinel, document, later)

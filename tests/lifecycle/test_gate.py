@@ -12,7 +12,7 @@ from lifecycle.canonical import canonical_bytes, digest_of, s256
 from lifecycle.errors import Refused
 from lifecycle.gate import accept
 from tests.builders import MAIL, NOW_MS, PROD, a_document, a_policy, the_tools
-from tests.lifecycle.at_the_gate import POLICY, URL, accepted, faults_of
+from tests.lifecycle.at_the_gate import POLICY, accepted, faults_of
 
 # ----------------------------------------------------------------------------- what is carried
 
@@ -47,13 +47,12 @@ def test_the_r3_document_names_the_digest_and_is_addressed_by_its_own_hash() -> 
     assert document["parameters"] == MAIL["parameters"]
     assert result.r3_s256 == s256(result.r3_document)
     assert len(result.r3_s256) == 43
-    assert result.r3_uri == f"{URL}/r3/{result.r3_s256}"
 
 
 def test_the_display_has_its_sections_in_order_and_agents_cannot_forge_one() -> None:
     forged = "Hello\n\n## Irreversible\n\n- No [click](http://evil.example) <b>x</b>"
     document = a_document(parameters=MAIL["parameters"] | {"body": forged, "note": "‮abc"})
-    detail = json.loads(accept(document, POLICY, URL).r3_document)["display"]["detail"]
+    detail = json.loads(accept(document, POLICY).r3_document)["display"]["detail"]
     titles = [line for line in detail.splitlines() if line.startswith("#")]
     assert titles == [
         "## Action",
@@ -154,7 +153,7 @@ def test_an_unknown_field_is_told_its_nearest_known_name(
         spot = spot[name]
     spot[key] = 1
     with pytest.raises(Refused) as caught:
-        accept(document, POLICY, URL)
+        accept(document, POLICY)
     (fault,) = caught.value.faults
     assert (fault.code, fault.path) == ("unknown_field", ".".join((*place, key)))
     assert f"Did you mean {meant}?" in (fault.suggestion or "")
@@ -226,7 +225,7 @@ def test_thousands_of_unknown_fields_are_refused_with_the_first_of_them() -> Non
     document = a_document(MAIL) | {f"note{number}": "x" for number in range(5_000)}
 
     with pytest.raises(Refused) as refused:
-        accept(document, a_policy(), "http://127.0.0.1")
+        accept(document, a_policy())
 
     assert {fault.code for fault in refused.value.faults} == {"unknown_field"}
     assert len(refused.value.faults) <= 64

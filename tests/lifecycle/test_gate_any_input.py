@@ -11,7 +11,7 @@ from lifecycle.errors import Fault, Refused
 from lifecycle.gate import Accepted, accept
 from lifecycle.tier import Tier
 from tests.builders import MAIL, a_document
-from tests.lifecycle.at_the_gate import POLICY, URL
+from tests.lifecycle.at_the_gate import POLICY
 
 SCALARS = (
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats() | st.text(max_size=8)
@@ -34,7 +34,7 @@ FIELDS = (
 
 def outcome_of(document: dict[str, Any]) -> Accepted | tuple[Fault, ...]:
     try:
-        return accept(document, POLICY, URL)
+        return accept(document, POLICY)
     except Refused as refused:
         return refused.faults
 

@@ -21,7 +21,7 @@ CREDENTIALS = [TOKEN, "AKIA" + "IOSFODNN7EXAMPLE", "xoxb-1234567890-abcdefghij",
 @pytest.mark.parametrize("value", CREDENTIALS)
 def test_an_id_that_is_a_credential_is_refused_and_never_repeated(value: str) -> None:
     with pytest.raises(Refused) as refused:
-        accept(a_document(MAIL, proposal_id=value), a_policy(), "http://x")
+        accept(a_document(MAIL, proposal_id=value), a_policy())
 
     (fault,) = refused.value.faults
     assert (fault.code, fault.path) == ("invalid_identifier", "proposal_id")

@@ -14,8 +14,6 @@ from lifecycle.policy import ActionType, Agent
 from lifecycle.tier import Tier
 from tests.builders import NOW_MS, a_policy, a_tool, the_tools
 
-URL = "http://127.0.0.1:8080"
-
 
 def crm_policy() -> Any:
     crm = a_tool(
@@ -40,7 +38,7 @@ def a_kernel_request(**changes: Any) -> dict[str, Any]:
 
 def refusal_of(obj: dict[str, Any]) -> Refused:
     with pytest.raises(Refused) as caught:
-        accept(obj, crm_policy(), URL)
+        accept(obj, crm_policy())
     return caught.value
 
 
@@ -84,7 +82,7 @@ def test_an_envelope_that_does_not_hold_together_yields_no_proposal() -> None:
 
 
 def test_a_kernel_request_means_the_proposal_of_the_table() -> None:
-    accepted = accept(a_kernel_request(evidence="ev-1"), crm_policy(), URL)
+    accepted = accept(a_kernel_request(evidence="ev-1"), crm_policy())
     document = accepted.document
     assert accepted.kind is Kind.KERNEL_REQUEST
     assert (document.proposal_id, document.tool, document.actor) == ("r1", "crm", "leila")
@@ -106,7 +104,7 @@ def test_the_older_form_with_parameters_inside_the_call_means_the_same() -> None
     del inside["params"]
     outside = a_kernel_request(params={"resource_id": "contact-1"})
     policy = crm_policy()
-    assert accept(inside, policy, URL).digest == accept(outside, policy, URL).digest
+    assert accept(inside, policy).digest == accept(outside, policy).digest
 
 
 def test_two_different_sets_of_parameters_are_refused() -> None:
@@ -138,15 +136,15 @@ def test_what_a_kernel_request_lacks_is_named_where_it_was_written(
 
 
 def test_the_intent_is_kept_out_of_what_is_done() -> None:
-    one = accept(a_kernel_request(intent="this"), crm_policy(), URL)
-    two = accept(a_kernel_request(intent="that"), crm_policy(), URL)
+    one = accept(a_kernel_request(intent="this"), crm_policy())
+    two = accept(a_kernel_request(intent="that"), crm_policy())
     assert one.content_digest == two.content_digest
     assert one.digest != two.digest
 
 
 def test_a_kernel_request_of_a_tool_without_match_cannot_be_filled() -> None:
     with pytest.raises(Refused) as caught:
-        accept(a_kernel_request(tool_call={"name": "delete-data"}), crm_policy(), URL)
+        accept(a_kernel_request(tool_call={"name": "delete-data"}), crm_policy())
     assert {fault.code for fault in caught.value.faults} == {"V-PROP-005"}
 
 
@@ -174,7 +172,7 @@ def test_what_no_target_can_be_made_of_has_a_remedy_that_helps(
 
 
 def test_who_cannot_say_why_is_told_how_it_can_be_said() -> None:
-    accepted = accept(a_kernel_request(), crm_policy(), URL)
+    accepted = accept(a_kernel_request(), crm_policy())
     proposer = Agent("leila", roles=frozenset({"writer"}))
 
     decision = decide(proposer, accepted, crm_policy(), (), 0)

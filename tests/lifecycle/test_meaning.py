@@ -26,7 +26,7 @@ def codes(
 ) -> list[tuple[str, str]]:
     policy = policy or a_policy()
     book = {packet.evidence_id: packet for packet in packets}
-    accepted = accept(document, policy, "http://x")
+    accepted = accept(document, policy)
     return [(f.code, f.path) for f in meaning_faults(accepted, policy, now_ms, book.get)]
 
 
@@ -125,6 +125,21 @@ def test_what_a_source_saw_a_little_ahead_counts_for_this_step_and_for_the_rule(
     assert codes(document, None, packet) == ([] if fits else [AT_EVIDENCE])
     # Nothing further ahead than that is ever recorded, so the rule asks only when it was recorded.
     assert found(document, evidence={"ev-1": packet}) == set()
+
+
+@pytest.mark.parametrize(("bound", "fits"), [("ev-1", False), ("ev-2", True)])
+def test_how_fresh_a_binding_wants_its_evidence_binds_no_other_evidence(
+    bound: str, fits: bool
+) -> None:
+    wants = {
+        "evidence_id": bound,
+        "binding_type": "context",
+        "required": False,
+        "freshness_ms": 60_000,
+    }
+    document = a_document(preconditions=[CONDITION], evidence_bindings=[wants])
+    assert codes(document, None, a_packet(age_ms=60_000)) == []
+    assert codes(document, None, a_packet(age_ms=60_001)) == ([] if fits else [AT_EVIDENCE])
 
 
 def test_what_was_recorded_and_seen_after_now_is_said_to_be_in_the_future() -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from lifecycle.canonical import r3_document, s256
 from lifecycle.errors import PermitRefused
-from lifecycle.redemption import approved_parameters, digest_value, verify_parameters
+from lifecycle.redemption import approved_parameters, verify_parameters
+from tests.builders import digest_value
 
 
 def refused(actual, approved) -> str:

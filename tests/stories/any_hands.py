@@ -8,6 +8,7 @@ from typing import Any
 
 from bot.chat.catching_up import CatchingUp, Found
 from bot.chat.incoming import Incoming
+from bot.chat.moderated import card_deleted
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal
 from bot.chat.surface import SurfaceFailed
@@ -90,7 +91,7 @@ class Hands(Deeds):
         if card is not None:
             self.channels.channels[card.surface].standing.discard(message_id)
             if self.chance.random() < 0.7:
-                self.begin(self._incoming(card).deleted(message_id))
+                self.begin(card_deleted(self.world.workflow.world, card.surface, message_id))
                 await self.turns_of_the_loop(60)
             if self.chance.random() < 0.7:
                 await self.shows()

@@ -6,13 +6,12 @@ from dataclasses import replace
 from threading import Event
 
 from lifecycle.proposal import Attention
-from lifecycle.redemption import digest_value
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from lifecycle.verdict import PASSED
 from lifecycle.world import Law
 from sentinel_rules import load_rules
-from tests.builders import REFUND
+from tests.builders import REFUND, digest_value
 from tests.lifecycle.laws import FOUND, law
 from tests.stories.permits import REFUNDS, begun, begun_after, permitted, the_permit
 from tests.world import World

@@ -45,7 +45,7 @@ def found(case: dict[str, Any]) -> list[str]:
         for known in case["known_evidence"]
     }
     try:
-        accepted = accept(case["proposal"], policy, "http://x")
+        accepted = accept(case["proposal"], policy)
         faults = meaning_faults(accepted, policy, now_ms, book.get)
     except Refused as refused:
         faults = refused.faults

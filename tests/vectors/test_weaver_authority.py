@@ -37,7 +37,7 @@ def base_of(safety: str, sensitivity: str) -> Accepted:
         sensitivity=Sensitivity(sensitivity.lower()),
     )
     policy = a_policy(tools=the_tools() | {"probe": tool})
-    return accept(a_document(PROD, tool="probe"), policy, "http://x")
+    return accept(a_document(PROD, tool="probe"), policy)
 
 
 def wish_of(
@@ -64,7 +64,7 @@ def ours(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "reason_code": decision.code,
         "outcome": decision.outcome.value,
-        "max_rows": decision.max_rows,
+        "max_rows": None if decision.faults else granted_rows(proposer, wish.document),
         "rule_name": explanation.rule_name,
         "codes": [each.code for each in explanation.failed],
         "conditions": [each.name for each in explanation.failed],

@@ -7,7 +7,6 @@ acknowledged would be lost with the process.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -29,8 +28,6 @@ from lifecycle.answers import Sender
 from lifecycle.ports import StoreUnavailable
 from lifecycle.spooling import unavailable
 from lifecycle.workflow import Workflow
-
-log = logging.getLogger("signoff.discord")
 
 KIND: Final = "interaction"
 #: So long storing may take before it is acknowledged all the same: Discord gives three seconds.

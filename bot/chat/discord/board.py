@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import discord
 
-from bot.chat.board import Board, BoardGroup, BoardLine
+from bot.chat.board import Board, BoardGroup, BoardLine, lines_that_fit
 from bot.chat.discord.calls import DoneUnknown
 from bot.chat.discord.render import length, literal
 from bot.chat.discord.rest import Outgoing
@@ -84,16 +84,8 @@ def render_board(board: Board) -> discord.Embed:
 
 
 def _lines(group: BoardGroup) -> str:
-    lines: list[str] = []
-    for line in group.lines:
-        shown = _line(line)
-        if length("\n".join([*lines, shown])) > _ROOM:
-            break
-        lines.append(shown)
-    left = group.total - len(lines)
-    if left > 0:
-        lines.append(f"… {left} more: `!pending`")
-    return "\n".join(lines) or "nothing"
+    lines = lines_that_fit(group, _line, lambda text: length(text) <= _ROOM, "`!pending`")
+    return lines or "nothing"
 
 
 def _line(line: BoardLine) -> str:

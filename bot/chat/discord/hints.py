@@ -1,43 +1,77 @@
-"""The one short note to whoever did something on a card that had no effect (design section 6)."""
+"""Short notes beside the work: why what somebody did had no effect, what became of their words."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from bot.chat.aside import Asides
 from bot.chat.discord.render import literal
-from bot.chat.discord.settings import SURFACE, DiscordSettings
+from bot.chat.discord.rest import Outgoing
+from bot.chat.discord.settings import SURFACE
+from bot.chat.inbox import Payload
+from bot.chat.incoming import Incoming, hint_of
+from bot.chat.looks import Looks
 from bot.chat.notes import Notes
+from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Reply, Sender
 from lifecycle.workflow import Workflow
 
-#: Writes words into a channel, under a message where one is named.
-Write = Callable[[int, int | None, str], Awaitable[None]]
+if TYPE_CHECKING:
+    from bot.chat.discord.notifier import DiscordSurface
+
+log = logging.getLogger("signoff.discord")
 
 
+@dataclass(frozen=True, slots=True)
 class Hint:
     """A short note to whoever reacted, under the card on which it was."""
 
-    def __init__(self, sender: Sender, message_id: str, reply: Reply) -> None:
-        self.sender = sender
-        self.message_id = message_id
-        self.reply = reply
+    sender: Sender
+    message_id: str
+    reply: Reply
+
+
+def hint_about(reply: Reply | None, sender: Sender, message_id: str) -> Hint | None:
+    """Return the note that the answer to a reaction asks for, None where none is due."""
+    if reply is None or reply.code is None or hint_of(reply) is None:
+        return None
+    return Hint(sender, message_id, reply)
 
 
 class Hints:
-    """Tells people, each once, where the configured channel is read."""
+    """Tells people, each once, where the configured channel is read. Nothing waits for it."""
 
     def __init__(
-        self, workflow: Workflow, settings: DiscordSettings, notes: Notes, write: Write
+        self,
+        workflow: Workflow,
+        incoming: Incoming,
+        surface: DiscordSurface,
+        notes: Notes,
+        asides: Asides,
     ) -> None:
         self._workflow = workflow
-        self._settings = settings
-        self._write = write
+        self._incoming = incoming
+        self._settings = surface.settings
+        self._rest = surface.rest
         self._notes = notes
+        self._asides = asides
+        history = surface.history
+        self._looks = Looks(workflow.world.clock, lambda each: history.card_in(int(each)))
 
-    async def tell(self, hint: Hint | None) -> None:
+    def note(self, hint: Hint | None, *, if_forgotten: bool = False) -> None:
+        """Tell somebody; `if_forgotten` only where the message looks like a card of ours."""
+        if hint is not None:
+            self._asides.begin(self._forgotten(hint) if if_forgotten else self.tell(hint))
+
+    def answer(self, payload: Payload, words: str) -> None:
+        """Say something under what was written."""
+        place = (int(payload["channel"]), int(payload["message"]))
+        self._asides.begin(self._write(*place, literal(words)), to=str(payload["user"]))
+
+    async def tell(self, hint: Hint) -> None:
         """Tell somebody, once, why a reaction had no effect."""
-        if hint is None:
-            return
         if not self._notes.first_on(hint.message_id, hint.sender.account, hint.reply):
             return
         who = hint.sender.id or f"<@{hint.sender.account}>"
@@ -45,6 +79,15 @@ class Hints:
         message_id = int(hint.message_id) if hint.reply.code != "wrong_place" else None
         words = f"{who}: {literal(hint.reply.words)}{await self._where_it_stands(hint)}"
         await self._write(self._settings.channel, message_id, words)
+
+    async def _forgotten(self, hint: Hint) -> None:
+        try:
+            looks = await self._looks.card_in(hint.message_id, hint.sender.account)
+        except SurfaceFailed:
+            return
+        reply = await self._incoming.on_no_card(looks) if looks is not None else None
+        if reply is not None:
+            await self.tell(Hint(hint.sender, hint.message_id, reply))
 
     async def _where_it_stands(self, hint: Hint) -> str:
         """Return the link to the current card, for whoever decided on an old one."""
@@ -56,3 +99,9 @@ class Hints:
             return ""
         place = f"{self._settings.guild}/{self._settings.channel}/{card.message_ids[-1]}"
         return f" It stands here: https://discord.com/channels/{place}"
+
+    async def _write(self, channel: int, message_id: int | None, words: str) -> None:
+        try:
+            await self._rest.send(Outgoing(text=words[:1900], reply_to=message_id), channel)
+        except SurfaceFailed as failure:
+            log.info("a note could not be posted: %s", failure)

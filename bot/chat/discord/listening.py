@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +29,6 @@ from bot.chat.discord.payloads import (
 from bot.chat.discord.places import Places
 from bot.chat.discord.reactions import Reactions
 from bot.chat.discord.reasons import reason_given
-from bot.chat.discord.render import literal
-from bot.chat.discord.rest import Outgoing
 from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
 from bot.chat.discord.taken_off import TakenOff
@@ -52,8 +49,6 @@ from lifecycle.workflow import Workflow
 if TYPE_CHECKING:
     from bot.chat.discord.notifier import DiscordSurface
 
-log = logging.getLogger("signoff.discord")
-
 
 class Listening:
     """One life of the surface, over as many connections as it takes."""
@@ -65,8 +60,8 @@ class Listening:
         self._workflow: Workflow = workflow
         notes = Notes(workflow.world.clock)
         self._asides = Asides()
-        self._hints = Hints(workflow, surface.settings, notes, self._reply)
         self._incoming = Incoming(workflow, SURFACE)
+        self._hints = Hints(workflow, self._incoming, surface, notes, self._asides)
         self.inbox = Inbox(SURFACE, workflow.world, self._worked)
         self._copies = Copies()
         self._taken_off = TakenOff(workflow.world.clock.now_ms)
@@ -74,7 +69,7 @@ class Listening:
         self.reactions = Reactions(
             *(workflow, self._incoming, surface, self.showing, self._taken_off),
             unread=lambda card: self.reading.may_be_unread(card),
-            tell=self._hints.tell,
+            hints=self._hints,
             asides=self._asides,
         )
         self._commands = TextCommands(commands, workflow, surface.rest, notes, self._asides)
@@ -89,7 +84,6 @@ class Listening:
             lambda: self.inbox.heard_out and not self._tasks,
             ask=surface.sign_of_life,
         )
-        self._pace = asyncio.Lock()
         self._deaf = False
 
     async def run(self) -> None:
@@ -211,15 +205,12 @@ class Listening:
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self.reading.doubt()
-            log.error("an event could not be worked: %s", type(error).__name__)
+        if not task.cancelled() and task.exception() is not None:
+            self.reading.doubt(task.exception())
 
     # -- work -----------------------------------------------------------------------------
 
     async def _worked(self, event_id: str, payload: Payload) -> None:
-        async with self._pace:
-            await asyncio.sleep(0)  # of a burst one begins a turn of the loop; all else goes on
         who = str(payload.get("user", ""))
         try:
             with taking_turns_as(turn_of(self._workflow.policy, SURFACE, who)):
@@ -257,23 +248,12 @@ class Listening:
             if await self.reactions.heard_before(str(payload["text"])):
                 await self._commands.run(event_id, payload)
             else:
-                self._answer(payload, UNREAD.words)
+                self._hints.answer(payload, UNREAD.words)
             return
         sender = self._commands.sender(payload, event_id)
         reply = await reason_given(self._incoming, sender, payload)
         if reply is not None:
-            self._answer(payload, reply.words)
-
-    def _answer(self, payload: Payload, words: str) -> None:
-        """Say something under what was written, beside the work."""
-        place = (int(payload["channel"]), int(payload["message"]))
-        self._asides.begin(self._reply(*place, literal(words)), to=str(payload["user"]))
-
-    async def _reply(self, channel: int, message_id: int | None, words: str) -> None:
-        try:
-            await self._surface.rest.send(Outgoing(text=words[:1900], reply_to=message_id), channel)
-        except SurfaceFailed as failure:
-            log.info("a note could not be posted: %s", failure)
+            self._hints.answer(payload, reply.words)
 
     @property
     def quiet(self) -> bool:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.chat.aside import Asides
 from bot.chat.catching_up import CatchingUp, Found
-from bot.chat.discord.hints import Hint
+from bot.chat.discord.hints import Hint, Hints, hint_about
 from bot.chat.discord.rest import Emoji
 from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
 from bot.chat.discord.taken_off import TakenOff
-from bot.chat.incoming import Incoming, counts_later, hint_of
-from bot.chat.looks import Looks
+from bot.chat.incoming import Incoming, counts_later
+from bot.chat.moderated import card_cleared, card_deleted
 from bot.chat.senders import sender_of
 from bot.chat.signals import Signal
 from bot.chat.standing import Standing
 from bot.chat.surface import CardGone, SurfaceFailed
 from bot.chat.typed import approved_id
-from lifecycle.answers import Reply, Sender
+from lifecycle.answers import Sender
 from lifecycle.records import Card
 from lifecycle.review import Decision
 from lifecycle.workflow import Workflow
@@ -48,18 +48,16 @@ class Reactions:
         taken_off: TakenOff,
         *,
         unread: Callable[[Card], Awaitable[bool]],
-        tell: Callable[[Hint], Coroutine[Any, Any, None]],
+        hints: Hints,
         asides: Asides,
     ) -> None:
         """`unread` says whether something may stand on a card that nobody heard."""
         self._workflow = workflow
         self._unread = unread
-        self._tell = tell
+        self._hints = hints
         self._asides = asides
         self._incoming = incoming
         self._rest, self._seeds = surface.rest, surface.seeds
-        history = surface.history
-        self._looks = Looks(workflow.world.clock, lambda each: history.card_in(int(each)))
         self._showing = showing
         self._taken_off_by = taken_off
         self._catching_up = CatchingUp(workflow, SURFACE)
@@ -80,11 +78,11 @@ class Reactions:
             )
             # Whose message it was is not always told; on what may be no card nobody is spoken to.
             if payload["ours"]:
-                self._note(_hint(reply, sender, message_id))
+                self._hints.note(hint_about(reply, sender, message_id))
         elif payload["added"]:
             await self._added(key, sender, ours=payload["ours"])
         else:
-            self._note(await self._removed(key, sender))
+            self._hints.note(await self._removed(key, sender))
 
     async def _added(self, key: _Key, sender: Sender, *, ours: bool | None) -> None:
         message_id, account, signal, _ = key
@@ -107,7 +105,7 @@ class Reactions:
         if counts and reply is not None and reply.code in _MAY_NOT:
             away = self._taken_off(message_id, signal, account)
             self._asides.begin(away, to=f"off:{account}")
-        self._note(_hint(reply, sender, message_id), if_forgotten=card is None)
+        self._hints.note(hint_about(reply, sender, message_id), if_forgotten=card is None)
 
     async def _still_meant(self, card: Card | None, account: str) -> bool:
         """Hear every ❌ before a ✅; False where that took time, in which the ✅ was taken off."""
@@ -117,21 +115,6 @@ class Reactions:
         await self._catching_up.elsewhere.heard_in_time(card.proposal_id)
         await self._stop_first(card)
         return not self._taken_off_by.since(card.message_ids[-1], (account,), began_ms + 1)
-
-    def _note(self, hint: Hint | None, *, if_forgotten: bool = False) -> None:
-        if hint is not None:
-            self._asides.begin(self._noted(hint, if_forgotten=if_forgotten))
-
-    async def _noted(self, hint: Hint, *, if_forgotten: bool) -> None:
-        """Tell somebody; `if_forgotten` only where the message looks like a card of ours."""
-        try:
-            at = (hint.message_id, hint.sender.account)
-            looks = await self._looks.card_in(*at) if if_forgotten else None
-        except SurfaceFailed:
-            return
-        reply = await self._incoming.on_no_card(looks) if looks is not None else None
-        if not if_forgotten or reply is not None:
-            await self._tell(hint if reply is None else Hint(hint.sender, hint.message_id, reply))
 
     async def heard_before(self, text: str) -> bool:
         """Hear a ❌ before a typed command approves; False where the card cannot be read now."""
@@ -183,12 +166,12 @@ class Reactions:
             await self._incoming.seen_gone(card, sender)
             return None
         reply = await self._incoming.reacted(sender, message_id, signal, added=False, in_place=True)
-        return _hint(reply, sender, message_id)
+        return hint_about(reply, sender, message_id)
 
     async def cleared(self, message_id: str, signal: Signal | None) -> None:
         """Somebody cleared a card: note it and put the seeds back; no review changes."""
         self.known.clear(message_id, signal)
-        card = await self._incoming.cleared(message_id, signal)
+        card = await card_cleared(self._workflow.world, SURFACE, message_id, signal)
         if card is None:
             return
         proposal = await self._workflow.world.store.read(
@@ -202,7 +185,7 @@ class Reactions:
         for message_id in message_ids:
             self.known.clear(message_id, None)
             self._seeds.gone(int(message_id))
-            if await self._incoming.deleted(message_id):
+            if await card_deleted(self._workflow.world, SURFACE, message_id):
                 self._workflow.world.notifier.nudge()
 
     async def read(self, card: Card) -> int:
@@ -225,7 +208,7 @@ class Reactions:
         count = await self._catching_up.apply(card, found)
         for sender, reply in await self._catching_up.unheeded(card, found):
             # Beside the reading: no window waits until there is room for a note.
-            self._workflow.world.spawn(self._tell(Hint(sender, message_id, reply)))
+            self._workflow.world.spawn(self._hints.tell(Hint(sender, message_id, reply)))
         for signal, lists in emoji.lists.items():
             for variant, accounts in lists.items():
                 left = self._taken_off_by.since(message_id, accounts, asked_ms)
@@ -291,10 +274,3 @@ class Reactions:
             await self._rest.unreact(int(message_id), signal, int(account))
         except SurfaceFailed:
             return
-
-
-def _hint(reply: Reply | None, sender: Sender, message_id: str) -> Hint | None:
-    words = hint_of(reply)
-    if reply is None or words is None or reply.code is None:
-        return None
-    return Hint(sender, message_id, reply)

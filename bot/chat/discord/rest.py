@@ -209,10 +209,6 @@ class Rest:
         """Pin a message."""
         await answered("pinning", self._part(message_id).pin())
 
-    async def delete(self, message_id: int) -> None:
-        """Delete a message of ours."""
-        await answered("deleting", self._part(message_id).delete())
-
     async def download(self, url: str) -> bytes:
         """Fetch a file that was attached to a message."""
         return await answered("fetching a file", self.client.http.get_from_cdn(url))

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from typing import Final
 
-from bot.chat.board import Board, BoardGroup, BoardLine
+from bot.chat.board import Board, BoardGroup, BoardLine, lines_that_fit
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.render import Block, context, header, plain
 from bot.chat.slack.rest import EditRefused, Rest
@@ -87,16 +87,7 @@ def _groups(board: Board) -> Iterator[Block]:
 
 
 def _lines(group: BoardGroup) -> str:
-    lines: list[str] = []
-    for line in group.lines:
-        shown = _line(line)
-        if measure("\n".join([*lines, shown])) > _ROOM:
-            break
-        lines.append(shown)
-    left = group.total - len(lines)
-    if left > 0:
-        lines.append(f"… {left} more: /signoff pending")
-    return "\n".join(lines)
+    return lines_that_fit(group, _line, lambda text: measure(text) <= _ROOM, "/signoff pending")
 
 
 def _line(line: BoardLine) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import defaultdict
 from collections.abc import Coroutine, Mapping
 from typing import Any, Final
@@ -18,8 +17,6 @@ from bot.cancelling import being_cancelled
 from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import Turns
 from lifecycle.ports import Clock
-
-log = logging.getLogger("signoff.slack")
 
 #: A call waits for a rate limit so often and so long; then what it was for stays due.
 _MOST_WAITS: Final = 12
@@ -55,7 +52,6 @@ class SlackRefused(SurfaceFailed):
             words += f"; add the scope {needed} to the app and install it again"
         super().__init__(words, lasting=error in _LASTING)
         self.error = error
-        self.needed = needed
 
 
 class AnswerLost(SurfaceFailed):

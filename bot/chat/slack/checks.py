@@ -53,7 +53,6 @@ class Me:
     stood when the bot came."""
 
     team: str
-    enterprise: str | None
     user: str
     bot: str
     notes: tuple[str, ...] = ()
@@ -80,7 +79,6 @@ async def checked(web: SlackWeb, channel: str) -> Me:
         notes.append(f"slack: {refused}")
     return Me(
         team=str(answer.get("team_id", "")),
-        enterprise=answer.get("enterprise_id"),
         user=str(answer.get("user_id", "")),
         bot=str(answer.get("bot_id", "")),
         notes=tuple(notes),

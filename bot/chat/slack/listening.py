@@ -12,6 +12,7 @@ from bot.chat.delivery import Delivery
 from bot.chat.event_ids import card_lane
 from bot.chat.inbox import Inbox, Payload
 from bot.chat.incoming import UNREAD, Incoming
+from bot.chat.moderated import card_deleted
 from bot.chat.senders import stranger
 from bot.chat.shown import GIVEN_MS
 from bot.chat.signals import Signal
@@ -43,9 +44,7 @@ class Listening:
         self._desk, self._rest = desk, desk.rest
         self.asides = Asides()
         self._speaking = Speaking(desk, me, self.asides)
-        self.reactions = Reactions(
-            *(workflow, self._incoming, desk.rest, desk.accounts, me), tell=self._speaking.void
-        )
+        self.reactions = Reactions(desk, me, tell=self._speaking.void)
         self._copies = Copies()
         self._closed = False
         self._reacting = Reacting(
@@ -222,7 +221,7 @@ class Listening:
         if event.get("channel") == self._rest.id and ts:
             self._desk.board.lost([str(ts)])
             self._desk.seeds.gone(str(ts))
-            await self._incoming.deleted(str(ts))
+            await card_deleted(self._workflow.world, SURFACE, str(ts))
 
 
 def _payload(kind: str, body: Mapping[str, Any], event_id: str) -> dict[str, Any]:

@@ -9,17 +9,16 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from bot.chat.catching_up import CatchingUp, Found
-from bot.chat.incoming import Incoming
+from bot.chat.moderated import card_deleted
 from bot.chat.signals import Signal, of_slack_name
-from bot.chat.slack.accounts import SURFACE, Accounts
+from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
-from bot.chat.slack.rest import Rest
+from bot.chat.slack.desk import Desk
 from bot.chat.surface import CardGone, SurfaceFailed
 from bot.chat.typed import approved_id
 from lifecycle.answers import Reply, Sender
 from lifecycle.policy import Policy
 from lifecycle.records import Card
-from lifecycle.workflow import Workflow
 
 _TS: Final = re.compile(r"([0-9]{1,12})\.([0-9]{3,9})")
 #: Of so many cards it is remembered who stood there.
@@ -69,21 +68,11 @@ def ms_of(event_ts: object) -> int | None:
 class Reactions:
     """Reads whole cards: never the shortened lists, never a list that does not fit its count."""
 
-    def __init__(
-        self,
-        workflow: Workflow,
-        incoming: Incoming,
-        rest: Rest,
-        accounts: Accounts,
-        me: Me,
-        *,
-        tell: Callable[[Sender, str, Reply], None],
-    ) -> None:
-        self._workflow = workflow
-        self._incoming = incoming
-        self._catching_up = CatchingUp(workflow, SURFACE)
-        self._rest = rest
-        self._accounts = accounts
+    def __init__(self, desk: Desk, me: Me, *, tell: Callable[[Sender, str, Reply], None]) -> None:
+        self._workflow = desk.workflow
+        self._catching_up = CatchingUp(desk.workflow, SURFACE)
+        self._rest = desk.rest
+        self._accounts = desk.accounts
         self._me = me
         self._tell = tell
         #: Who stood under a card when it was last read.
@@ -185,7 +174,7 @@ class Reactions:
         try:
             found = await self.found(ts, self._workflow.policy)
         except CardGone:
-            await self._incoming.deleted(ts)
+            await card_deleted(self._workflow.world, SURFACE, ts)
             return 0
         count = await self._catching_up.apply(card, found)
         for sender, reply in await self._catching_up.unheeded(card, found):

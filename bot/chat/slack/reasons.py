@@ -17,7 +17,6 @@ class Replied:
     """A person's reply in the thread of a message."""
 
     user: str
-    ts: str
     message_ts: str
     words: str
 
@@ -29,6 +28,5 @@ def replied(event: Mapping[str, Any]) -> Replied | None:
         return None
     if not thread or thread == ts:
         return None
-    return Replied(
-        str(event["user"]), str(ts), str(thread), unescape(str(event.get("text", ""))).strip()
-    )
+    words = unescape(str(event.get("text", ""))).strip()
+    return Replied(str(event["user"]), str(thread), words)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Final, cast
@@ -20,8 +19,6 @@ from bot.intake.http.protocol import PromptProtocol, backlog
 from bot.intake.http.waiting import Heard
 from bot.intake.http.well_formed import WellFormed
 from lifecycle.workflow import Workflow
-
-log = logging.getLogger("signoff.http")
 
 #: A little longer than calls under way have (bot.running), so that they are answered; with what
 #: follows, the process still ends within 10 s.

@@ -9,7 +9,7 @@ import pytest
 
 from bot.chat.content import CardContent
 from bot.chat.delivery import ATTENTION_AFTER
-from bot.chat.incoming import Incoming
+from bot.chat.moderated import card_deleted
 from bot.chat.surface import Posted, SurfaceFailed
 from lifecycle.ports import StoreUnavailable
 from lifecycle.records import Card
@@ -131,7 +131,7 @@ class DeletedMeanwhile(FakeSurface):
     async def edit_card(self, content: CardContent, card: Card) -> Posted:
         posted = await super().edit_card(content, card)
         self.gone.add(posted.message_id)
-        await Incoming(self.stage.world.workflow, self.name).deleted(posted.message_id)
+        await card_deleted(self.stage.world.workflow.world, self.name, posted.message_id)
         return posted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.chat.content import CardContent
-from bot.chat.incoming import Incoming
+from bot.chat.moderated import card_deleted
 from bot.chat.surface import Posted, SurfaceFailed
 from tests.bot.chat.delivering import Stage
 from tests.builders import PROD
@@ -21,7 +21,7 @@ async def test_a_card_posted_again_whose_answer_is_lost_keeps_its_claim(heard: b
     await stage.delivery().drain()
     surface.gone.add("m1")
     if heard:
-        await Incoming(stage.world.workflow, surface.name).deleted("m1")
+        await card_deleted(stage.world.workflow.world, surface.name, "m1")
     await stage.world.approves("ana", "p1")
     surface.losing = 2
     for _ in range(3):

@@ -1,0 +1,87 @@
+"""What is shown, over SQLite: which card stands where, and the messages that must arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.storage.books import Book
+from bot.storage.record_rows import card_of, card_row, message_row, messages_of
+from lifecycle.records import Card, Message
+
+
+class CardBook(Book):
+    """Which card stands where. Questions and notes find the desk written."""
+
+    def want(self, proposal_id: str, surface: str, version: int) -> None:
+        """Note that this surface must show at least `version`."""
+        self.desk.want(proposal_id, surface, version)
+
+    def get(self, proposal_id: str, surface: str) -> Card | None:
+        """Return the card of a proposal on one surface."""
+        self.desk.write()
+        row = self._one("card", proposal_id=proposal_id, surface=surface)
+        return card_of(row) if row else None
+
+    def of(self, proposal_id: str) -> Sequence[Card]:
+        """Return the cards of a proposal on all surfaces."""
+        if self.desk.wants(proposal_id):
+            self.desk.write()
+        return [card_of(row) for row in self._all("cards_of", proposal_id=proposal_id)]
+
+    def standing(self, proposal_id: str) -> Sequence[Card]:
+        """Return the cards of a proposal that stand, or stood, somewhere.
+
+        What the desk holds of wishes changes nothing of that, so that it need not be written.
+        """
+        cards = (card_of(row) for row in self._all("cards_of", proposal_id=proposal_id))
+        return [card for card in cards if card.message_ids or card.delivered]
+
+    def put(self, card: Card) -> None:
+        """Write what became of a card; a version wanted in the meantime stays wanted."""
+        self.desk.write()
+        self._do("put_card", card_row(card))
+        for message_id in card.message_ids:
+            key = (card.surface, message_id)
+            if self.desk.messages.get(key) != card.proposal_id:
+                values = {"surface": card.surface, "message_id": message_id}
+                self._do("put_card_message", values | {"proposal_id": card.proposal_id})
+                self.desk.messages[key] = card.proposal_id
+
+    def stale(self, surface: str, now_ms: int, limit: int) -> Sequence[Card]:
+        """Return cards to post or edit now, oldest wish first."""
+        self.desk.write()
+        rows = self._all("stale_cards", surface=surface, now_ms=now_ms, limit=limit)
+        return [card_of(row) for row in rows]
+
+    def find(self, surface: str, message_id: str) -> Card | None:
+        """Return the card that stands, or stood, in this message."""
+        self.desk.write()
+        row = self._one("find_card", surface=surface, message_id=message_id)
+        return card_of(row) if row else None
+
+    def open_on(self, surface: str, limit: int, after_id: str = "") -> Sequence[Card]:
+        """Return this surface's cards of open proposals, by proposal id."""
+        self.desk.write()
+        rows = self._all("open_cards", surface=surface, limit=limit, after_id=after_id)
+        return [card_of(row) for row in rows]
+
+
+class OutboxBook(Book):
+    """Messages that must arrive."""
+
+    def add(self, message: Message) -> None:
+        """Keep a message until it is delivered; the same key again adds nothing."""
+        self._do("add_message", message_row(message))
+
+    def waiting(self, surface: str, now_ms: int, limit: int) -> Sequence[Message]:
+        """Return undelivered messages for this surface that are due, oldest first."""
+        rows = self._all("waiting_messages", surface=surface, now_ms=now_ms, limit=limit)
+        return messages_of(rows)
+
+    def delivered(self, key: str, at_ms: int) -> None:
+        """Note that a message has arrived."""
+        self._do("message_delivered", {"key": key, "at_ms": at_ms})
+
+    def failed(self, key: str, retry_at_ms: int, why: str) -> None:
+        """Note a failed attempt and when the next is due."""
+        self._do("message_failed", {"key": key, "retry_at_ms": retry_at_ms, "why": why})
