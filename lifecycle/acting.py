@@ -75,9 +75,8 @@ class Acting:
         *,
         spools: bool,
     ) -> Reply:
-        heard_at_ms = self.world.clock.now_ms()
         if spools:
-            act = await with_who_left(self.world, act)
+            act = await with_who_left(self.world, self._as_heard(act))
         try:
             led_to = await self._reviewed(act, unit, counts=not spools)
         except GovernanceError as error:
@@ -87,9 +86,16 @@ class Acting:
             return reply
         except StoreUnavailable as error:
             if spools and act.sender.kind is ActorKind.PERSON:
-                return await self._kept(replace(act, given_at_ms=heard_at_ms), error)
+                return await self._kept(replace(act, given_at_ms=act.heard_at_ms), error)
             return unavailable(act.proposal_id, error)
         return await self._followed(led_to)
+
+    def _as_heard(self, act: Act) -> Act:
+        """Note when it was taken: by the surface, which may have had to wait for its platform."""
+        now_ms, sender = self.world.clock.now_ms(), act.sender
+        on_card_ms = act.card.heard_at_ms if act.card is not None else None
+        taken_ms = on_card_ms or self.world.heard.since_ms(sender.surface, sender.event_id)
+        return replace(act, heard_at_ms=now_ms if taken_ms is None else min(now_ms, taken_ms))
 
     async def _kept(self, act: Act, error: StoreUnavailable) -> Reply:
         """Keep a stop on disk, unless it is known already that it will have no effect.

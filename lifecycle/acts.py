@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lifecycle.answers import CardPlace, Reply, Sender
@@ -11,7 +11,7 @@ from lifecycle.books import Transaction
 from lifecycle.claiming import Claim
 from lifecycle.door import record
 from lifecycle.errors import ProposalNotFound, ReviewRefused
-from lifecycle.expiry import expire
+from lifecycle.expiry import expire, undecided
 from lifecycle.masking import harmless, mask_text, plain_words, recorded_words
 from lifecycle.moment import Moment, clock_words, rfc3339
 from lifecycle.posted_cards import CARD
@@ -28,6 +28,7 @@ class Act:
     - `lost`: the people whose membership could not be confirmed
     - `unsure`: the sender is among them, though nobody said that they have left
     - `given_at_ms`: when a stop was given that waited in the spool, None for what is judged at once
+    - `heard_at_ms`: when the bot took a stop, which may be well before it can be worked
     """
 
     proposal_id: str
@@ -38,6 +39,7 @@ class Act:
     lost: Collection[str] = ()
     unsure: bool = False
     given_at_ms: int | None = None
+    heard_at_ms: int | None = None
 
     def __post_init__(self) -> None:
         """Bring what was typed into a form that every record can hold."""
@@ -80,8 +82,8 @@ def found(tx: Transaction, moment: Moment, act: Act, *, any_card: bool = False) 
     proposal = looked_up(tx, act, any_card=any_card)
     if in_time(moment, act, proposal):
         return proposal
-    if proposal.proposal_id in moment.held:
-        raise ReviewRefused("already_decided", late_words(proposal))
+    if undecided(tx, moment, proposal):  # what is found on a card meanwhile may be that very stop
+        raise ReviewRefused("already_decided", late_words(proposal), passing=True)
     return expire(tx, moment, proposal)
 
 
@@ -97,9 +99,16 @@ def looked_up(tx: Transaction, act: Act, *, any_card: bool = False) -> Proposal:
 
 
 def in_time(moment: Moment, act: Act, proposal: Proposal) -> bool:
-    """Say whether an act came before the deadline; one that was spooled did when it was given."""
-    given_at_ms = moment.now_ms if act.given_at_ms is None else act.given_at_ms
-    return not proposal.expired(min(given_at_ms, moment.now_ms))
+    """Say whether an act came before the deadline; a stop did when it was given, or heard."""
+    known = (each for each in (act.given_at_ms, act.heard_at_ms) if each is not None)
+    return not proposal.expired(min(moment.now_ms, next(known, moment.now_ms)))
+
+
+def as_given(moment: Moment, act: Act, proposal: Proposal) -> Act:
+    """Let a stop over which the deadline passed tell when it was heard, as one from the spool."""
+    if act.given_at_ms is not None or not proposal.expired(moment.now_ms):
+        return act
+    return replace(act, given_at_ms=act.heard_at_ms)
 
 
 def late_words(proposal: Proposal) -> str:

@@ -13,7 +13,7 @@ from lifecycle.door import advance, announce, record
 from lifecycle.ending import answer_of
 from lifecycle.enrolling import enrol
 from lifecycle.errors import Fault, Refused
-from lifecycle.expiry import expire
+from lifecycle.expiry import expire, undecided
 from lifecycle.gate import Accepted
 from lifecycle.judging import masked_forms
 from lifecycle.llm.ingest import EnvelopeRefused
@@ -192,7 +192,7 @@ def _duplicate(
 ) -> Proposal | None:
     actor, limits = accepted.document.actor, moment.policy.limits
     twin = tx.proposals.open_like(actor, accepted.content_digest)
-    if twin is not None and (not twin.expired(moment.now_ms) or twin.proposal_id in moment.held):
+    if twin is not None and (not twin.expired(moment.now_ms) or undecided(tx, moment, twin)):
         return twin
     since_ms = moment.now_ms - limits.refusal_binds_s * 1000
     refused = tx.proposals.refused_like(actor, accepted.likeness_digest, since_ms)

@@ -41,11 +41,13 @@ class CardPlace:
     """On which message a signal was given, so that only the current card counts.
 
     `shown_version` is the least that it showed then; None where nobody kept it: what it shows now.
+    `heard_at_ms` is when the surface took it, where the event id of the signal does not tell.
     """
 
     surface: str
     message_id: str
     shown_version: int | None = None
+    heard_at_ms: int | None = None
 
 
 class AuthorityOutcome(StrEnum):

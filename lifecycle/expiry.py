@@ -20,12 +20,22 @@ def expiry_of(proposal: Proposal) -> tuple[str, str]:
     return "expired", f"Expired at {when}; nothing was run. Ask the proposer to submit again."
 
 
+def undecided(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
+    """Say whether a stop waits, on disk or heard before the deadline, that may decide (ADR 0020).
+
+    Until that is worked the deadline ends nothing, and lets nothing begin either.
+    """
+    if proposal.proposal_id in moment.held:
+        return True
+    return moment.heard.undecided(tx, moment.now_ms, proposal)
+
+
 def expire(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
     """Reject what is past its deadline, by the clock; no person refused it.
 
-    While a stop of it waits in the spool it stays as it is: that may be a refusal given in time.
+    While a stop of it waits it stays as it is: that may be a refusal given in time.
     """
-    if proposal.proposal_id in moment.held:
+    if undecided(tx, moment, proposal):
         return proposal
     reason, words = expiry_of(proposal)
     if is_of_a_copy(tx, proposal):

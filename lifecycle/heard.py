@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any, Final
 
 from lifecycle.books import Transaction
+from lifecycle.proposal import Proposal
 
 FLAG: Final = "stops_heard"
 #: What a proposal waits for while such a stop is of it.
@@ -43,9 +44,19 @@ class HeardStop:
     takes_back: bool = False
 
     @property
+    def decides(self) -> bool:
+        """True where it is a person's no to one proposal, once that is known; a freeze is none."""
+        return not self.takes_back and (self.proposal_id is not None or self.unplaced)
+
+    @property
     def unplaced(self) -> bool:
         """True where nobody knows what it is of, and that may be nothing."""
         return self.proposal_id is None and self.message_id is not None
+
+
+def key_of(surface: str, event_id: str) -> str:
+    """Return what a stop is called over all surfaces and processes."""
+    return f"{surface}:{event_id}"
 
 
 class HeardStops:
@@ -87,6 +98,11 @@ class HeardStops:
     def get(self, key: str) -> HeardStop | None:
         """Return the stop of this key where it waits."""
         return self._all.get(key)
+
+    def since_ms(self, surface: str, event_id: str | None) -> int | None:
+        """Return when the stop of this event was heard; None where no such one waits."""
+        stop = self._all.get(key_of(surface, event_id)) if event_id is not None else None
+        return None if stop is None else stop.at_ms
 
     def drop(self, key: str) -> None:
         """It was worked: what it was of goes on."""
@@ -134,6 +150,12 @@ class HeardStops:
         what comes next."""
         waiting = (each for each in self.of(proposal_id) if not (begun and each.takes_back))
         return any(_is_of(tx, now_ms, each, proposal_id) for each in waiting)
+
+    def undecided(self, tx: Transaction, now_ms: int, proposal: Proposal) -> bool:
+        """Say whether one that waits was heard before the deadline, and may decide over it yet."""
+        named = (each for each in self.of(proposal.proposal_id) if each.decides)
+        before = (each for each in named if each.at_ms < proposal.deadline_ms)
+        return any(_is_of(tx, now_ms, each, proposal.proposal_id) for each in before)
 
 
 def _is_of(tx: Transaction, now_ms: int, stop: HeardStop, proposal_id: str) -> bool:

@@ -11,7 +11,7 @@ from lifecycle.adopting import Adopter
 from lifecycle.closing import close, may_close, not_closed, waits_for_a_stop
 from lifecycle.door import amend, announce, record
 from lifecycle.errors import StaleProposal
-from lifecycle.expiry import expire
+from lifecycle.expiry import expire, undecided
 from lifecycle.explaining import reason_wait_over
 from lifecycle.finishing import Concluded
 from lifecycle.freezing import frozen
@@ -138,12 +138,9 @@ class Keeper:
         await self.world.write(unit)
 
     async def expire_due(self) -> int:
-        """Reject what is past its deadline, but not what a stop in the spool decides."""
+        """Reject what is past its deadline, but not what a stop that waits decides."""
         moment = self.world.moment()
-        due = await self.world.store.read(
-            lambda tx: tx.proposals.due_to_expire(moment.now_ms, _PAGE)
-        )
-        ids = [p.proposal_id for p in due if p.proposal_id not in moment.held]
+        ids = await self.world.store.read(partial(_past_their_deadline, moment))
         return await self.world.write(lambda tx: _expired(tx, moment, ids)) if ids else 0
 
     async def open_ready(self) -> int:
@@ -247,6 +244,11 @@ def _kept_open(moment: Moment, proposal_id: str, tx: Transaction) -> None:
     if fresh is not None and waits_for_a_stop(tx, moment, fresh):
         remedy = f"roll-back {proposal_id} <reason>, or let go of that stop: retry {proposal_id}"
         not_closed(tx, moment, fresh, f"it waits for {HEARD}; {remedy}")
+
+
+def _past_their_deadline(moment: Moment, tx: Transaction) -> list[str]:
+    due = tx.proposals.due_to_expire(moment.now_ms, _PAGE)
+    return [each.proposal_id for each in due if not undecided(tx, moment, each)]
 
 
 def _expired(tx: Transaction, moment: Moment, ids: Sequence[str]) -> int:

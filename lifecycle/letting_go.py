@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lifecycle.acts import Act, Reviewed, found
+from lifecycle.acts import Act, Reviewed, first_heard, looked_up
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
 from lifecycle.finishing import Concluded
@@ -18,7 +18,8 @@ def let_go(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     Should one of them be worked after all, it counts as it would then. Raises ReviewRefused
     nothing_to_settle, not_a_reviewer.
     """
-    proposal = found(tx, moment, act)
+    first_heard(tx, moment, act.sender)
+    proposal = looked_up(tx, act)
     by = reviewer(moment, proposal, act)
     keys = [each.key for each in moment.heard.overdue(moment.now_ms, act.proposal_id)]
     if not keys:

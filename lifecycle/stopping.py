@@ -1,4 +1,4 @@
-"""❌: reject before execution, roll back within the window, and the proposer's own withdrawal."""
+"""❌: reject before execution, roll back within the window."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final, NoReturn, assert_never
 from lifecycle.acts import (
     Act,
     Reviewed,
+    as_given,
     decided_words,
     found,
     given_details,
@@ -47,6 +48,7 @@ _TOO_LATE: Final = "It cannot be taken back any more. "
 def stop(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     """Give a ❌ its effect in this state. Raises ReviewRefused where it has none."""
     proposal = found(tx, moment, act)
+    act = as_given(moment, act, proposal)
     if proposal.terminal:
         return ignored(tx, moment, act, proposal, *_over(proposal))
     if _by_orchestrator(moment, proposal, act):
@@ -88,27 +90,6 @@ def _over(proposal: Proposal) -> tuple[str, str]:
     late = proposal.state is State.COMPLETED
     code = "window_closed" if late else "already_decided"
     return code, f"{_TOO_LATE if late else ''}{decided_words(proposal)}"
-
-
-def withdraw(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
-    """Take a proposal back before it began: its proposer alone."""
-    proposal = found(tx, moment, act)
-    if act.sender.identity is None or act.sender.identity != proposal.actor:
-        raise ReviewRefused("not_the_proposer", "Only its proposer can withdraw a proposal.")
-    if proposal.state not in (State.PENDING, State.SENTINEL_APPROVED):
-        return ignored(tx, moment, act, proposal, "already_decided", decided_words(proposal))
-    withdrawn = advance(
-        tx,
-        moment,
-        proposal,
-        Trigger.REJECT,
-        act.sender.identity,
-        Puller.PROPOSER,
-        reason="withdrawn",
-        explanation=act.reason or "Withdrawn by its proposer.",
-        sender=act.sender,
-    )
-    return _reviewed(withdrawn, f"{withdrawn.proposal_id} is withdrawn.")
 
 
 def _reviewed(proposal: Proposal, words: str) -> Reviewed:

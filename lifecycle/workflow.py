@@ -31,7 +31,8 @@ from lifecycle.reviewing import approve, take_back
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.settling import settle
 from lifecycle.spooling import Spooled, spool_again, unavailable
-from lifecycle.stopping import stop, withdraw
+from lifecycle.stopping import stop
+from lifecycle.withdrawing import withdraw
 from lifecycle.world import Law, World
 
 

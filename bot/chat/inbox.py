@@ -12,7 +12,7 @@ from bot.chat.shown import as_it_showed, with_shown
 from bot.chat.stops import StopOf
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import PROPOSING
-from lifecycle.heard import HeardStop, forget, note
+from lifecycle.heard import HeardStop, forget, key_of, note
 from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.world import World
@@ -198,7 +198,7 @@ class Inbox:
         return stop is not None and not stop.unplaced
 
     def _key(self, event_id: str) -> str:
-        return f"{self._surface}:{event_id}"
+        return key_of(self._surface, event_id)
 
     def _stop(self, event_id: str, now_ms: int, stops: StopOf) -> HeardStop:
         return HeardStop(self._key(event_id), self._surface, now_ms, *stops)

@@ -91,9 +91,10 @@ class Incoming:
         since = given_ms if added and message_id in card.message_ids[-1:] else None
         if since is not None and await self._found(card, sender, signal, since):
             return None
+        place = self._place(card, message_id, sender)
         event_id = card_event(message_id, sender.event_id) if sender.event_id else None
         sender = replace(sender, event_id=event_id)
-        reply = await self._acted(card, sender, message_id, signal, added=added)
+        reply = await self._acted(card, sender, place, signal, added=added)
         later = counts_later(reply)
         if added and not reply.done and not later and reply.code != _ONCE_MORE:
             await self._remember(card, message_id, sender, signal)
@@ -122,7 +123,7 @@ class Incoming:
         if card is None:
             await self._unknown(sender, message_id)
             return UNKNOWN
-        place = self._place(card, message_id)
+        place = self._place(card, message_id, sender)
         match signal:
             case Signal.APPROVE:
                 return await self._workflow.approve(card.proposal_id, sender, reason, card=place)
@@ -154,9 +155,9 @@ class Incoming:
         return await self._workflow.answer_question(asked_id, sender, words)
 
     async def _acted(
-        self, card: Card, sender: Sender, message_id: str, signal: Signal, *, added: bool
+        self, card: Card, sender: Sender, place: CardPlace, signal: Signal, *, added: bool
     ) -> Reply:
-        workflow, place = self._workflow, self._place(card, message_id)
+        workflow = self._workflow
         match signal:
             case Signal.APPROVE if added:
                 return await workflow.approve(card.proposal_id, sender, card=place)
@@ -167,9 +168,10 @@ class Incoming:
             case _:
                 assert_never(signal)
 
-    def _place(self, card: Card, message_id: str) -> CardPlace:
+    def _place(self, card: Card, message_id: str, sender: Sender) -> CardPlace:
         shown = HIDDEN if card.shown_version == HIDDEN else shown_when_heard()
-        return CardPlace(self._surface, message_id, shown)
+        heard_at_ms = self._workflow.world.heard.since_ms(self._surface, sender.event_id)
+        return CardPlace(self._surface, message_id, shown, heard_at_ms)
 
     async def card(self, message_id: str) -> Card | None:
         """Return the card that stands in this message, or stood there."""

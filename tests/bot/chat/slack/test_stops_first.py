@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import pytest
+
 from bot.chat.broadcast import Broadcast, ServedSurface
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
@@ -86,6 +88,33 @@ async def test_nothing_begins_over_a_cross_that_was_acknowledged() -> None:
         who.times = 0
         await ends_in(slack, "rejected")
         assert slack.world.tool(DEPLOY).verbs() == []
+
+
+@pytest.mark.parametrize("how", ["slash", "emoji", "mention"])
+async def test_a_deadline_that_passes_while_slack_is_slow_does_not_decide_for_a_person(
+    how: str,
+) -> None:
+    async with on_slack() as slack:
+        now_ms = slack.world.clock.now_ms()
+        soon = {"valid_from_ms": now_ms, "valid_until_ms": now_ms + 1_000, "max_duration_ms": 1}
+        card = await slack.proposes(PROD, time_window=soon)
+        who = slack.server.fails("users.info", error="internal_error", holding="UBEN", times=None)
+        match how:
+            case "slash":
+                envelope = await slack.server.slash("UBEN", "reject p1 wrong version")
+            case "emoji":
+                envelope = await slack.server.reacts("UBEN", card.ts, "x")
+            case _:
+                words = mention(slack, "reject p1 wrong version")
+                _, (envelope, *_) = await slack.server.says("UBEN", words)
+        assert envelope is not None
+        await eventually(envelope.acked.is_set, "the acknowledgement")
+        slack.world.clock.advance(1)
+        await slack.world.workflow.expire_due()
+        assert await state(slack) == "sentinel_approved"
+        who.times = 0
+        await ends_in(slack, "rejected")
+        assert str((await slack.world.proposal("p1")).decided_by) == "person ben"
 
 
 async def test_a_form_does_not_wait_for_the_note_to_somebody_else() -> None:
