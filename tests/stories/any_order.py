@@ -47,9 +47,7 @@ class Disorder(Hands):
     async def step(self) -> None:
         """Do one thing, at least in part, and look."""
         before = await self.world.store.read(self._as_it_stands)
-        deed = self.chance.choices(list(_DEEDS), list(_DEEDS.values()))[0]
-        await getattr(self, deed if self.proposed else "submits")()
-        await self.turns_of_the_loop(self.chance.choice((0, 1, 2, 5, 60, 60)))
+        await self.does_something()
         entries = await self.world.store.read(lambda tx: tx.audit.exported(before.seq, 10_000))
         self.wrong += [words for entry in entries for words in self._wrong_about(entry, before)]
         self.wrong += (await verified_in(self.world.store, None, lambda _: None)).problems
@@ -58,6 +56,12 @@ class Disorder(Hands):
             for (key, tool), times in self.calls.items()
             if times > (3 if self.tools[tool].idempotent else 1)
         ]
+
+    async def does_something(self) -> None:
+        """Do one thing, and let the loop turn a while or not at all."""
+        deed = self.chance.choices(list(_DEEDS), list(_DEEDS.values()))[0]
+        await getattr(self, deed if self.proposed else "submits")()
+        await self.turns_of_the_loop(self.chance.choice((0, 1, 2, 5, 60, 60)))
 
     def _as_it_stands(self, tx: Transaction) -> Before:
         return Before(
