@@ -56,6 +56,8 @@ def the_policy() -> Policy:
 class Deeds:
     """One life of a bot. Every deed may leave things under way; `wrong` is what may not be."""
 
+    most, sentinel_of = 5, Sentinel
+
     def __init__(self, world: World, seed: int) -> None:
         self.world, self.chance = world, random.Random(seed)
         self.under_way: set[asyncio.Task[None]] = set()
@@ -132,7 +134,7 @@ class Deeds:
     # -- deeds ------------------------------------------------------------------------------
 
     async def submits(self) -> None:
-        if self.proposed > 4:
+        if self.proposed >= self.most:
             return
         self.proposed += 1
         tool, now_ms = self.chance.choice(TOOLS), self.world.clock.now_ms()
@@ -218,9 +220,8 @@ class Deeds:
                 }
         self.failures = 0
         digest = f"pol1_{next(self.world.policies):064d}"
-        plain = replace(the_policy(), rules=rules, tools=tools, digest=digest)
-        policy = replace(plain, **orchestrated)
-        await self.world.workflow.adopt(policy, Sentinel(load_rules(rules)))
+        policy = replace(the_policy(), rules=rules, tools=tools, digest=digest, **orchestrated)
+        await self.world.workflow.adopt(policy, self.sentinel_of(load_rules(rules)))
 
     async def dies(self) -> None:
         """Cut off everything between two turns of the loop, and begin anew on what is on disk."""
