@@ -46,6 +46,24 @@ IN_RULES = {
         "sentinel.blast_radius_bounded.roots.delete",
         "not under tools",
     ),
+    "root with two slashes": (
+        "roots: {}",
+        'roots: {staging-deploy: "//srv/work"}',
+        "sentinel.blast_radius_bounded.roots.staging-deploy",
+        "must be an absolute, plain path",
+    ),
+    "root that climbs": (
+        "roots: {}",
+        'roots: {staging-deploy: "/srv/../work"}',
+        "sentinel.blast_radius_bounded.roots.staging-deploy",
+        "must be an absolute, plain path",
+    ),
+    "root of everything": (
+        "roots: {}",
+        'roots: {staging-deploy: "/"}',
+        "sentinel.blast_radius_bounded.roots.staging-deploy",
+        "the root / holds everything",
+    ),
     "hours of no tool": (
         "    hours: {}",
         '    hours: {deploy: {zone: UTC, days: [mon], from: "08:00", to: "18:00"}}',

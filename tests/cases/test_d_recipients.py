@@ -212,6 +212,26 @@ def test_D01_a_subject_holds_no_word_that_a_mail_program_decodes(subject: str) -
     assert found(mail(body="You wrote: " + subject)) == set()
 
 
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"parameters": {"note": "=?utf-8?Q?a?="}}, "parameters.note"),
+        ({"target": {"resource_id": "=?utf-8?Q?a?="}}, "target.resource_id"),
+        ({"parameters": {"note": "first\n=?utf-8?Q?a?="}}, None),  # no line of a mail's head
+        ({"parameters": {"body": "=?utf-8?Q?a?="}}, None),
+        ({"justification": "Pat asked for =?utf-8?Q?a?="}, None),  # no part of the mail
+    ],
+)
+def test_D10_an_encoded_word_is_found_wherever_a_head_may_be_made_of_it(
+    changes: dict[str, Any], path: str | None
+) -> None:
+    whole = mail()
+    for key, value in changes.items():
+        whole[key] = whole[key] | value if isinstance(value, dict) else value
+    expected = {("recipients_allowed", "not_plain_address", path)} if path else set()
+    assert found(whole) == expected
+
+
 @given(st.lists(st.sampled_from(["=?", "?=", "utf-8", "?", "Q", "b", "=0A", "Bcc:", " "])))
 def test_D01_what_passes_begins_no_header_of_its_own(pieces: list[str]) -> None:
     subject = "".join(pieces)

@@ -19,6 +19,7 @@ from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, NOW_MS
 from tests.stage import in_memory
+from tests.stories.forging import problems
 from tests.world import World
 
 SEND = "send-email"
@@ -132,19 +133,24 @@ async def test_J11_a_closing_that_fails_again_and_again_is_overdue_announced_onc
     world.clock.advance(900)
     world.notifier.readable = False
     tried_after_s: list[int] = []
+    told_after_s = None
     for second in range(120):
         looked = len(world.notifier.read)
         await world.workflow.close_due()
         tried_after_s += [second] * (len(world.notifier.read) - looked)
+        told = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+        if told_after_s is None and any("p1 is overdue" in str(m.body) for m in told):
+            told_after_s = second
         world.clock.advance(1)
 
     late = await world.proposal("p1")
     page = await world.store.read(lambda tx: views.pending_page(tx, world.clock.now_ms()))
-    told = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
     assert tried_after_s == [0, 2, 6, 14, 30, 62]
+    assert told_after_s == tried_after_s[4], "five failures, and not the first"
     assert (late.state, late.attention) == (State.EXECUTING, Attention.OVERDUE)
     assert [p.attention for p in page.executing] == [Attention.OVERDUE]
     assert len([m for m in told if "p1 is overdue" in str(m.body)]) == 1
+    assert await problems(world) == []
 
     world.notifier.readable = True
     await world.passes(minutes=1)

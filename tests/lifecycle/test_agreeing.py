@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lifecycle.agreeing import disagreements
 from lifecycle.audit import AuditEntry
 from lifecycle.policy import Level
@@ -30,6 +32,8 @@ from tests.lifecycle.lives import (
     row,
     rows,
 )
+from tests.stage import in_memory
+from tests.stories.hearing import cut_off
 
 CHANGES: tuple[tuple[str, Callable[[Row], Row], str], ...] = (
     # where it stands
@@ -153,6 +157,30 @@ async def test_what_the_entries_of_older_versions_did_not_tell_is_not_missed(
 
     for proposal, trail, reviews in (await rows(tmp_path)).values():
         assert disagreements(proposal, [older(entry) for entry in trail], reviews) == []
+
+
+@pytest.mark.parametrize(("tries", "fits"), [(1, False), (2, True), (3, False)])
+async def test_every_try_of_a_call_is_one_more_than_the_one_before(
+    tmp_path: Path, tries: int, fits: bool
+) -> None:
+    async with in_memory(tmp_path) as world:
+        await cut_off(world)
+        del world.tool("send-email").on["execute"]  # which hung: now it answers
+        await world.restarts()
+        proposal = await world.proposal("p1")
+        trail = await world.store.read(lambda tx: tx.audit.of("p1"))
+        reviews = await world.store.read(lambda tx: tx.reviews.of("p1"))
+
+    def counted(entry: AuditEntry) -> AuditEntry:
+        if entry.event.kind != "called_again":
+            return entry
+        details = {**entry.event.details, "tries": tries}
+        return entry._replace(event=entry.event._replace(details=details))
+
+    assert "called_again" in [entry.event.kind for entry in trail]
+    found = disagreements(proposal, [counted(entry) for entry in trail], reviews)
+    assert any(f"counts it as try {tries}, after try 1" in words for words in found) != fits
+    assert (found == []) == fits
 
 
 #: Entries that somebody's forged row led to, though the row may say anything again by now.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from lifecycle.ports import Transaction
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL
+from tests.fakes.tools import waiting_for
 from tests.world import World
 
 SEND = "send-email"
@@ -54,6 +56,9 @@ async def test_an_approval_ends_the_window_that_its_card_shows(world: World, how
     assert (await approves(world, how)).done
     ended = await world.proposal("p1")
     assert (ended.state, ended.reason) == (State.COMPLETED, "approved_early")
+    assert str(ended.decided_by) == "person ana"
+    [review] = await world.store.read(lambda tx: tx.reviews.of("p1"))
+    assert review.person == "ana"
 
 
 @pytest.mark.parametrize("how", ["typed", "by emoji"])
@@ -72,6 +77,32 @@ async def test_an_approval_ends_no_window_that_its_card_does_not_show_yet(
     await world.shows()
     assert (await approves(world, how)).done
     assert (await world.proposal("p1")).state is State.COMPLETED
+
+
+async def test_an_approval_ends_nothing_while_the_tool_is_at_work(world: World) -> None:
+    gate = asyncio.Event()
+    world.tool(SEND).on["execute"] = waiting_for(gate)
+    await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
+    await world.workflow.freeze("for a moment", world.sender("ana"))
+    await world.submits(MAIL)
+    await world.workflow.thaw(world.sender("ana"))
+    await world.workflow.open_ready()
+    assert (await world.proposal("p1")).state is State.EXECUTING
+
+    reply = await world.workflow.approve("p1", world.sender("ana"))
+    gate.set()
+    await world.workflow.idle()
+
+    assert reply.code == "still_running"
+    await still_open(world)
+
+
+async def test_an_approval_ends_the_window_also_where_there_is_no_card(world: World) -> None:
+    await opened_by_nour(world)
+    elsewhere = replace(world.sender("ana"), surface="slack")
+    assert (await world.workflow.approve("p1", elsewhere)).done
+    await world.workflow.idle()
+    assert (await world.proposal("p1")).reason == "approved_early"
 
 
 async def test_an_approval_found_late_ends_no_window(world: World) -> None:

@@ -11,10 +11,12 @@ import pytest
 from lifecycle import last_judged
 from lifecycle.adopting import Adopter
 from lifecycle.gating import Gatekeeper
-from tests.builders import MAIL
-from tests.fakes.tools import raising
+from lifecycle.state import State
+from tests.builders import MAIL, PROD
+from tests.fakes.tools import raising, waiting_for
 from tests.stories.forging import problems
 from tests.stories.resting_on_evidence import (
+    CONDITION,
     SEND,
     TAKEN_BACK,
     Mail,
@@ -22,6 +24,8 @@ from tests.stories.resting_on_evidence import (
     is_taken_back,
 )
 from tests.world import World
+
+STAGING = "staging-deploy"
 
 
 @pytest.fixture(params=["running", "unknown"])
@@ -39,6 +43,51 @@ async def test_what_objects_while_nobody_knows_the_outcome_rolls_back_once_it_is
     assert world.tool(SEND).verbs() == ["execute"]
 
     await mail.is_answered()
+
+    await is_taken_back(world)
+
+
+async def test_an_objection_to_what_is_compensated_later_is_acted_on_once_its_tool_answers(
+    world: World,
+) -> None:
+    gate = asyncio.Event()
+    world.tool(STAGING).on["execute"] = waiting_for(gate)
+    target = PROD["target"] | {"domain": "staging.shop.example"}
+    await world.observes(True)
+    changes = {"tool": STAGING, "target": target, "preconditions": [CONDITION]}
+    await world.submits(PROD, proposal_id="m1", **changes)
+    await world.workflow.approve("m1", world.sender("ana"))
+    world.clock.advance(1)
+    await world.observes(False)
+
+    gate.set()
+    await world.workflow.idle()
+    await world.workflow.recheck()
+    await world.workflow.idle()
+
+    ended = await world.proposal("m1")
+    assert (ended.state, ended.reason) == (State.ROLLED_BACK, "rolled_back_by_sentinel")
+    assert world.tool(STAGING).verbs() == TAKEN_BACK
+
+
+async def test_evidence_that_turns_while_the_tool_is_gone_takes_back_once_it_is_there_again(
+    world: World,
+) -> None:
+    await world.observes(True)
+    await world.submits(MAIL, proposal_id="m1", preconditions=[CONDITION])
+    await world.approves("ana", "m1")
+    tools = world.workflow.policy.tools
+    await world.adopts(tools={name: each for name, each in tools.items() if name != SEND})
+    world.clock.advance(1)
+    await world.observes(False)
+    await world.workflow.recheck()
+    await world.workflow.idle()
+    assert world.tool(SEND).verbs() == ["execute"]
+    assert not last_judged.is_owed(await world.proposal("m1"))
+
+    await world.adopts(tools=tools)
+    await world.workflow.recheck()
+    await world.workflow.idle()
 
     await is_taken_back(world)
 

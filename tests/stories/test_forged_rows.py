@@ -16,6 +16,7 @@ from tests.builders import MAIL, PROD, a_policy
 from tests.fakes.tools import answering, raising, waiting_for
 from tests.stage import staged
 from tests.stories.forging import DATABASE, exchanged, problems
+from tests.stories.resting_on_evidence import CONDITION
 from tests.stories.test_questions import asks, id_of
 from tests.world import World
 
@@ -168,6 +169,29 @@ async def test_a_window_begins_anew_as_long_as_the_trail_tells(world: World, for
     await world.passes(minutes=14)
 
     assert world.tool(SEND).verbs() == ["execute"]
+
+
+async def test_what_was_raised_to_people_keeps_the_window_and_the_findings_that_the_trail_tells(
+    world: World, forged: Any
+) -> None:
+    rules = dict(world.workflow.policy.rules)
+    rules["preconditions_hold"] = replace(rules["preconditions_hold"], level=Level.SOFT)
+    await world.adopts(rules=rules)
+    await world.observes(True)
+    await world.workflow.freeze("for a moment", world.sender("ana"))
+    proposal_id = (await world.submits(MAIL, preconditions=[CONDITION])).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    world.clock.advance(1)
+    await world.observes(False)
+    await world.workflow.thaw(world.sender("ana"))
+    await world.passes(seconds=1)
+    assert "raised" in await world.trail(proposal_id)
+    assert await problems(world) == []
+
+    forged("UPDATE proposals SET rest = json_set(rest, '$.window_s', 1)")
+    assert any("its window's length in s is 1" in words for words in await problems(world))
+    forged("UPDATE proposals SET verdict = replace(verdict, 'precondition_false', 'other')")
+    assert any("what Sentinel found is not" in words for words in await problems(world))
 
 
 async def test_what_sentinel_found_is_what_the_trail_tells(world: World, forged: Any) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from lifecycle.freezing import FLAG as FREEZE
-from lifecycle.heard import HEARD, HeardStop, kept_stops, note
+from lifecycle.heard import HEARD, UNPLACED_MS, HeardStop, kept_stops, note
 from lifecycle.proposal import Attention
+from lifecycle.spooling import held_words
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD
@@ -44,6 +47,7 @@ async def test_a_window_does_not_close_over_a_stop_that_waits_to_be_worked(world
     await world.passes(seconds=WINDOW_S + 1)
     assert await state(world) is State.EXECUTING
     assert world.tool(SEND).verbs() == ["execute"]
+    assert held_words(world.workflow.world) == "Held, until a stop can be carried out: p1"
 
     assert (await world.rejects("ben", "p1")).done
     world.workflow.world.heard.drop(stop.key)
@@ -130,11 +134,46 @@ async def test_a_stop_on_what_may_yet_become_a_card_holds_everything_for_a_momen
     assert await state(world) is State.COMPLETED
 
 
+@pytest.mark.parametrize("waited_ms", [0, UNPLACED_MS + 1])
+async def test_a_stop_on_what_became_a_card_holds_its_proposal_alone_and_as_long_as_it_waits(
+    world: World, waited_ms: int
+) -> None:
+    await world.submits(MAIL, proposal_id="p1")
+    await world.submits(PROD, proposal_id="p2")
+    now_ms = world.clock.now_ms()
+    stops = world.workflow.world.heard
+    stops.add(HeardStop("terminal:e1", "terminal", now_ms, None, "m-p1"))
+
+    held = await world.store.read(
+        lambda tx: [stops.hold(tx, now_ms + waited_ms, p, begun=False) for p in ("p1", "p2")]
+    )
+
+    assert held == [True, False]
+
+
 async def test_a_stop_on_a_card_is_known_to_be_of_its_proposal(world: World) -> None:
     await in_window(world)
     stop = HeardStop("terminal:e1", "terminal", world.clock.now_ms(), None, "m-p1")
     placed = await world.store.write(lambda tx: note(tx, stop))
     assert placed.proposal_id == "p1"
+
+
+@pytest.mark.parametrize("steps", range(6))
+async def test_a_stop_that_was_worked_while_it_was_placed_holds_nothing_any_more(
+    world: World, steps: int
+) -> None:
+    await in_window(world)
+    stops = world.workflow.world.heard
+    stop = HeardStop("terminal:e1", "terminal", world.clock.now_ms(), None, "m-p1")
+    stops.add(stop)
+
+    placing = asyncio.create_task(world.workflow.recover())
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    stops.drop(stop.key)
+    await placing
+
+    assert stops.of("p1") == ()
 
 
 async def test_what_a_former_process_took_and_did_not_work_holds_after_the_start(

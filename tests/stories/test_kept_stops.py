@@ -14,6 +14,7 @@ from lifecycle.proposal import Attention
 from lifecycle.state import State
 from tests.builders import MAIL
 from tests.fakes.tools import raising, waiting_for
+from tests.stories.forging import problems
 from tests.world import World
 
 SEND = "send-email"
@@ -76,6 +77,7 @@ async def test_the_words_behind_a_kept_bare_cross_are_waited_for(world: World) -
 
     assert reply.done
     assert (await world.proposal(proposal_id)).explanation == "wrong amount"
+    assert await problems(world) == []
 
 
 async def test_words_that_come_while_it_is_still_being_taken_back_are_kept(
@@ -86,6 +88,7 @@ async def test_words_that_come_while_it_is_still_being_taken_back_are_kept(
     await world.workflow.reject(mail, world.sender("ben"), card=CardPlace("terminal", f"m-{mail}"))
 
     reply = await world.workflow.give_reason(mail, world.sender("ben"), "wrong amount")
+    assert await problems(world) == []
     gate.set()
     await world.workflow.idle()
 
@@ -148,6 +151,7 @@ async def test_a_reply_on_the_chat_gives_the_reason_of_a_cross_that_is_kept(
     assert talk is None
     assert reply is not None
     assert reply.words == "Your reason is passed on."
+    assert await problems(world) == []
     await world.workflow.settle(mail, world.sender("ana"), happened=False)
     await world.workflow.idle()
     assert (await world.proposal(mail)).explanation == "wrong amount"

@@ -11,15 +11,17 @@ from typing import Any
 import pytest
 
 from lifecycle.answers import Answer
+from lifecycle.open_windows import in_window
 from lifecycle.opening import Opening, begin
-from lifecycle.policy import Policy
+from lifecycle.policy import Level, Policy, RuleSettings
 from lifecycle.proposal import Attention
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from sentinel_rules import load_rules
 from tests.builders import MAIL, PROD, a_document
+from tests.fakes.tools import waiting_for
 from tests.stories.unrecorded import SEARCH
-from tests.world import World
+from tests.world import World, an_unhurried_sentinel
 
 FORBIDS = {
     "allowed_side_effects": [],
@@ -97,6 +99,35 @@ async def test_a_tool_that_is_gone_when_it_is_to_begin_is_no_false_alarm(world: 
     ended = await world.proposal("p1")
     assert (ended.state, ended.reason) == (State.REJECTED, "policy_changed")
     assert world.tool("production-deploy").calls == []
+
+
+async def test_what_a_new_policy_forbids_while_its_tool_is_at_work_is_taken_back_once_it_answers(
+    world: World,
+) -> None:
+    gate = asyncio.Event()
+    world.tool("send-email").on["execute"] = waiting_for(gate)
+    await world.submits(MAIL, proposal_id="p1")
+    await world.workflow.approve("p1", world.sender("ana"))
+    forbids = RuleSettings(Level.HARD, {"phrases": ["hello"]})
+    policy = replace(
+        world.workflow.policy,
+        digest="pol1_" + "6" * 64,
+        rules={**world.workflow.policy.rules, "prohibited_content": forbids},
+    )
+    await world.workflow.adopt(policy, an_unhurried_sentinel(policy))
+    at_work, moment = await world.proposal("p1"), world.workflow.world.moment()
+    tool = policy.tools[at_work.tool]
+    judged = await world.store.write(lambda tx: in_window(tx, moment, at_work, tool, None))
+    assert judged.proposal == at_work, "it is not judged before it could be acted on"
+
+    gate.set()
+    await world.workflow.idle()
+    await world.workflow.recheck()
+    await world.workflow.idle()
+
+    ended = await world.proposal("p1")
+    assert (ended.state, ended.reason) == (State.ROLLED_BACK, "rolled_back_by_sentinel")
+    assert world.tool("send-email").verbs() == ["execute", "roll_back"]
 
 
 @pytest.mark.parametrize("stages", [True, False])

@@ -63,6 +63,33 @@ async def test_what_is_not_shown_whole_is_not_approved_and_can_be_stopped(world:
     assert rejected.done
 
 
+@pytest.mark.parametrize(
+    ("whole", "surface", "code"),
+    [
+        ({"slack"}, "terminal", "not_fully_shown"),
+        ({"terminal"}, "terminal", None),
+        (set(), "discord", "not_fully_shown"),
+        ({"slack"}, "discord", None),
+    ],
+)
+async def test_who_approves_has_seen_the_whole_where_it_is_given_or_else_anywhere(
+    world: World, whole: set[str], surface: str, code: str | None
+) -> None:
+    world.notifier.names = ("terminal", "slack")
+    await world.workflow.freeze("wait", world.sender("ana"))
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    cards = await world.store.read(lambda tx: tx.cards.of(proposal_id))
+    assert {card.surface for card in cards} == {"terminal", "slack"}
+    for card in cards:
+        shown = replace(card, full=card.surface in whole)
+        await world.store.write(lambda tx, shown=shown: tx.cards.put(shown))
+
+    sender = replace(world.sender("ana"), surface=surface)
+    reply = await world.workflow.approve(proposal_id, sender)
+
+    assert reply.code == code
+
+
 async def test_only_its_proposer_withdraws(world: World) -> None:
     proposal_id = (await world.submits(PROD)).proposal_id or ""
 

@@ -119,14 +119,21 @@ async def test_its_owner_hears_of_each_question_and_of_no_check(world: World) ->
 # -- what people refused ------------------------------------------------------------------
 
 
-async def test_a_refusal_by_the_orchestrator_binds_nobody(world: World) -> None:
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [("not this way", "not this way"), ("", "Rejected by the orchestrator nour.")],
+)
+async def test_a_refusal_by_the_orchestrator_binds_nobody(
+    world: World, words: str, told: str
+) -> None:
     await world.adopts(orchestrator="nour")
     first = await world.submits(MAIL, proposal_id="first")
 
-    reply = await world.workflow.reject("first", world.sender("nour"), "not this way")
+    reply = await world.workflow.reject("first", world.sender("nour"), words)
 
     ended = await world.proposal("first")
     assert reply.done
+    assert ended.explanation == told
     assert (ended.state, ended.reason) == ("rejected", "rejected_by_orchestrator")
     again = await world.submits(MAIL, proposal_id="again")
     assert (again.state, again.deduplicated) == (first.state, False)

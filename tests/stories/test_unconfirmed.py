@@ -70,6 +70,7 @@ async def test_a_second_approval_of_one_who_counts_opens_what_only_lacked_a_conf
     assert world.tool(DEPLOY).verbs() == ["execute"]
     assert await counting(world) == ["ana", "ben"]
     assert (await world.trail("p1")).count("reviewed") == 2
+    assert [each["actor"]["id"] for each in await world.audit("quorum_counted")] == [again]
 
 
 async def test_a_second_approval_opens_nothing_while_the_other_is_not_confirmed(

@@ -230,6 +230,33 @@ async def test_what_is_no_submission_leaves_its_row(leila, outside, body, key, c
     assert (row["reason"], row["actor"]["id"]) == (code, "leila")
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"status": "done"},
+        {"status": None},
+        {"status": ["succeeded"]},
+        {"status": "succeeded", "note": 1},
+        {"status": "succeeded", "receipt": {"id": "r1"}},
+    ],
+)
+async def test_what_is_no_outcome_is_refused_and_leaves_the_call_as_it_was(
+    leila, outside, told
+) -> None:
+    call = (await asked(leila, "k1")).json()
+    await outside.world.shows()
+    await outside.world.approves("ana", call["id"], "seen")
+    at = f"/aap/v1/requests/{call['id']}"
+    assert (await leila.post(f"{at}/consume", headers={"idempotency-key": "u1"})).is_success
+
+    refused = await leila.post(f"{at}/outcome", json=told)
+
+    assert refused.status_code == 400
+    assert refused.json()["error"]["code"] == "invalid_request"
+    assert (await leila.post(f"{at}/outcome", json={"status": "succeeded"})).is_success
+
+
 async def test_of_two_keys_none_is_taken(leila, outside) -> None:
     twice = [("idempotency-key", "k1"), ("idempotency-key", "k2")]
     asking = await leila.post("/aap/v1/requests", json=CALL, headers=twice)

@@ -19,6 +19,8 @@ from sentinel_rules import load_rules
 from tests.bot.intake.conftest import Outside, submitted
 from tests.builders import MAIL, PROD, a_document
 from tests.lifecycle.laws import law
+from tests.stories.test_plans import an_envelope
+from tests.stories.test_questions import PLAN
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,17 @@ async def test_an_agent_sees_only_its_own(outside: Outside, path: str) -> None:
         assert theirs.json() | {"proposal_id": ""} == nobodys.json() | {"proposal_id": ""}
         assert (await nour.delete("/v1/proposals/p1")).status_code == 404
         assert (await nour.get("/v1/proposals")).json() == {"proposals": [], "next_cursor": None}
+
+
+async def test_an_agent_sees_no_question_of_anothers(outside: Outside) -> None:
+    async with outside.client() as leila, outside.client("nour-token") as nour:
+        envelope = an_envelope(outside.world, [], PLAN, intent="May I refund order 17?")
+        asked = (await leila.post("/v1/proposals", json=envelope)).json()
+        path = f"/v1/questions/{asked['result']['question_id']}"
+        theirs, nobodys = await nour.get(path), await nour.get("/v1/questions/q0")
+        assert (await leila.get(path)).json()["intent"] == "May I refund order 17?"
+        assert theirs.status_code == nobodys.status_code == 404
+        assert theirs.json() == nobodys.json()
 
 
 async def test_the_document_is_served_as_stored(leila) -> None:

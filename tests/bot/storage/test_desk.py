@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -115,6 +116,24 @@ async def test_what_somebody_wrote_into_the_file_is_seen_by_the_next_unit(
 
     assert await version_of(store) == 7
     assert await store.write(lambda tx: tx.flags.get("frozen")) == "yes"
+
+
+async def test_a_message_that_somebody_took_away_is_written_down_with_the_next_word_of_it(
+    store: SqliteStore, path: Path
+) -> None:
+    def shown(tx: Transaction) -> None:
+        tx.cards.want("p1", "discord", 1)
+        card = tx.cards.get("p1", "discord")
+        assert card is not None
+        tx.cards.put(replace(card, message_ids=("m1",)))
+
+    await store.write(shown)
+    by_hand(path, "DELETE FROM card_messages")
+    await store.write(shown)
+
+    found = await store.read(lambda tx: tx.cards.find("discord", "m1"))
+    assert found is not None
+    assert found.proposal_id == "p1"
 
 
 async def test_a_move_of_what_has_moved_since_is_refused(store: SqliteStore, path: Path) -> None:

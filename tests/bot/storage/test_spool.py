@@ -89,6 +89,7 @@ def test_a_line_torn_by_a_crash_is_kept_aside(path: Path) -> None:
 
     assert again.kept() == [STOPS[0], STOPS[2]]
     assert path.with_name("spool.jsonl.torn").read_bytes() == b'{"proposal_id":"p2","rea\n'
+    assert b'"p2","rea' not in path.read_bytes(), "it is put aside once, not at every start"
 
 
 def test_a_whole_stop_without_its_line_end_still_stops(path: Path) -> None:

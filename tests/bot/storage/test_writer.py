@@ -164,6 +164,24 @@ async def test_the_chain_goes_on_behind_what_another_process_wrote(
     assert (await store.read(lambda tx: tx.audit.head()))[0] == 3
 
 
+async def test_of_several_that_write_at_once_each_sees_what_the_others_wrote(
+    store: SqliteStore, path: Path
+) -> None:
+    def counts(tx: Transaction) -> None:
+        tx.flags.put("freeze", (tx.flags.get("freeze") or 0) + 1)
+        tx.audit.append(event("frozen"))
+
+    stores = [store, *[await SqliteStore.open(path, beside=True) for _ in range(3)]]
+    for _ in range(20):
+        await asyncio.gather(*(each.write(counts) for each in stores))
+    for beside in stores[1:]:
+        await beside.close()
+
+    assert await store.read(lambda tx: tx.flags.get("freeze")) == 80
+    assert await chain_holds(store)
+    assert (await store.read(lambda tx: tx.audit.head()))[0] == 80
+
+
 @pytest.mark.parametrize("hops", [1, 2, 3])
 async def test_a_cancelled_caller_neither_blocks_nor_half_writes(
     store: SqliteStore, hops: int
@@ -241,3 +259,27 @@ async def test_a_store_near_its_end_waits_a_moment_alone_for_whoever_has_the_dat
                 await store.write(adding("p1"))
     await store.write(adding("p2"))
     assert await stored(store) == ["p2"]
+
+
+async def test_who_still_waits_when_the_store_breaks_is_told_that_it_stopped(path: Path) -> None:
+    begun, more = threading.Event(), threading.Event()
+    store = await SqliteStore.open(path)
+
+    def breaking(tx: Transaction) -> None:
+        begun.set()
+        assert more.wait(5)
+        tx.audit.connection.close()
+
+    waiting = [asyncio.create_task(store.write(breaking))]
+    assert await asyncio.to_thread(begun.wait, 5)
+    waiting += [asyncio.create_task(store.write(adding(f"p{n}"))) for n in range(3)]
+    await asyncio.sleep(0)
+    more.set()
+
+    async with asyncio.timeout(5):
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+
+    assert [type(outcome) for outcome in outcomes] == [StoreUnavailable] * 4
+    with pytest.raises(StoreUnavailable):
+        await store.write(adding("later"))
+    await store.close()
