@@ -13,6 +13,7 @@ from bot.chat.watching import kept_health, served_names
 from bot.clock_told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import choose
+from bot.views import count_pending
 from lifecycle.freezing import frozen
 from lifecycle.masking import mask_text
 from lifecycle.moment import rfc3339
@@ -92,7 +93,7 @@ def status_json(
         "config": _config_json(config, running) if running is not None else None,
         "unwritten": _unwritten_json(running) if running is not None else None,
         "frozen": _freeze_json(dict(stop)) if stop else None,
-        "pending": tx.proposals.count_waiting(),
+        "pending": count_pending(tx, now_ms),
         "executing": tx.proposals.count_executing(),
         "attention": [
             {

@@ -22,6 +22,7 @@ from lifecycle.state import State
 
 __all__ = [
     "as_seen",
+    "count_pending",
     "exactly",
     "pending_json",
     "pending_page",
@@ -183,7 +184,7 @@ def pending_page(tx: Transaction, now_ms: int, number: int = 1) -> PendingPage:
 
     What executes has pages too: whoever wants to take something back must find it.
     """
-    lapsed = len(tx.proposals.due_to_expire(now_ms, _CHUNK * 10))
+    lapsed = _lapsed(tx, now_ms)
     total = max(0, tx.proposals.count_waiting() - lapsed)
     executing_total = tx.proposals.count_executing()
     pages = max(1, -(-max(total, executing_total) // PAGE))
@@ -199,6 +200,15 @@ def pending_page(tx: Transaction, now_ms: int, number: int = 1) -> PendingPage:
         executing=tuple(tx.proposals.executing((number - 1) * PAGE, PAGE)),
         executing_total=executing_total,
     )
+
+
+def count_pending(tx: Transaction, now_ms: int) -> int:
+    """Count what waits for a decision; what is past its deadline does not, swept or not."""
+    return max(0, tx.proposals.count_waiting() - _lapsed(tx, now_ms))
+
+
+def _lapsed(tx: Transaction, now_ms: int) -> int:
+    return len(tx.proposals.due_to_expire(now_ms, _CHUNK * 10))
 
 
 def _all_waiting(tx: Transaction, now_ms: int) -> Iterator[Proposal]:

@@ -95,8 +95,8 @@ class Adopter:
 
     async def recheck_one(self, proposal: Proposal) -> None:
         """Bring one open proposal under the policy in force, and under evidence that is owed."""
-        if awaits_answer(proposal):
-            return  # whatever a rule says, it is asked again once the answer is known
+        if awaits_answer(proposal) or proposal.expired(self.world.clock.now_ms()):
+            return  # it is asked again once the answer is known; or nothing comes of it any more
         before = await self.world.store.read(lambda tx: standing_before(tx, proposal))
         if owes_evidence(proposal, before):
             await self._recheck_evidence(proposal)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from lifecycle.copied import UNKNOWN_SINCE, is_of_a_copy
-from lifecycle.door import advance
+from lifecycle.door import advance, call_for_attention
+from lifecycle.heard import HEARD, OVERDUE_MS
 from lifecycle.moment import Moment, clock_words
 from lifecycle.ports import Transaction
-from lifecycle.proposal import CLOCK, Proposal
+from lifecycle.proposal import CLOCK, Attention, Proposal
 from lifecycle.state import Trigger
 from lifecycle.tier import Puller
 
@@ -50,3 +51,22 @@ def expire(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
         reason=reason,
         explanation=words,
     )
+
+
+def stuck(moment: Moment, proposal: Proposal, since_ms: int) -> bool:
+    """Say whether people are to be called to what its deadline cannot end: a stop of it that nobody
+    could work for a minute, in this process, which looks after it since `since_ms`.
+
+    No list has it any more as waiting, so that nobody would come to it.
+    """
+    if proposal.attention is not None or moment.now_ms - since_ms < OVERDUE_MS:
+        return False
+    waited = moment.heard.overdue(moment.now_ms, proposal.proposal_id)
+    return any(each.decides for each in waited)
+
+
+def call_people(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """Call people, once, to let go of the stop that keeps a deadline from ending it."""
+    when, proposal_id = clock_words(proposal.deadline_ms), proposal.proposal_id
+    why = f"Its deadline was {when}, but it waits for {HEARD}; let go of that: retry {proposal_id}"
+    return call_for_attention(tx, moment, proposal, Attention.OVERDUE, why, CLOCK)

@@ -6,7 +6,7 @@ left undone for a minute at a time by now, and people are to know (design sectio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from lifecycle.moment import clock_words
@@ -17,12 +17,13 @@ TOLD_AFTER_MS: Final = 30_000
 
 @dataclass(slots=True)
 class _Trouble:
-    """Failures in a row, since the first of them; `told` once people know."""
+    """Failures in a row, since the first of them; `told` once people know. `whose` still fail."""
 
     since_ms: int
     attempts: int = 0
     why: str = ""
     told: bool = False
+    whose: set[str] = field(default_factory=set)
 
 
 class Failing:
@@ -32,26 +33,39 @@ class Failing:
         self._troubles: dict[str, _Trouble] = {}
         self._hanging: dict[str, int] = {}
 
-    def failed(self, step: str, now_ms: int, why: str, *, known: bool = False) -> str | None:
+    def failed(
+        self, step: str, now_ms: int, why: str, *, known: bool = False, whose: str = ""
+    ) -> str | None:
         """Note a failure; return what people are to be told, once.
 
         `known`: people know of the cause already, and need not hear of what follows from it.
+        `whose`: by whom it is tried, where several try the same.
         """
         trouble = self._troubles.setdefault(step, _Trouble(now_ms))
         trouble.attempts, trouble.why = trouble.attempts + 1, why
+        trouble.whose.add(whose)
         lasts = trouble.attempts >= TOLD_AFTER and now_ms - trouble.since_ms >= TOLD_AFTER_MS
         if known or trouble.told or not lasts:
             return None
         trouble.told = True
         return _words(step, trouble)
 
-    def mended(self, step: str, now_ms: int) -> str | None:
-        """Note that it went well, or is no longer tried; return the all-clear where it was told."""
-        trouble = self._troubles.pop(step, None)
-        if trouble is None or not trouble.told:
+    def mended(self, step: str, now_ms: int, whose: str = "", *, given_up: str = "") -> str | None:
+        """Note that it went well; return the all-clear where it was told and fails for nobody any
+        more. `given_up`: why it is tried no more, which people are told instead.
+        """
+        trouble = self._troubles.get(step)
+        if trouble is None:
             return None
+        trouble.whose.discard(whose)
+        if trouble.whose:
+            return None
+        del self._troubles[step]
+        if not trouble.told:
+            return None
+        ended = f"is given up ({given_up})" if given_up else "works again"
         return (
-            f"{_sentence(step)} works again: from {clock_words(trouble.since_ms)} to "
+            f"{_sentence(step)} {ended}: from {clock_words(trouble.since_ms)} to "
             f"{clock_words(now_ms)} it failed {trouble.attempts} times ({trouble.why})."
         )
 

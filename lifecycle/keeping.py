@@ -11,7 +11,7 @@ from lifecycle.adopting import Adopter
 from lifecycle.closing import close, may_close, not_closed, waits_for_a_stop
 from lifecycle.door import amend, announce, record
 from lifecycle.errors import StaleProposal
-from lifecycle.expiry import expire, undecided
+from lifecycle.expiry import call_people, expire, stuck, undecided
 from lifecycle.explaining import reason_wait_over
 from lifecycle.finishing import Concluded
 from lifecycle.freezing import frozen
@@ -35,12 +35,14 @@ _AGAIN_MS = 5_000
 
 @dataclass(slots=True)
 class Keeper:
-    """Asks what is due. `look_again_ms` spares Sentinel a question a second about what waits."""
+    """Asks what is due. `look_again_ms` spares Sentinel a question a second about what waits;
+    `since_ms` is when it began to look at deadlines."""
 
     world: World
     gatekeeper: Gatekeeper
     adopter: Adopter
     look_again_ms: dict[str, int] = field(default_factory=dict)
+    since_ms: int | None = None
 
     async def close_due(self) -> int:
         """Close the windows that have passed, nearest first, until none of them can be closed."""
@@ -140,8 +142,9 @@ class Keeper:
     async def expire_due(self) -> int:
         """Reject what is past its deadline, but not what a stop that waits decides."""
         moment = self.world.moment()
-        ids = await self.world.store.read(partial(_past_their_deadline, moment))
-        return await self.world.write(lambda tx: _expired(tx, moment, ids)) if ids else 0
+        since_ms = self.since_ms = moment.now_ms if self.since_ms is None else self.since_ms
+        ids = await self.world.store.read(partial(_past_their_deadline, moment, since_ms))
+        return await self.world.write(lambda tx: _expired(tx, moment, since_ms, ids)) if ids else 0
 
     async def open_ready(self) -> int:
         """Try to begin what is approved and had to wait, oldest first."""
@@ -246,15 +249,22 @@ def _kept_open(moment: Moment, proposal_id: str, tx: Transaction) -> None:
         not_closed(tx, moment, fresh, f"it waits for {HEARD}; {remedy}")
 
 
-def _past_their_deadline(moment: Moment, tx: Transaction) -> list[str]:
-    due = tx.proposals.due_to_expire(moment.now_ms, _PAGE)
-    return [each.proposal_id for each in due if not undecided(tx, moment, each)]
+def _past_their_deadline(moment: Moment, since_ms: int, tx: Transaction) -> list[str]:
+    """Return what can be ended, or is to be told of; what a stop keeps hides nothing behind it."""
+    kept = len(moment.held) + len(moment.heard.ids())
+    due = tx.proposals.due_to_expire(moment.now_ms, _PAGE + kept)
+    ended = (p for p in due if stuck(moment, p, since_ms) or not undecided(tx, moment, p))
+    return [p.proposal_id for p in ended]
 
 
-def _expired(tx: Transaction, moment: Moment, ids: Sequence[str]) -> int:
+def _expired(tx: Transaction, moment: Moment, since_ms: int, ids: Sequence[str]) -> int:
     fresh = [tx.proposals.get(proposal_id) for proposal_id in ids]
     late = [p for p in fresh if p is not None and p.expired(moment.now_ms)]
-    return sum(expire(tx, moment, proposal).terminal for proposal in late)
+    ended = [expire(tx, moment, proposal) for proposal in late]
+    for kept in ended:
+        if not kept.terminal and stuck(moment, kept, since_ms):
+            call_people(tx, moment, kept)
+    return sum(proposal.terminal for proposal in ended)
 
 
 def _reminded(tx: Transaction, moment: Moment, ids: Sequence[str]) -> int:

@@ -6,25 +6,31 @@ and functions that it went through, do not.
 
 from __future__ import annotations
 
-import traceback
+from collections import deque
+from collections.abc import Iterator
 from pathlib import PurePath
+from traceback import walk_tb
 from typing import Final
 
+from lifecycle.masking import mask_text
+
 _MOST_FRAMES: Final = 6
+_MOST_CAUSES: Final = 3
+_LONGEST_NAME: Final = 80
+_GENERATED: Final = "generated code"
 
 
 def located(error: BaseException | None) -> str:
-    """Return the type of an exception and where it comes from, the innermost place first.
+    """Return the type of an exception and where it comes from, the innermost place first; never
+    raises, and reads no file.
 
-    `KeyError at lifecycle/carrying.py:93 in _call, from lifecycle/workflow.py:40 in approve`
+    `KeyError (after OSError at tools/crm.py:12 in _ask) at lifecycle/carrying.py:93 in _call, from
+    lifecycle/workflow.py:40 in approve`
     """
     if error is None:
         return "an end without a reason"
-    caused = f" (after {type(cause).__name__})" if (cause := _cause_of(error)) else ""
-    frames = traceback.extract_tb(error.__traceback__)[-_MOST_FRAMES:]
-    places = [f"{_short(frame.filename)}:{frame.lineno} in {frame.name}" for frame in frames]
-    where = f" at {', from '.join(reversed(places))}" if places else ""
-    return f"{type(error).__name__}{caused}{where}"
+    causes = "".join(f" (after {_told(cause, 1)})" for cause in _causes_of(error))
+    return _told(error, _MOST_FRAMES, causes)
 
 
 def not_loaded(error: BaseException) -> str:
@@ -33,15 +39,46 @@ def not_loaded(error: BaseException) -> str:
         case SyntaxError():
             return f"{_short(error.filename or '?')} line {error.lineno}: {error.msg}"
         case ImportError():
-            return str(error)
+            return mask_text(str(error))
         case _:
             return located(error)
 
 
+def _told(error: BaseException, most: int, causes: str = "") -> str:
+    frames = deque(walk_tb(error.__traceback__), maxlen=most)
+    codes = [(frame.f_code, line) for frame, line in reversed(frames)]
+    places = [f"{_short(code.co_filename)}:{line} in {_name(code.co_name)}" for code, line in codes]
+    where = f" at {', from '.join(places)}" if places else ""
+    return f"{_name(type(error).__name__)}{causes}{where}"
+
+
+def _causes_of(error: BaseException) -> Iterator[BaseException]:
+    for _ in range(_MOST_CAUSES):
+        cause = _cause_of(error)
+        if cause is None:
+            return
+        yield cause
+        error = cause
+
+
 def _cause_of(error: BaseException) -> BaseException | None:
-    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    """Return what it came after; of a group, which tells nothing itself, the first in it."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.exceptions[0]
+    if error.__cause__ is not None:
+        return error.__cause__
+    return None if error.__suppress_context__ else error.__context__
 
 
 def _short(filename: str) -> str:
-    """Keep the folder and the file: where the program is installed says nothing."""
-    return "/".join(PurePath(filename).parts[-2:])
+    """Keep the folder and the file: where the program is installed says nothing.
+
+    Whoever makes code while the program runs may have named it after anything.
+    """
+    short = "/".join(PurePath(filename).parts[-2:])[-_LONGEST_NAME:]
+    return short if short.isprintable() and short.endswith((".py", ">")) else _GENERATED
+
+
+def _name(text: str) -> str:
+    """Return what can stand in a program as a name, or `<lambda>` and its like; nothing else."""
+    return text[:_LONGEST_NAME] if text.strip("<>").isidentifier() else "?"

@@ -51,7 +51,8 @@ def recheck(
 
     `lost` are people who approved and whose membership cannot be confirmed.
     """
-    if proposal.terminal or _is_of(moment.policy, proposal):
+    over = proposal.terminal or proposal.expired(moment.now_ms)  # no policy brings that back
+    if over or _is_of(moment.policy, proposal):
         return Concluded(proposal)
     tool = moment.policy.tools.get(proposal.tool)
     if proposal.state is State.EXECUTING:

@@ -113,7 +113,7 @@ class World:
         `step` says what waits for it, to people who are to know when it waits for long. Raises
         RowUnreadable for a row that cannot be read however long one waits.
         """
-        pause_s = _MOMENT_S
+        pause_s, given_up = _MOMENT_S, ""
         try:
             while True:
                 try:
@@ -123,15 +123,18 @@ class World:
                 except StoreUnavailable as error:
                     self.step_failed(step, str(error))
                 pause_s = await self._paused("read", pause_s)
+        except Exception as error:
+            given_up = str(error) if isinstance(error, RowUnreadable) else type(error).__name__
+            raise
         finally:
-            self.step_mended(step)
+            self.step_mended(step, given_up=given_up)
 
-    def step_failed(self, step: str, why: str, *, known: bool = False) -> None:
+    def step_failed(self, step: str, why: str, *, known: bool = False, whose: str = "") -> None:
         """Note that a step of the bot's own failed; people are told once it keeps failing.
 
-        `known`: it follows from what they were told already.
+        `known`: it follows from what they were told already. `whose`: who tried it.
         """
-        words = self.failing.failed(step, self.clock.now_ms(), why, known=known)
+        words = self.failing.failed(step, self.clock.now_ms(), why, known=known, whose=whose)
         if words is not None and not self.stopping:
             self.notifier.alert(words)
 
@@ -147,9 +150,10 @@ class World:
         if words is not None and not self.stopping:
             self.notifier.alert(words)
 
-    def step_mended(self, step: str) -> None:
-        """Note that a step went well, or is tried no more; give the all-clear where it failed."""
-        words = self.failing.mended(step, self.clock.now_ms())
+    def step_mended(self, step: str, whose: str = "", *, given_up: str = "") -> None:
+        """Note that a step went well; give the all-clear where it failed. `given_up`: why it is
+        tried no more, which is no all-clear."""
+        words = self.failing.mended(step, self.clock.now_ms(), whose, given_up=given_up)
         if words is not None and not self.stopping:
             self.notifier.alert(words)
 

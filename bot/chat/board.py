@@ -50,9 +50,9 @@ class Board:
 def board_of(tx: Transaction, now_ms: int) -> Board:
     """Return the board as it stands; a view."""
     needy = tx.proposals.with_attention(_MOST_COUNTED)
-    waiting = [p for p in tx.proposals.waiting(0, MOST_LINES * 5) if not p.expired(now_ms)]
-    executing = tx.proposals.executing(0, MOST_LINES)
     lapsed = len(tx.proposals.due_to_expire(now_ms, _MOST_COUNTED))
+    waiting = [p for p in tx.proposals.waiting(0, MOST_LINES + lapsed) if not p.expired(now_ms)]
+    executing = tx.proposals.executing(0, MOST_LINES)
     total = max(0, tx.proposals.count_waiting() - lapsed)
     groups = (
         _group("⚠️ Needs a person", needy, len(needy)),

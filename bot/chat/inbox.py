@@ -164,9 +164,9 @@ class Inbox:
 
     async def _done(self, event_id: str, payload: Payload) -> bool:
         """Work until it is done; False where the process stops first and another must go on."""
-        await self._in_its_turn_of_the_loop()
         pause_s, failures = 0.5, 0
         while not self._world.stopping:
+            await self._in_its_turn_of_the_loop()
             try:
                 with as_it_showed(payload):
                     await self._work(event_id, payload)

@@ -8,6 +8,7 @@ from typing import Final
 from bot.chat.neutral import neutral
 from bot.chat.replies import CommandReply, Table
 from bot.chat.spans import moment_words
+from bot.views import count_pending
 from lifecycle.freezing import frozen
 from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
@@ -25,7 +26,7 @@ def status_reply(
         *health,
         f"Policy {policy.digest or 'of a config that no bot can start with'}",
         _freeze_words(tx),
-        f"{tx.proposals.count_waiting()} pending, {tx.proposals.count_executing()} executing",
+        f"{count_pending(tx, now_ms)} pending, {tx.proposals.count_executing()} executing",
         f"Audit: {seq} entries, head {head}",
     ]
     if policy.solo_operator:

@@ -37,7 +37,7 @@ class Round:
         self._workflow = workflow
         self._clock = clock
         self._failures = 0
-        self._undone: str | None = None
+        self._undone: set[str] = set()
         self._not_before_ms = 0
         self._began_ms = 0
         self._hangs = False
@@ -68,9 +68,8 @@ class Round:
 
     def _well(self) -> None:
         self._failures = 0
-        if self._undone is not None:
-            self._workflow.world.step_mended(self._undone)
-            self._undone = None
+        while self._undone:
+            self._workflow.world.step_mended(self._undone.pop(), self.job.name)
 
     def _back_off(self, error: Exception) -> None:
         self._failures += 1
@@ -91,12 +90,13 @@ class Round:
         Of one that takes nothing they know already.
         """
         world, why, known = self._workflow.world, type(error).__name__, False
-        self._undone = self.job.doing
+        step = self.job.doing
         if isinstance(error, StoreUnavailable):
             why, known = str(error), world.unwritten.words() is not None
             if not isinstance(error, RowUnreadable | RowChanged):
-                self._undone = _STORE
-        world.step_failed(self._undone, why, known=known)
+                step = _STORE
+        self._undone.add(step)
+        world.step_failed(step, why, known=known, whose=self.job.name)
 
 
 class Scheduler:

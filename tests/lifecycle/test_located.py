@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,8 +33,10 @@ def caught() -> RuntimeError:
 def test_an_error_is_told_by_its_type_and_places_alone() -> None:
     words = located(caught())
 
-    assert words.startswith("RuntimeError (after KeyError) at lifecycle/test_located.py:")
-    assert ", from lifecycle/test_located.py:" in words
+    place = "lifecycle/test_located.py:"
+    assert words.startswith(f"RuntimeError (after KeyError at {place}")
+    assert f" in inner) at {place}" in words
+    assert f", from {place}" in words
     assert words.index(" in outer") < words.index(" in caught")
     assert "hunter2" not in words
     assert str(Path(__file__).parents[1]) not in words
@@ -48,6 +52,55 @@ def test_a_long_way_is_cut_off_where_it_began() -> None:
         deep(500)
 
     assert located(raised.value).count(" in deep") == 6
+
+
+async def test_of_a_group_the_first_error_in_it_is_told() -> None:
+    async def breaks() -> None:
+        inner()
+
+    with pytest.raises(ExceptionGroup) as raised:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(breaks())
+
+    words = located(raised.value)
+    assert words.startswith("ExceptionGroup (after KeyError at lifecycle/test_located.py:")
+    assert " in inner) at asyncio/taskgroups.py:" in words
+    assert "hunter2" not in words
+
+
+def test_what_code_that_was_made_is_called_is_told_only_where_it_is_a_name() -> None:
+    made: dict[str, Any] = {}
+    exec(compile("def f():\n    raise Odd", "hunter2\n.txt", "exec"), made)
+    made["Odd"] = type("token=hunter2\n", (Exception,), {})
+    made["f"].__code__ = made["f"].__code__.replace(co_name="hunter2 is the password")
+
+    with pytest.raises(made["Odd"]) as raised:
+        made["f"]()
+
+    words = located(raised.value)
+    assert words.startswith("? at generated code:2 in ?, from lifecycle/test_located.py:")
+    assert "hunter2" not in words
+
+
+def test_no_source_is_asked_for_and_nothing_about_an_error_raises_another() -> None:
+    class Sources:
+        def get_source(self, _name: str) -> str:
+            raise AssertionError
+
+    class Falsy(Exception):
+        def __bool__(self) -> bool:
+            raise AssertionError
+
+    made: dict[str, Any] = {"__name__": "made", "__loader__": Sources(), "Falsy": Falsy}
+    source = "def f():\n    try:\n        raise Falsy\n    except Falsy:\n        raise LookupError"
+    exec(compile(source, "made.py", "exec"), made)
+
+    with pytest.raises(LookupError) as raised:
+        made["f"]()
+
+    assert located(raised.value).startswith(
+        "LookupError (after Falsy at made.py:3 in f) at made.py"
+    )
 
 
 def test_an_error_that_was_never_raised_has_a_type() -> None:
@@ -78,3 +131,4 @@ def test_an_operator_reads_what_is_wrong_with_a_class_of_theirs(
     assert words in str(refused.value)
     assert "hunter2" not in str(refused.value)
     assert not_loaded(ImportError("No module named x")) == "No module named x"
+    assert "hunter2" not in not_loaded(ImportError("no key: password=hunter2hunter2"))

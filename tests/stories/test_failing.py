@@ -15,7 +15,7 @@ from bot.jobs.expire import JOB as EXPIRING
 from bot.jobs.job import Job
 from bot.jobs.scheduler import Round
 from lifecycle.failing import TOLD_AFTER, Failing
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import RowUnreadable, StoreUnavailable
 from lifecycle.state import State
 from tests.builders import MAIL
 from tests.stage import staged
@@ -85,6 +85,26 @@ async def test_a_roll_back_that_cannot_be_carried_out_for_half_a_minute_calls_pe
     assert await last_health(world) is None
 
 
+async def test_what_is_given_up_has_no_all_clear(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    why: list[StoreUnavailable] = [StoreUnavailable("the disk is gone")]
+
+    async def fails(_view: object) -> None:
+        raise why[-1]
+
+    monkeypatch.setattr(world.store, "read", fails)
+    reading = asyncio.create_task(world.workflow.world.read_surely("taking p1 back", lambda _: 0))
+    await world.clock.run_for(60)
+    why.append(RowUnreadable("the row of p1 cannot be read"))
+    await world.clock.run_for(60)
+
+    assert reading.exception() is why[-1]
+    _, last = world.notifier.alerts
+    assert last.startswith("Taking p1 back is given up (the row of p1 cannot be read): from")
+    assert world.workflow.world.failing.words() == ()
+
+
 def gone_when_asked(disk: Disk, nonce: Any) -> Any:
     """Take the disk away once the permit of a roll back is made, just before it is called."""
 
@@ -141,6 +161,53 @@ async def test_a_store_that_cannot_be_read_is_told_once_for_all_the_jobs(
     disk.gone = False
     await run_for(world, 61, running)
     assert len(world.notifier.alerts) == 2
+
+
+async def test_the_all_clear_of_the_store_waits_for_the_last_job_that_it_fails(
+    world: World,
+) -> None:
+    broken = {"looks": [True], "asks": [True]}
+
+    def job(name: str) -> Job:
+        async def asks(_workflow: object) -> int:
+            if broken[name]:
+                raise StoreUnavailable("a page of it cannot be read")
+            return 0
+
+        return Job(name, f"what {name}", 1, asks)
+
+    running = rounds(world, *map(job, broken))
+    await run_for(world, 100, running)
+    broken["looks"].clear()
+    await run_for(world, 100, running)
+    assert len(world.notifier.alerts) == 1
+
+    broken["asks"].clear()
+    await run_for(world, 61, running)
+    assert "works again" in world.notifier.alerts[1]
+
+
+async def test_a_job_that_fails_for_one_reason_and_another_has_its_all_clear_for_both(
+    world: World,
+) -> None:
+    reasons: list[Exception] = [RuntimeError()]
+
+    async def closes(_workflow: object) -> int:
+        for reason in reasons:
+            raise reason
+        return 0
+
+    running = rounds(world, Job("closes", CLOSING.doing, 1, closes))
+    await run_for(world, 100, running)
+    reasons[:] = [StoreUnavailable("it is locked")]
+    await run_for(world, 70, running)
+    reasons.clear()
+    await run_for(world, 61, running)
+
+    told, mended = world.notifier.alerts
+    assert "RuntimeError" in told
+    assert mended.startswith("Closing the windows that are due works again")
+    assert world.workflow.world.failing.words() == ()
 
 
 async def test_jobs_that_fail_since_nothing_can_be_written_add_nothing_to_what_was_told(

@@ -64,8 +64,8 @@ class Asked:
 
         Where nothing can be stored it is worked straight away: the law spools a stop.
         """
-        event_id = f"do:{interaction.id}"
         payload = {"kind": KIND, **place_of(interaction), **asked}
+        event_id = payload["number"]  # the sender's too: by it the law knows when it was heard
         self._waiting[event_id] = asyncio.get_running_loop().create_future()
         taking = asyncio.create_task(self._taken(event_id, lane, payload))
         await asyncio.wait({taking}, timeout=_STORED_S)

@@ -11,6 +11,7 @@ import pytest
 
 from bot.chat.inbox import Inbox
 from bot.chat.stops import StopOf, stop_typed
+from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import lane_of
 from bot.storage.memory import MemoryStore
 from lifecycle import world as law
@@ -194,3 +195,30 @@ async def test_a_lane_that_is_worked_off_leaves_nothing_behind_although_another_
     working.may.set()
     await working.inbox.settled()
     assert not working.inbox._lanes
+
+
+async def test_of_events_tried_again_after_an_outage_one_begins_in_each_turn() -> None:
+    working, turn, begun = Working(), [0], list[int]()
+    working.world.workflow.world.clock = QuickClock()
+    tried = set[str]()
+
+    async def work(event_id: str, payload: Mapping[str, Any]) -> None:
+        if event_id not in tried:
+            tried.add(event_id)
+            await working.may.wait()
+            raise SurfaceFailed("it is away")
+        begun.append(turn[0])
+
+    async def turns() -> None:
+        while True:
+            turn[0] += 1
+            await asyncio.sleep(0)
+
+    working.inbox._work = work
+    await working.takes(*range(20))
+    await until(lambda: len(tried) == 20, "each was tried")
+    counting = asyncio.create_task(turns())
+    working.may.set()
+    await working.inbox.settled()
+    counting.cancel()
+    assert len(begun) == len(set(begun)) == 20

@@ -14,7 +14,7 @@ from tests.bot.chat.discord.standing import SEND, WINDOW_S, newest, state_of
 from tests.builders import PROD, a_document
 from tests.fakes.discord_server.rest import thread_json
 from tests.fakes.discord_server.state import CHANNEL, GUILD
-from tests.fakes.discord_stage import ANA, BEN, LEILA, DiscordStage, until
+from tests.fakes.discord_stage import ANA, BEN, CROSS, LEILA, DiscordStage, until
 
 LONGEST_MESSAGE = 2_000
 
@@ -45,6 +45,34 @@ async def test_a_form_is_kept_before_it_is_acknowledged_and_outlives_the_process
     assert (ended.state.value, ended.reason) == ("rolled_back", "rolled_back_by_person")
     assert (await newest(stage, proposal_id)).reason == "wrong person"
     assert stage.tool(SEND).verbs() == ["execute", "roll_back"]
+
+
+@pytest.mark.parametrize("how", ["form", "slash", "emoji", "message"])
+async def test_a_stop_that_a_former_process_heard_in_time_decides_over_the_deadline(
+    stage: DiscordStage, how: str
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    stage.clock.set((await stage.proposal(proposal_id)).deadline_ms - 1)
+    gate = asyncio.Event()
+    held = stage.server.fails("GET", f"/members/{BEN}", gate=gate, times=None)
+    match how:
+        case "form":
+            stage.server.submits(BEN, f"signoff:reason:{card.id}", card, text="wrong version")
+        case "slash":
+            stage.server.runs(BEN, "reject", id=proposal_id, reason="wrong version")
+        case "emoji":
+            stage.server.reacts(BEN, card, CROSS)
+        case _:
+            stage.server.says(BEN, f"!reject {proposal_id} wrong version")
+    await until(lambda: held.seen, "asked who ben is")
+    await is_killed(stage)
+    stage.clock.advance(1)
+    gate.set()
+
+    await stage.begins()
+
+    ended = await stage.reaches(proposal_id, "rejected")
+    assert (ended.reason, str(ended.decided_by)) == ("rejected_by_person", "person ben")
 
 
 def a_file(proposal_id: str) -> dict[str, bytes]:
