@@ -13,11 +13,16 @@ import discord
 from bot.cancelling import being_cancelled
 from bot.chat.surface import CardGone, SurfaceFailed
 
-#: Discord's codes: unknown message, message older than an hour edited too often.
+#: Discord's codes: unknown message, unknown emoji, message older than an hour edited too often.
 UNKNOWN_MESSAGE: Final = 10008
+UNKNOWN_EMOJI: Final = 10014
 #: Unknown member, unknown user: what is said of those who are not on the server.
 NO_MEMBER: Final = frozenset({10007, 10013})
 TOO_MANY_OLD_EDITS: Final = 30046
+#: Refused by what stands before Discord; not available yet; overloaded.
+_PASSING: Final = frozenset({40333, 110001, 130000})
+#: Statuses that say nothing about what was asked unless there is a code with them.
+_UNTOLD: Final = frozenset({401, 403, 404})
 _OLD_EDIT_PAUSE_S: Final = 60.0
 _PAUSE_S: Final = 5.0
 #: So long an answer is waited for: discord.py itself waits for minutes.
@@ -85,8 +90,6 @@ def _failure(what: str, error: Exception) -> SurfaceFailed:
     match error:
         case discord.NotFound() if error.code == UNKNOWN_MESSAGE:
             return CardGone(f"{what}: the message is gone")
-        case discord.NotFound() | discord.Forbidden():
-            return SurfaceFailed(f"{what}: {_words(error)}", lasting=True)
         case discord.RateLimited():
             return SurfaceFailed(f"{what}: rate limited", retry_after_s=error.retry_after)
         case discord.HTTPException():
@@ -106,7 +109,16 @@ def _sorted(what: str, error: discord.HTTPException) -> SurfaceFailed:
         return SurfaceFailed(words, retry_after_s=_retry_after(error))
     if error.status >= 500:
         return DoneUnknown(words)
-    return SurfaceFailed(words, lasting=True)
+    return SurfaceFailed(words, lasting=_meant(error))
+
+
+def _meant(error: discord.HTTPException) -> bool:
+    """Say whether a refusal is Discord's own word about what was asked, and will be the same again.
+
+    One without a code of Discord's is the page of something in between, or about the token.
+    """
+    without_code = error.code == 0 and error.status in _UNTOLD
+    return not without_code and error.code not in _PASSING
 
 
 def _retry_after(error: discord.HTTPException) -> float:

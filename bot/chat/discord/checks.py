@@ -30,7 +30,7 @@ def problems_of(client: discord.Client, settings: DiscordSettings) -> list[str]:
         ]
     if not isinstance(channel, _TEXT):
         return [f"channel {settings.channel} is not a text channel; name one in chat.discord"]
-    return [*_permissions(guild, channel), *_roles(guild, settings.roles)]
+    return [*_permissions(guild, channel), *_roles(guild, channel, settings.roles)]
 
 
 def blindness_of(client: discord.Client, settings: DiscordSettings) -> str | None:
@@ -63,9 +63,19 @@ def _permissions(guild: discord.Guild, channel: discord.abc.GuildChannel) -> lis
     return found
 
 
-def _roles(guild: discord.Guild, roles: Mapping[str, int]) -> list[str]:
-    return [
-        f"groups.{group}.discord_role {role} is no role of server {guild.id}"
-        for group, role in roles.items()
-        if guild.get_role(role) is None
-    ]
+def _roles(
+    guild: discord.Guild, channel: discord.abc.GuildChannel, roles: Mapping[str, int]
+) -> list[str]:
+    me: discord.Member | None = guild.me
+    calls_all = me is not None and channel.permissions_for(me).mention_everyone
+    found = []
+    for group, role_id in roles.items():
+        role, name = guild.get_role(role_id), f"groups.{group}.discord_role {role_id}"
+        if role is None:
+            found.append(f"{name} is no role of server {guild.id}")
+        elif not role.mentionable and not calls_all:
+            found.append(
+                f"{name} can be called by nobody, so that a card calls no one: Server Settings, "
+                "Roles, that role, Allow anyone to @mention this role, ✓"
+            )
+    return found

@@ -11,7 +11,7 @@ import discord
 
 from bot.chat.discord.calls import answered
 from bot.chat.discord.rest import Rest
-from bot.chat.surface import CardGone
+from bot.chat.surface import CardGone, SurfaceFailed
 
 _PAGE: Final = 100
 #: So many pages are looked through for a card that may stand.
@@ -91,6 +91,8 @@ class History:
         return await self._messages(_PAGES * _PAGE, **where)
 
     async def _messages(self, limit: int, **where: Any) -> list[discord.Message]:
+        if not self._rest.may_read_history():  # what is not shown may stand there all the same
+            raise SurfaceFailed("the bot may not read the channel's history", lasting=True)
         return [each async for each in self._rest.channel().history(limit=limit, **where)]
 
     def _card_in(self, message: discord.Message) -> str | None:

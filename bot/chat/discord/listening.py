@@ -167,7 +167,7 @@ class Listening:
             self._deaf = not carries
 
     def _edited(self, about: discord.RawMessageUpdateEvent, me: int | None) -> None:
-        message_id = emptied(about, self._settings)
+        message_id = emptied(about, self._settings, me)
         if message_id is not None:
             self.board.lost((message_id,))
             self._spawn(self.showing.hidden(message_id))

@@ -63,11 +63,17 @@ def cleared_payload(about: Any, settings: DiscordSettings) -> dict[str, Any] | N
     }
 
 
-def emptied(about: discord.RawMessageUpdateEvent, settings: DiscordSettings) -> str | None:
-    """Return the message of the channel whose embeds somebody removed; None for any other edit."""
-    flags = discord.MessageFlags._from_value(int(about.data.get("flags") or 0))
+def emptied(
+    about: discord.RawMessageUpdateEvent, settings: DiscordSettings, me: int | None
+) -> str | None:
+    """Return the message of the channel that shows nothing any more, None for any other edit:
+    somebody removed its embeds, or it is ours and an edit left it without."""
+    data: Mapping[str, Any] = about.data
+    flags = discord.MessageFlags._from_value(int(data.get("flags") or 0))
+    ours = me is not None and str((data.get("author") or {}).get("id")) == str(me)
+    nothing = flags.suppress_embeds or (ours and data.get("embeds") == [])
     in_place = about.guild_id == settings.guild and about.channel_id == settings.channel
-    return str(about.message_id) if in_place and flags.suppress_embeds else None
+    return str(about.message_id) if in_place and nothing else None
 
 
 def deleted_payload(about: Any, settings: DiscordSettings) -> dict[str, Any] | None:

@@ -10,8 +10,15 @@ from typing import Any, Final
 
 import discord
 from discord.http import handle_message_parameters
+from discord.utils import MISSING
 
-from bot.chat.discord.calls import NO_MEMBER, answered, spoken_to
+from bot.chat.discord.calls import (
+    NO_MEMBER,
+    UNKNOWN_EMOJI,
+    DoneUnknown,
+    answered,
+    spoken_to,
+)
 from bot.chat.discord.client import SignoffClient
 from bot.chat.discord.settings import NOBODY, DiscordSettings
 from bot.chat.signals import Signal, of_character
@@ -22,6 +29,7 @@ _PAGE: Final = 100
 _MEMBER_S: Final = 5.0
 #: So many posts to the channel are on their way at once; who waits behind them is chosen fairly.
 _POSTS_AT_ONCE: Final = 2
+_NOT_SHOWN: Final = "without Embed Links Discord would show nothing of a card"
 _TYPES: Final = (discord.ReactionType.normal, discord.ReactionType.burst)
 
 
@@ -47,7 +55,7 @@ class Emoji:
     """Who stands under the signals of a message, and in which of Discord's two lists.
 
     The bot is left out. `own` are the signals under which it stands itself; `on_nothing` says that
-    somebody removed what the message showed.
+    the message shows nothing: somebody removed it, or Discord never showed it.
     """
 
     lists: Mapping[Signal, Mapping[str, frozenset[str]]]
@@ -69,6 +77,8 @@ class Rest:
         self._current = current
         self._asking: set[asyncio.Task[bool | None]] = set()
         self._turns = Turns(_POSTS_AT_ONCE)
+        #: By message, the edit that is under way.
+        self._editing: dict[int, asyncio.Future[None]] = {}
 
     @property
     def client(self) -> SignoffClient:
@@ -88,8 +98,22 @@ class Rest:
         client = self._current()
         return client.user.id if client is not None and client.user is not None else None
 
+    def may(self, permission: str) -> bool:
+        """Say whether the bot has a permission in its channel, by discord.py's name of it; True
+        where that is not known."""
+        guild = self.client.get_guild(self.settings.guild)
+        channel = guild.get_channel(self.settings.channel) if guild is not None else None
+        me: discord.Member | None = guild.me if guild is not None else None
+        return channel is None or me is None or getattr(channel.permissions_for(me), permission)
+
+    def may_read_history(self) -> bool:
+        """Say whether the bot may read what stands in its channel: to who may not Discord shows an
+        empty one, and lets them reply to nothing."""
+        return self.may("read_message_history")
+
     async def send(self, message: Outgoing, channel: int | None = None) -> int:
         """Post a message and return its id; the same nonce again posts nothing new."""
+        self._check_shown(message)
         given: dict[str, Any] = {}
         if message.embed is not None:
             given["embed"] = message.embed
@@ -100,7 +124,7 @@ class Rest:
         if message.nonce is not None:
             given["nonce"] = message.nonce
         where = self._channel(channel)
-        if message.reply_to is not None:
+        if message.reply_to is not None and self.may_read_history():
             given["reference"] = discord.MessageReference(
                 message_id=message.reply_to, channel_id=where.id, fail_if_not_exists=False
             )
@@ -109,17 +133,39 @@ class Rest:
             sent = await answered(
                 "posting", where.send(message.text, allowed_mentions=pings, **given)
             )
+        if message.embed is not None and not sent.embeds:
+            await answered("showing", self._edited(sent.id, message, MISSING))
         return sent.id
+
+    def _check_shown(self, message: Outgoing) -> None:
+        """Raise SurfaceFailed where Discord would take a message and show nothing of it."""
+        if message.embed is not None and not self.may("embed_links"):
+            raise SurfaceFailed(_NOT_SHOWN, lasting=True)
 
     async def edit(self, message_id: int, message: Outgoing) -> None:
         """Make a message anew but for its text; an embed that somebody removed is shown again.
-        Nobody is pinged."""
+        Nobody is pinged.
+
+        An edit that was given up goes on by itself, and discord.py may let it wait for minutes: no
+        newer one is begun before it ended, or it would show again what was.
+        """
+        self._check_shown(message)
+        if message_id in self._editing:
+            raise DoneUnknown("editing: a former edit of the message is not answered yet")
         attachments = [] if message.file is None else [message.file]
-        await answered("editing", self._edited(message_id, message, attachments))
+        editing = asyncio.ensure_future(self._edited(message_id, message, attachments))
+        self._editing[message_id] = editing
+        editing.add_done_callback(lambda ended: self._edit_ended(message_id, ended))
+        await answered("editing", editing)
+
+    def _edit_ended(self, message_id: int, ended: asyncio.Future[None]) -> None:
+        if self._editing.get(message_id) is ended:
+            del self._editing[message_id]
 
     async def _edited(
         self, message_id: int, message: Outgoing, attachments: Sequence[discord.File]
     ) -> None:
+        """Edit; raises SurfaceFailed where Discord took it and shows nothing of it."""
         # The library edits a message that it has not read without its flags.
         with handle_message_parameters(
             embed=message.embed,
@@ -128,7 +174,10 @@ class Rest:
             allowed_mentions=NOBODY,
             flags=discord.MessageFlags(suppress_embeds=False),
         ) as params:
-            await self.client.http.edit_message(self.settings.channel, message_id, params=params)
+            channel, http = self.settings.channel, self.client.http
+            shown = await http.edit_message(channel, message_id, params=params)
+        if message.embed is not None and not shown.get("embeds"):
+            raise SurfaceFailed(_NOT_SHOWN, lasting=True)
 
     async def react(self, message_id: int, signal: Signal) -> None:
         """Put our own signal under a message."""
@@ -157,7 +206,8 @@ class Rest:
                 known = lists[signal].get(kind.name, frozenset())
                 found = await self._under(message_id, str(reaction.emoji), kind)
                 lists[signal][kind.name] = known | found
-        return Emoji(lists, frozenset(own), message.flags.suppress_embeds)
+        nothing = message.flags.suppress_embeds or not message.embeds
+        return Emoji(lists, frozenset(own), nothing)
 
     async def _under(self, message_id: int, emoji: str, kind: discord.ReactionType) -> set[str]:
         found: set[str] = set()
@@ -166,7 +216,12 @@ class Rest:
             asking = self.client.http.get_reaction_users(
                 self.settings.channel, message_id, emoji, _PAGE, after, kind.value
             )
-            page = await answered("reading a card", asking)
+            try:
+                page = await answered("reading a card", asking)
+            except SurfaceFailed as failure:
+                if getattr(failure.__cause__, "code", None) == UNKNOWN_EMOJI:
+                    return found - {str(self.me)}  # it went since the message was read
+                raise
             found |= {str(user["id"]) for user in page}
             if len(page) < _PAGE:
                 return found - {str(self.me)}
@@ -210,8 +265,14 @@ class Rest:
         await answered("pinning", self._part(message_id).pin())
 
     async def download(self, url: str) -> bytes:
-        """Fetch a file that was attached to a message."""
-        return await answered("fetching a file", self.client.http.get_from_cdn(url))
+        """Fetch a file that was attached to a message. Raises SurfaceFailed, `lasting` where it is
+        not given out any more: where files lie no code says so."""
+        try:
+            return await answered("fetching a file", self.client.http.get_from_cdn(url))
+        except SurfaceFailed as failure:
+            if isinstance(failure.__cause__, discord.NotFound | discord.Forbidden):
+                raise SurfaceFailed(str(failure), lasting=True) from None
+            raise
 
     def _part(self, message_id: int) -> discord.PartialMessage:
         return self._channel(None).get_partial_message(message_id)

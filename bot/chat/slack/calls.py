@@ -28,6 +28,15 @@ _LAST_S: Final = 1
 FATAL: Final = frozenset(
     {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"}
 )
+#: What Slack says of itself, of any method, while it does not work; it may have done some of it.
+_PASSING: Final = frozenset(
+    {
+        *("", "internal_error", "fatal_error", "request_timeout", "service_unavailable"),
+        *("update_failed", "team_added_to_org", "org_login_required", "external_channel_migrating"),
+    }
+)
+#: Slack has both words for a rate limit, the second where too much is posted.
+_LIMITED: Final = frozenset({"ratelimited", "rate_limited"})
 #: No answer, or one of something in between that the SDK stumbles over (a page, no object).
 _NO_ANSWER: Final = (
     *(aiohttp.ClientError, TimeoutError, OSError, SlackClientError),
@@ -38,6 +47,7 @@ _LASTING: Final = FATAL | {
     "channel_not_found",
     "not_in_channel",
     "is_archived",
+    "is_inactive",
     "restricted_action",
     "cant_update_message",
 }
@@ -235,7 +245,7 @@ async def _read(response: aiohttp.ClientResponse, most_bytes: int) -> bytes:
 def _wait_s(error: SlackApiError) -> int | None:
     response = error.response
     status, headers = getattr(response, "status_code", None), getattr(response, "headers", {})
-    if status != 429 and _code(error) != "ratelimited":
+    if status != 429 and _code(error) not in _LIMITED:
         return None
     named = next((value for key, value in headers.items() if key.lower() == "retry-after"), "1")
     return int(named) if str(named).isdigit() else 1
@@ -244,7 +254,7 @@ def _wait_s(error: SlackApiError) -> int | None:
 def _refusal(method: str, error: SlackApiError) -> SurfaceFailed:
     response, code = error.response, _code(error)
     status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0) or 200)
-    if status >= 500 or code in ("", "internal_error", "fatal_error", "request_timeout"):
+    if status >= 500 or code in _PASSING:
         return AnswerLost(f"Slack failed at {method} ({status} {code})".rstrip())
     data = getattr(error.response, "data", {})
     return SlackRefused(method, code, str(data.get("needed", "")) if isinstance(data, dict) else "")

@@ -21,7 +21,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.chat.hearing import Hearing
 from bot.chat.slack.calls import FATAL, SlackRefused, SlackWeb, bypassed
 from bot.chat.slack.checks import Me
+from bot.chat.slack.left_out import notice
 from bot.chat.slack.signed import only_signed
+from bot.chat.surface import SurfaceFailed
 from bot.config.models import SlackHttpEntry
 from bot.expected import StartFailed
 from lifecycle.ports import Clock
@@ -41,7 +43,10 @@ _AT_ONCE: Final = 16
 #: So many looks in a row, and a connection is broken and not just being exchanged.
 _BROKEN_LOOKS: Final = 2
 _ALIVE_S: Final = 30
+_LEFT_OUT: Final = "Slack leaves events out, since there are too many"
 _LONGEST_PAUSE_S: Final = 60
+#: So long at most a pause that Slack asks for is kept to.
+_LONGEST_ASKED_S: Final = 600.0
 
 #: What came in (event, command, action, view) and its body; returns what the ack says.
 Hear = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | str | None]]
@@ -79,15 +84,17 @@ class SlackClient:
         """Hear until cancelled. Raises StartFailed where the first connection cannot ever stand."""
         pause_s = 1
         while True:
-            self._stood = False
+            self._stood, asked_s = False, 0.0
             try:
                 await self._session(self._app(me, hear))
             except Exception as error:
                 self._refused_for_good(error, stood=self._hearing.ever)
                 self._hearing.lost(_words(error))
                 log.warning("slack: %s", _words(error))
+                if isinstance(error, SurfaceFailed):
+                    asked_s = min(_LONGEST_ASKED_S, error.retry_after_s or 0.0)
             pause_s = 1 if self._stood else pause_s
-            await self._clock.sleep(pause_s)
+            await self._clock.sleep(max(pause_s, asked_s))
             pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
 
     def _began(self) -> None:
@@ -209,8 +216,16 @@ class SlackClient:
             process_before_response=True,
             ignoring_self_events_enabled=False,
         )
+        notice(app, self._left_out)
         _listen(app, self._alive_then(hear))
         return app
+
+    def _left_out(self) -> None:
+        """Read the cards now, and once more when the channel is looked at next: of what is left out
+        from here on Slack says nothing before a minute has passed."""
+        log.warning("slack: %s", _LEFT_OUT)
+        self._hearing.began()
+        self._hearing.blinded(_LEFT_OUT)
 
     def _alive_then(self, hear: Hear) -> Hear:
         at_once = asyncio.Semaphore(_AT_ONCE)

@@ -91,7 +91,7 @@ class Listening:
         if (event.get("message") or {}).get("subtype") == "tombstone":
             await self._keep("deleted", body, _number(body), "deleted")
             return
-        if event.get("subtype") == "message_changed":
+        if event.get("subtype") == "message_changed" or _mentions_by_edit(event):
             await self._heard_edit(body, event)
             return
         user = str(event.get("user") or event.get("bot_id") or "")
@@ -119,12 +119,14 @@ class Listening:
 
     async def _heard_edit(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         """Keep the edit of a command, to note that it changes nothing."""
-        changed = event.get("message") or {}
-        user = str(changed.get("user") or "")
-        if not changed.get("edited") or user in ("", self._me.user):
+        changed = event.get("message") or event
+        user, edited = str(changed.get("user") or ""), changed.get("edited") or {}
+        if not edited or user in ("", self._me.user):
             return
         if said(changed, self._me.user) is not None:
-            await self._keep("edited", body, _number(body), f"c:{user}")
+            # It may arrive twice, as the message and as a mention.
+            number = f"edited:{event.get('channel')}:{changed.get('ts')}:{edited.get('ts')}"
+            await self._keep("edited", body, number, f"c:{user}")
 
     async def _heard_reaction(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         heard, event_id = reacted(event), _number(body)
@@ -209,7 +211,7 @@ class Listening:
             self.asides.begin(saying, to=heard.user)
 
     async def _edited(self, event_id: str, payload: Payload) -> None:
-        changed = payload["event"].get("message") or {}
+        changed = payload["event"].get("message") or payload["event"]
         team = str(changed.get("team") or payload.get("team_id") or "")
         sender = await self._speaking.sender(str(changed["user"]), team, event_id)
         await self._workflow.note_ignored("", sender, "duplicate_event")
@@ -222,6 +224,11 @@ class Listening:
             self._desk.board.lost([str(ts)])
             self._desk.seeds.gone(str(ts))
             await card_deleted(self._workflow.world, SURFACE, str(ts))
+
+
+def _mentions_by_edit(event: Mapping[str, Any]) -> bool:
+    """Say whether an app_mention is of an edit: Slack sends one of a message that was edited."""
+    return event.get("type") == "app_mention" and bool(event.get("edited"))
 
 
 def _payload(kind: str, body: Mapping[str, Any], event_id: str) -> dict[str, Any]:

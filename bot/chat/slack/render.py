@@ -67,7 +67,12 @@ def rendered(content: CardContent, call: str | None = None) -> Rendered:
     ]
     if call is not None:
         blocks.insert(1, {"type": "section", "text": {"type": "mrkdwn", "text": called(call)}})
-    return Rendered(_summary(shown), blocks, fitted.attachment)
+    return Rendered(_summary(shown), [_unfolded(each) for each in blocks], fitted.attachment)
+
+
+def _unfolded(block: Block) -> Block:
+    """Tell Slack to show a section whole: a long one it may fold away behind "see more"."""
+    return block | {"expand": True} if block["type"] == "section" else block
 
 
 def short_card(content: CardContent) -> Rendered:

@@ -34,6 +34,7 @@ class Call:
 class Fault:
     """What happens to calls that match: a status, or a connection that is cut.
 
+    `page` is an answer that is none of Discord's: the page of something in between.
     `times` calls are hit (None: all), the first `skip` matching ones left alone, and with `every`
     only each n-th; `says` is a text that must stand in the body. `acts` lets the server do what
     was asked before the answer is lost.
@@ -49,6 +50,7 @@ class Fault:
     via: bool = True
     acts: bool = False
     gate: asyncio.Event | None = None
+    page: bool = False
     times: int | None = 1
     skip: int = 0
     says: str = ""
@@ -70,6 +72,9 @@ class Fault:
 
     def answer(self) -> web.Response:
         """Return the scripted answer."""
+        if self.page:
+            text = "<html><title>Attention Required! | Cloudflare</title></html>"
+            return web.Response(status=self.status or 403, text=text, content_type="text/html")
         if self.status == 429:
             body = {
                 "message": "You are being rate limited.",
@@ -87,18 +92,19 @@ class Fault:
 
 @dataclass
 class Bucket:
-    """A rate limit of posts to one channel: `most` in `per_s`, told in headers, else a 429."""
+    """A rate limit of calls to one channel, of posts unless it says otherwise: `most` in `per_s`,
+    told in headers, else a 429."""
 
     most: int
     per_s: float
+    method: str = "POST"
+    path: str = r"/channels/\d+/messages"
     left: int = 0
     until_s: float = 0.0
 
     def concerns(self, call: Call) -> bool:
-        """Say whether a call is a post to a channel."""
-        return (
-            call.method == "POST" and re.fullmatch(r"/channels/\d+/messages", call.path) is not None
-        )
+        """Say whether a call is limited by it."""
+        return call.method == self.method and re.fullmatch(self.path, call.path) is not None
 
     def takes(self, call: Call) -> bool:
         """Count a call that is limited; False where it is one too many."""
@@ -112,7 +118,7 @@ class Bucket:
     def headers(self, now_s: float) -> dict[str, str]:
         """Return what Discord tells of it."""
         return {
-            "X-RateLimit-Bucket": "posts",
+            "X-RateLimit-Bucket": f"{self.method} messages",
             "X-RateLimit-Limit": str(self.most),
             "X-RateLimit-Remaining": str(max(0, self.left)),
             "X-RateLimit-Reset-After": f"{max(0.0, self.until_s - now_s):.3f}",

@@ -11,12 +11,13 @@ from aiohttp import web
 from tests.fakes.discord_server.body import read_body
 from tests.fakes.discord_server.faults import Refused, answer
 from tests.fakes.discord_server.limits import check_message
-from tests.fakes.discord_server.state import BOT, Message, State, moment
+from tests.fakes.discord_server.state import BOT, MENTION, Message, State, moment
 
 Tell = Callable[[str, dict[str, Any]], None]
 
 #: What each act needs of the bot's permissions.
 _SEND, _HISTORY, _MANAGE, _ATTACH, _VIEW, _PIN = 11, 16, 13, 15, 10, 51
+_EMBED, _SEND_IN_THREADS = 14, 38
 #: The kind of reference that a forwarded message has; a reply has 0.
 _FORWARD = 1
 #: The flag of a message whose embeds somebody removed; the one flag that an edit may change.
@@ -54,13 +55,22 @@ class Messages:
 
     async def post(self, request: web.Request) -> web.Response:
         channel = request.match_info["channel"]
-        self.state.may(_VIEW, _SEND, channel=channel)
+        in_thread = self.state.channel(channel)["type"] == 11
+        self.state.may(_VIEW, _SEND_IN_THREADS if in_thread else _SEND)
         body, files = await read_body(request)
         self._check(body, files)
+        if body.get("message_reference") and not self.state.has(_HISTORY):
+            what = "Cannot reply without permission to read message history"
+            raise Refused(400, 160002, what)
         known = self.nonces.get(f"{channel}:{body.get('nonce')}") if body.get("nonce") else None
         if known is not None and body.get("enforce_nonce"):
             return answer(self.state.message(channel, known).seen_by(BOT))
+        if body.get("embeds") and not self.state.has(_EMBED):
+            if not (body.get("content") or body.get("components") or files):
+                raise Refused(403, 50013, "Missing Permissions")
+            body = body | {"embeds": []}  # what else there is is posted, without a word of it
         message = self.write(channel, BOT, body, files)
+        message.data["mention_roles"] = self._pinged(body)
         if body.get("nonce"):
             self.nonces[f"{channel}:{body['nonce']}"] = message.id
         if self.before_answer is not None:
@@ -106,7 +116,9 @@ class Messages:
 
     async def history(self, request: web.Request) -> web.Response:
         channel = request.match_info["channel"]
-        self.state.may(_VIEW, _HISTORY, channel=channel)
+        self.state.may(_VIEW, channel=channel)
+        if not self.state.has(_HISTORY):
+            return answer([])  # no refusal: who may not read history finds none
         found = sorted(self.state.messages[channel].values(), key=lambda m: -int(m.id))
         before, after = request.query.get("before"), request.query.get("after")
         found = [m for m in found if not before or int(m.id) < int(before)]
@@ -121,6 +133,8 @@ class Messages:
             raise Refused(403, 50005, "Cannot edit a message authored by another user")
         body, files = await read_body(request)
         self._check(body, files)
+        if body.get("embeds") and not self.state.has(_EMBED):
+            body = body | {"embeds": []}  # no edit is refused for it
         message.data |= {k: body[k] or [] for k in ("embeds", "components") if k in body}
         if "flags" in body:
             others = message.data["flags"] & ~SUPPRESS_EMBEDS
@@ -188,6 +202,15 @@ class Messages:
         copied = ("type", "content", "embeds", "attachments", "components", "flags", "timestamp")
         kept = {key: original[key] for key in copied if key in original}
         return {"message_snapshots": [{"message": {"edited_timestamp": None} | kept}]}
+
+    def _pinged(self, body: dict[str, Any]) -> list[str]:
+        """Return the roles that a message of the bot pings: those that it may, and that let it."""
+        allowed = (body.get("allowed_mentions") or {}).get("roles") or ()
+        named = [role for role in map(str, allowed) if f"<@&{role}>" in (body.get("content") or "")]
+        roles, any_role = self.state.roles, self.state.has(MENTION)
+        return [
+            each for each in named if each in roles and (any_role or roles[each]["mentionable"])
+        ]
 
     async def file(self, request: web.Request) -> web.Response:
         content = self.state.files.get(request.match_info["file"])

@@ -17,6 +17,7 @@ WHEN = "2026-03-02T12:00:00.000000+00:00"
 #: View, send, embed, attach, history, react, manage messages, pin, threads, external emoji.
 FULL = sum(1 << bit for bit in (6, 10, 11, 13, 14, 15, 16, 18, 31, 35, 38, 51))
 NORMAL, BURST = 0, 1
+VIEW, HISTORY, MENTION = 10, 16, 17
 
 
 def moment() -> str:
@@ -153,11 +154,17 @@ class State:
         return int(self.roles[BOT_ROLE]["permissions"])
 
     def may(self, *bits: int, channel: str | None = None) -> None:
-        """Raise 50013 where the bot lacks a permission, 10003 where there is no such channel."""
+        """Raise 50001, 50013 where the bot lacks a permission, 10003 where there is no channel."""
         if channel is not None:
             self.channel(channel)
-        if not all(self.permissions() & (1 << bit) for bit in bits):
+        if VIEW in bits and not self.has(VIEW):
+            raise Refused(403, 50001, "Missing Access")
+        if not all(map(self.has, bits)):
             raise Refused(403, 50013, "Missing Permissions")
+
+    def has(self, bit: int) -> bool:
+        """Say whether the bot has a permission, by bit."""
+        return bool(self.permissions() & (1 << bit))
 
     def channel(self, channel: str) -> dict[str, Any]:
         """Return a channel; raises 10003."""

@@ -9,6 +9,7 @@ from tests.fakes.slack_server.faults import SlackError
 
 _TEXTS = {"section": 3000, "header": 150, "context": 3000}
 _BLOCKS_IN_ALL = 13_200
+_SECTION = frozenset({"type", "block_id", "text", "fields", "accessory", "expand"})
 
 
 def check_post(text: str, blocks: list[dict[str, Any]]) -> None:
@@ -74,6 +75,8 @@ def _check_text(kind: str, text: dict[str, Any]) -> None:
 
 def _check_section(block: dict[str, Any]) -> None:
     fields = block.get("fields")
+    if others := block.keys() - _SECTION:
+        raise SlackError("invalid_blocks", why=f"invalid additional property: {others}")
     if "text" not in block and not fields:
         raise SlackError("invalid_blocks", why="a section without text")
     if fields is not None and not 0 < len(fields) <= 10:

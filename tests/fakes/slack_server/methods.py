@@ -96,7 +96,8 @@ def post_message(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
 
 @method("chat.update", "chat:write")
 def update(workspace: Workspace, arguments: Arguments) -> dict[str, Any]:
-    open_channel(workspace, arguments)
+    if channel_of(workspace, arguments).archived:
+        raise SlackError("is_inactive")  # this method has a word of its own for it
     message = message_of(workspace, arguments, "message_not_found")
     if message.user != workspace.bot_user:
         raise SlackError("cant_update_message")

@@ -93,6 +93,10 @@ class SlackServer(Stage):
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
+    def socket_url(self) -> str:
+        """Return an address at which one socket can be opened, once."""
+        return f"ws://127.0.0.1:{self.port}/socket?ticket={self.sockets.ticket()}&app_id=A1"
+
     def fails(self, method: str, kind: Any = "error", **how: Any) -> Fault:
         """Script a fault."""
         fault = Fault(method, kind, **how)
@@ -163,7 +167,7 @@ class SlackServer(Stage):
         if method == "apps.connections.open":
             if token != self.workspace.app_token:
                 raise SlackError("invalid_auth")
-            return {"ok": True, "url": f"ws://127.0.0.1:{self.port}/socket"}
+            return {"ok": True, "url": self.socket_url()}
         if token != self.workspace.bot_token:
             raise SlackError("invalid_auth")
         found = METHODS.get(method)

@@ -50,15 +50,27 @@ class Sockets:
         self.hung_up = 0
         self._ids = itertools.count(1)
         self._turn = itertools.count()
+        self._tickets: set[str] = set()
 
-    async def serve(self, request: web.Request) -> web.WebSocketResponse:
-        """Take one connection until it ends."""
+    def ticket(self) -> str:
+        """Return what opens one socket, once."""
+        ticket = f"ticket-{next(self._ids)}"
+        self._tickets.add(ticket)
+        return ticket
+
+    async def serve(self, request: web.Request) -> web.StreamResponse:
+        """Take one connection until it ends; an address that was used opens none."""
+        ticket = request.query.get("ticket", "")
+        if ticket not in self._tickets:
+            raise web.HTTPForbidden
+        self._tickets.remove(ticket)
         socket = web.WebSocketResponse(autoping=False, autoclose=self.answers_goodbyes)
         await socket.prepare(request)
         self.opened += 1
         self.open.append(socket)
         if not self.silent:
-            await socket.send_json({"type": "hello", "num_connections": len(self.open)})
+            about = {"num_connections": len(self.open), "connection_info": {"app_id": "A1"}}
+            await socket.send_json({"type": "hello", "debug_info": {"host": "applink"}} | about)
             await self._flush()
         try:
             await self._listen(socket)

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.fakes.slack_server.signed import Answered, SignedPoster
 from tests.fakes.slack_server.sockets import Envelope, Sockets
+from tests.fakes.slack_server.texts import escaped, named, typed_event
 from tests.fakes.slack_server.workspace import Message, StoredFile, User, Workspace
 
 OPS = "C0OPS"
@@ -44,14 +45,14 @@ class Stage:
             channel,
             self.workspace.new_ts(),
             user,
-            text,
+            named(text),
             team=team or known.team,
             thread_ts=thread_ts,
             bot_id=known.bot_id,
             files=[each.as_json(self.base) for each in files or []],
         )
         self.workspace.messages.append(message)
-        event = _typed_event(message, known)
+        event = typed_event(message, known)
         if self.bare_mentions:
             event.pop("files", None)
             event.pop("subtype", None)
@@ -67,13 +68,13 @@ class Stage:
         self.workspace.messages.append(message)
         where = {"channel_id": shared.channel, "ts": shared.ts, "author_id": shared.user}
         copied = where | {"is_share": True, "is_msg_unfurl": True, "text": shared.text}
-        event = _typed_event(message, known) | {"type": "message", "attachments": [copied]}
+        event = typed_event(message, known) | {"type": "message", "attachments": [copied]}
         await self.event(event)
         return message
 
     async def proposes(self, user: str, document: dict[str, Any], **how: Any) -> Message:
         """Mention the bot with a proposal, escaped as Slack's own clients do."""
-        text = _escaped(json.dumps(document))
+        text = escaped(json.dumps(document))
         message, _ = await self.says(user, f"<@{self.workspace.bot_user}> propose {text}", **how)
         return message
 
@@ -136,18 +137,18 @@ class Stage:
             "event_ts": self.workspace.new_ts(),
         }
 
-    async def edits(self, message: Message, text: str) -> Delivered:
-        """Change the text of a message."""
+    async def edits(self, message: Message, text: str) -> list[Delivered]:
+        """Change the text of a message; one that mentions the bot now is told of as such, too."""
         message.text = text
-        changed = message.as_json() | {"edited": {"user": message.user, "ts": message.ts}}
-        event = {
-            "type": "message",
-            "subtype": "message_changed",
-            "channel": message.channel,
-            "message": changed,
-            "ts": self.workspace.new_ts(),
-        }
-        return await self.event(event)
+        edited = {"user": message.user, "ts": self.workspace.new_ts()}
+        changed = message.as_json() | {"edited": edited}
+        event = {"type": "message", "subtype": "message_changed", "message": changed}
+        events = [event | {"channel": message.channel, "ts": edited["ts"]}]
+        if f"<@{self.workspace.bot_user}>" in text:
+            known = self.workspace.users.get(message.user, User(message.user))
+            mention = {"type": "app_mention", "edited": edited, "event_ts": edited["ts"]}
+            events.append(typed_event(message, known) | mention)
+        return [await self.event(each) for each in events]
 
     async def deletes(self, ts: str, *, channel: str = OPS) -> Delivered:
         """Delete a message, as a moderator may."""
@@ -277,24 +278,3 @@ class Stage:
     def _team(self, user: str) -> str:
         known = self.workspace.users.get(user)
         return known.team if known else self.workspace.team
-
-
-def _typed_event(message: Message, user: User) -> dict[str, Any]:
-    event: dict[str, Any] = {
-        "user": message.user,
-        "text": message.text,
-        "ts": message.ts,
-        "event_ts": message.ts,
-        "channel": message.channel,
-        "channel_type": "channel",
-        "team": message.team,
-    }
-    optional = {"thread_ts": message.thread_ts, "bot_id": user.bot_id, "files": message.files}
-    event |= {key: value for key, value in optional.items() if value}
-    if message.files:
-        event["subtype"] = "file_share"
-    return event
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

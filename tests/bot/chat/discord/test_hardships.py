@@ -215,7 +215,13 @@ async def test_a_card_found_again_is_the_card_although_its_edit_fails(stage: Dis
 
     await until(edited, "found, and its edit refused")
     stage.server.messages.nonces.clear()  # Discord knows a nonce for a few minutes only
-    await stage.passes(seconds=61)
+
+    async def stands() -> bool:
+        await stage.passes(seconds=61)
+        found = await stage.store.read(lambda tx: tx.cards.get("p1", "discord"))
+        return found is not None and found.shown_version == found.wanted_version
+
+    await until(stands, "shown")
     card = await stage.card("p1")
     assert [message.id for message in stage.server.cards()] == [card.id]
 

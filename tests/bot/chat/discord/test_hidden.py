@@ -10,10 +10,12 @@ from tests.bot.chat.discord.cards import read_again, seeded
 from tests.bot.chat.discord.standing import DEPLOY, state_of, unheard
 from tests.builders import PROD
 from tests.fakes.discord_server.rest_messages import SUPPRESS_EMBEDS
-from tests.fakes.discord_server.state import Message
+from tests.fakes.discord_server.state import BOT_ROLE, FULL, GUILD, Message
 from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
 
 EDITS = "/channels/701/messages/\\d+$"
+EMBED = 14
+DUAL = {"approval_class": "dual"}
 
 
 def shows_it(card: Message) -> bool:
@@ -112,3 +114,87 @@ async def test_every_edit_shows_what_was_removed_unheard(stage: DiscordStage) ->
     await stage.reaches(proposal_id, "rejected")
     await stage.card(proposal_id)
     assert shows_it(card)
+
+
+# -- without Embed Links Discord takes a card and shows nothing of it ---------------------------
+
+
+async def may_embed(stage: DiscordStage, may: bool, *, told: bool = True) -> None:
+    if may:
+        for role in (BOT_ROLE, GUILD):
+            stage.server.state.roles[role]["permissions"] = str(FULL)
+    else:
+        stage.server.forbid(EMBED)
+    if told:
+        stage.server.gateway.dispatch("GUILD_CREATE", stage.server.state.guild_json())
+        await until(lambda: bool(stage.surface.problems) is not may, "told")
+
+
+async def test_a_card_that_may_carry_no_embed_is_not_posted_until_it_may(
+    stage: DiscordStage,
+) -> None:
+    await may_embed(stage, False)
+    before = len(stage.server.called("POST", "/channels/701/messages$"))
+    proposal_id = stage.sends(PROD, **DUAL)
+    await until(stage.answers, "the answer")
+    await until(lambda: stage.audit("attention", "card_undelivered"), "people are called")
+    posts = stage.server.called("POST", "/channels/701/messages$")[before:]
+    assert not any((call.json or {}).get("embeds") for call in posts)
+    await may_embed(stage, True)
+    assert shows_it(await stage.card(proposal_id))
+
+
+async def test_no_approval_counts_on_a_card_that_was_posted_without_its_embed(
+    stage: DiscordStage,
+) -> None:
+    await may_embed(stage, False, told=False)
+    proposal_id = stage.sends(PROD)
+    await until(stage.answers, "the answer")
+
+    def posted() -> list[Message]:
+        messages = stage.server.state.messages["701"].values()
+        return [message for message in messages if message.data["components"]]
+
+    card = (await until(posted, "posted, and shown in part"))[0]
+    stage.server.reacts(ANA, card, TICK)
+    await stage.quiet()
+    await stage.passes(seconds=5)
+    assert (await stage.proposal(proposal_id)).state.value == "sentinel_approved"
+    assert stage.tool(DEPLOY).verbs() == []
+
+
+async def test_no_approval_counts_on_a_card_that_an_edit_left_without_its_embed(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    await may_embed(stage, False, told=False)
+    stage.server.reacts(ANA, card, TICK)
+    await until(lambda: not shows_it(card), "edited, and nothing shown")
+    await stage.quiet()
+    stage.server.reacts(BEN, card, TICK)
+    await stage.quiet()
+    await stage.passes(seconds=5)
+    assert await state_of(stage, proposal_id) == "sentinel_approved"
+    assert stage.tool(DEPLOY).verbs() == []
+    await may_embed(stage, True)
+
+    async def again() -> bool:
+        await stage.passes(seconds=61)
+        return shows_it(card)
+
+    await until(again, "shown again")
+
+
+async def test_what_an_absence_left_without_its_embed_is_shown_before_an_approval_on_it_counts(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    await stage.ends()
+    card.data["embeds"] = []
+    unheard(card, ANA, TICK)
+    await stage.begins()
+    await until(lambda: shows_it(card), "shown again")
+    await stage.quiet()
+    await read_again(stage)
+    assert await state_of(stage, proposal_id) == "sentinel_approved"
+    assert stage.tool(DEPLOY).verbs() == []

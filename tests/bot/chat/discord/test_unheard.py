@@ -91,7 +91,7 @@ async def test_a_check_mark_on_what_has_ended_does_not_wait_for_a_card_that_cann
     stage.server.says(ANA, f"!reject {proposal_id} no")
     await stage.reaches(proposal_id, "rejected")
     await stage.quiet()
-    stage.server.fails("GET", f"/messages/{card.id}$", status=403, times=None)
+    stage.server.fails("GET", f"/messages/{card.id}$", status=403, code=50001, times=None)
     stage.surface.hearing.gap = True
     stage.server.reacts(BEN, card, TICK)
     await stage.ignored("already_decided")

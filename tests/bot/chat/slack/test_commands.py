@@ -33,6 +33,23 @@ async def test_one_attached_file_is_the_document() -> None:
         assert (await slack.answered(proposal_id="p1"))["state"] == "sentinel_approved"
 
 
+@pytest.mark.parametrize("how", ["as it is", "escaped", "in a file"])
+async def test_an_emoji_is_what_slack_makes_of_it_unless_it_is_escaped_or_in_a_file(
+    how: str,
+) -> None:
+    """Slack gives out `:tada:` for 🎉; whether that was meant nobody can tell."""
+    async with on_slack() as slack:
+        parameters = {"to": "pat@partner.example", "subject": "It is done", "body": "🎉"}
+        document = slack.document(proposal_id="p1", parameters=parameters)
+        text, files = json.dumps(document, ensure_ascii=how == "escaped"), []
+        if how == "in a file":
+            text, files = "", [slack.server.a_file("p1.json", slack.bytes_of(document))]
+        await slack.server.says("ULEILA", f"<@USIGNOFF> propose {text}", files=files)
+        await slack.answered(proposal_id="p1")
+        found = json.loads((await slack.world.proposal("p1")).document)
+        assert found["parameters"]["body"] == (":tada:" if how == "as it is" else "🎉")
+
+
 async def test_a_file_that_the_mention_event_leaves_out_is_looked_for() -> None:
     async with on_slack() as slack:
         file = slack.server.a_file("p1.json", slack.bytes_of(slack.document(proposal_id="p1")))

@@ -62,7 +62,7 @@ async def test_a_cross_that_another_process_of_the_app_heard_is_read_before_the_
         card, sockets = await in_window(slack), slack.server.sockets
         await passes(slack, 880)
         async with aiohttp.ClientSession() as other:
-            socket = await other.ws_connect(f"ws://127.0.0.1:{slack.server.port}/socket")
+            socket = await other.ws_connect(slack.server.socket_url())
             assert (await socket.receive_json())["num_connections"] == 2
             sockets._turn = itertools.count(1)
             envelope = await slack.server.reacts("UBEN", card.ts, "x")

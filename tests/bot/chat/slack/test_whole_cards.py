@@ -154,3 +154,14 @@ async def test_N06_cards_whose_rows_are_gone_are_one_note_and_an_answer_is_no_ca
         (told,) = [hint for hint in slack.hints() if "not known here" in hint]
         assert "pending" in told
         assert f"message {card.ts}, which is no card" in caplog.text
+
+
+async def test_nothing_of_a_card_is_folded_away_behind_see_more() -> None:
+    """Slack may show a long section in part unless it is told not to."""
+    async with on_slack() as slack:
+        document = slack.document(PROD, proposal_id="p1", parameters=ROOMY)
+        await slack.server.proposes("ULEILA", document)
+        card = await slack.card("p1")
+        sections = [block for block in card.blocks if block["type"] == "section"]
+        assert len(sections) > 5
+        assert all(block.get("expand") is True for block in sections)
