@@ -61,6 +61,8 @@ def no_database(config: Config) -> str | None:
     file = config.database_file
     if file is None or file.exists():
         return None
+    if pid := running_pid(config):
+        return f"There is no database {file} any more, although process {pid} works with it."
     return (
         f"There is no database {file}: nothing was ever written here, or its folder is not the "
         "right one."

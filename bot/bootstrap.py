@@ -52,6 +52,18 @@ class App:
         if isinstance(self.store, SqliteStore):
             self.store.hurry()
 
+    def keep_lock(self) -> None:
+        """Hold the lock on the database although somebody removed its file.
+
+        Raises AlreadyRunning where another process has the database by now, else CannotOpen.
+        """
+        if isinstance(self.store, SqliteStore) and self.store.keep_lock():
+            self.state.told_again()
+            log.warning(
+                "The lock file of the database was removed while this bot works with it, and is "
+                "made again. Leave it where it is: it keeps a second bot out."
+            )
+
     async def reload(self) -> str:
         """Read the config again, keeping the old where it is invalid; say what became of it."""
         async with self.reloading:

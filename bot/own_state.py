@@ -38,6 +38,11 @@ class OwnState:
         self._tell(refused={"at_ms": self._now_ms(), "why": _cut(words)})
         return words
 
+    def told_again(self) -> None:
+        """Tell all of it anew, in the lock file that was made in place of one that is gone."""
+        self._note.open()
+        self._tell()
+
     def close(self) -> None:
         """Tell nothing any more: the process ends."""
         self._note.close()

@@ -19,6 +19,7 @@ from bot.config.surfaces import Choice
 from bot.garbage import spare_what_is_loaded
 from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
+from bot.lock_kept import keep_lock
 from bot.supervised import Supervisor
 
 #: How long calls under way may go on after SIGTERM; the process ends within 10 s.
@@ -79,7 +80,7 @@ async def _serve(
     supervisor.begun()
     signs = asyncio.create_task(supervisor.give_signs())
     try:
-        await _until_ended(ended, served)
+        await _until_ended(ended, served, keep_lock(app))
     finally:
         app.ends()
         supervisor.ending()
@@ -89,18 +90,20 @@ async def _serve(
         await _leave(broadcast)
 
 
-async def _until_ended(ended: asyncio.Event, serving: Coroutine[Any, Any, None]) -> None:
-    """Wait for a signal, or for the end of every surface."""
+async def _until_ended(ended: asyncio.Event, *serving: Coroutine[Any, Any, None]) -> None:
+    """Wait for a signal, for the end of every surface, or for what does not let us go on."""
     told = asyncio.create_task(ended.wait())
-    served = asyncio.create_task(serving)
+    served = [asyncio.create_task(each) for each in serving]
     try:
-        await asyncio.wait((told, served), return_when=asyncio.FIRST_COMPLETED)
-        if served.done():
-            served.result()  # what broke a surface is told, not swallowed
+        await asyncio.wait((told, *served), return_when=asyncio.FIRST_COMPLETED)
+        for each in served:
+            if each.done():
+                each.result()  # what broke a surface is told, not swallowed
     finally:
         told.cancel()
-        served.cancel()
-        await asyncio.gather(told, served, return_exceptions=True)
+        for each in served:
+            each.cancel()
+        await asyncio.gather(told, *served, return_exceptions=True)
 
 
 async def _leave(broadcast: Broadcast) -> None:

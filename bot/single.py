@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from bot.books import elsewhere_words, running_pid
+from bot.books import elsewhere_words, no_database, running_pid
 from bot.bootstrap import opened
 from bot.chat.watching import served_names
 from bot.clock import SystemClock
@@ -89,10 +89,7 @@ async def _operated(
     file = config.database_file
     beside = file is not None and file.exists()
     if file is not None and not beside:
-        raise CannotOpen(
-            f"There is no database {file}, so no bot runs with this config: nothing was frozen or "
-            "lifted. Is this the right folder?"
-        )
+        raise CannotOpen(f"{no_database(config)} Nothing was frozen or lifted.")
     store = await open_store(config.database, config.folder, beside=beside)
     try:
         moment = _moment(config, environment)

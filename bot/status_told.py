@@ -54,7 +54,8 @@ def _idle_lines(config: Config) -> list[str]:
 def _running_lines(config: Config, running: Running) -> Sequence[str]:
     """Return what stands in the way of the running bot, and whether it works with this config."""
     unwritten, read = running.says.get("unwritten"), running.says.get("config")
-    lines = [f"A bot runs (process {running.pid})", unwritten and unwritten["words"]]
+    lines = [f"A bot runs (process {running.pid})", no_database(config)]
+    lines.append(unwritten and unwritten["words"])
     if read is not None and read["digest"] != config.text_digest:
         at = moment_words(read["at_ms"])
         lines.append(f"It works with {read['path']} as it was at {at}, not with {config.path} now")

@@ -96,7 +96,7 @@ def _waiting_words(proposal: Proposal) -> str:
         case State.SENTINEL_APPROVED if proposal.waiting_for:
             return f"Approved; it waits for: {proposal.waits_for}."
         case State.SENTINEL_APPROVED if proposal.opener is None:
-            return f"{_judged_words(proposal.verdict)}; people decide."
+            return f"{judged_words(proposal.verdict)}; people decide."
         case State.EXECUTING if proposal.attention is not None:
             why = proposal.execution.explanation if proposal.execution is not None else ""
             return f"{why} A person has to look ({proposal.attention}).".strip()
@@ -104,7 +104,8 @@ def _waiting_words(proposal: Proposal) -> str:
             return ""
 
 
-def _judged_words(verdict: Verdict | None) -> str:
+def judged_words(verdict: Verdict | None) -> str:
+    """Say what Sentinel thinks of what it lets pass."""
     if verdict is not None and verdict.needs_reason:
         return "Sentinel has an objection that people may override, with a reason"
     if verdict is not None and verdict.faults():

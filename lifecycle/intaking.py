@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 from lifecycle.admission import Admission, admit, dry_run, refuse
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
-from lifecycle.ending import answer_of, end_key, verdict_json
+from lifecycle.ending import answer_of, end_key, judged_words, verdict_json
 from lifecycle.enrolling import unsaved
 from lifecycle.enveloping import accept_any
 from lifecycle.errors import Fault, Refused
 from lifecycle.gate import Accepted
 from lifecycle.gating import Gatekeeper, NotAtOnce
-from lifecycle.judging import raised_by
+from lifecycle.judging import hard_words, raised_by
 from lifecycle.llm.ingest import Question
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening
@@ -161,6 +161,7 @@ class Intake:
             outcome=AuthorityOutcome.ALLOW,
             reason=verdict.reason if verdict else None,
             digest=accepted.digest,
+            explanation=(verdict and hard_words(verdict)) or f"{judged_words(verdict)}.",
             errors=verdict.faults() if verdict else (),
         )
 

@@ -84,7 +84,7 @@ def reject_by_sentinel(
         SENTINEL,
         Puller.SENTINEL,
         reason=verdict.reason,
-        explanation="; ".join(_hard_words(verdict)),
+        explanation=hard_words(verdict),
         details=verdict_details(verdict),
         **changes,
     )
@@ -232,5 +232,7 @@ def _said(verdict: Verdict) -> list[Any]:
     ]
 
 
-def _hard_words(verdict: Verdict) -> list[str]:
-    return [f.suggestion or f.code for f in verdict.faults() if f.level == "hard"]
+def hard_words(verdict: Verdict) -> str:
+    """Say why Sentinel rejects; empty where it does not."""
+    found = (f.suggestion or f.code for f in verdict.faults() if f.level == "hard")
+    return "; ".join(found)

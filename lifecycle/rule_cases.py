@@ -8,10 +8,11 @@ from typing import Any, Final
 import orjson
 
 from lifecycle.document import ProposalDocument
-from lifecycle.policy import ActionType, ToolKind, ToolPolicy
-from lifecycle.sentinel import Facts, Rule, RuleCase
+from lifecycle.policy import ActionType, Level, ToolKind, ToolPolicy
+from lifecycle.sentinel import Facts, LoadedRule, Rule, RuleCase
+from lifecycle.sentinel_run import judged
 from lifecycle.tier import Tier
-from lifecycle.verdict import PASSED, Finding
+from lifecycle.verdict import Finding
 
 #: 2026-03-02T12:00:00Z, a Monday.
 NOON_MS: Final = 1_772_452_800_000
@@ -53,17 +54,14 @@ def options_of(rule: type[Rule], settings: Any) -> Any:
     return rule.Options.model_validate_json(orjson.dumps(settings))
 
 
-def outcome_of(rule: type[Rule], case: RuleCase) -> set[str | None]:
-    """Return the codes of what the rule finds in the case; {None} where its law holds."""
+def outcome_of(rule: type[Rule], case: RuleCase) -> tuple[Finding, ...]:
+    """Return what the rule finds in the case, none where its law holds.
+
+    It is asked as Sentinel asks it: what would be `rule_error` there is `rule_error` here.
+    """
     document, facts = world_of(case)
     judge = rule(options_of(rule, dict(case.settings)))
-    if not judge.applies_to(document, facts):
-        return {None}
-    answer = judge.check(document, facts)
-    if answer is PASSED:
-        return {None}
-    found = (answer,) if isinstance(answer, Finding) else answer
-    return {finding.code for finding in found}
+    return judged(LoadedRule(judge, Level.HARD), document, facts).findings
 
 
 def world_of(case: RuleCase) -> tuple[ProposalDocument, Facts]:

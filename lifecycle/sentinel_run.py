@@ -134,6 +134,10 @@ class Sentinel:
         return [*run.results, _late(rules[len(run.results)], self._limit_s)]
 
 
+class _LooksOutside(LookupError):
+    """A rule looks at a path where it would keep others waiting; nothing is wrong with it."""
+
+
 class _Outside:
     """Refuses every look at a path and remembers that there was one."""
 
@@ -142,7 +146,7 @@ class _Outside:
 
     def refuse(self, path: str) -> str:
         self.asked = True
-        raise LookupError(path)
+        raise _LooksOutside(path)
 
 
 def judged(loaded: LoadedRule, document: ProposalDocument, facts: Facts) -> RuleResult:
@@ -153,7 +157,8 @@ def judged(loaded: LoadedRule, document: ProposalDocument, facts: Facts) -> Rule
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and _is_main():
             raise
-        log.error("the rule %s: %s", loaded.id, located(error))
+        if not isinstance(error, _LooksOutside):  # it is asked again, in the threads
+            log.error("the rule %s: %s", loaded.id, located(error))
         return _failed(loaded, f"raised {type(error).__name__}")
     if answer is False and applies is False:
         return RuleResult(loaded.id, loaded.level)

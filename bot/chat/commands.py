@@ -11,7 +11,7 @@ from bot.chat.card import card_of
 from bot.chat.card_facts import Beside, defaults_of
 from bot.chat.help import COMMANDS, usage_of
 from bot.chat.replies import Attached, CommandReply
-from bot.chat.status import status_reply
+from bot.chat.status import status_reply, unread_reply
 from bot.chat.typed import as_bytes, document_bytes, inline_json, split_id, typed
 from bot.explained import explained
 from lifecycle.answers import Answer, Reply, Sender
@@ -249,7 +249,10 @@ class Commands:
 
     async def _status(self, _rest: str, _sender: Sender) -> CommandReply:
         policy, now_ms, lines = self.workflow.policy, self._now_ms(), tuple(self.health())
-        return await self._store.read(lambda tx: status_reply(tx, policy, now_ms, lines))
+        try:
+            return await self._store.read(lambda tx: status_reply(tx, policy, now_ms, lines))
+        except StoreUnavailable as error:
+            return unread_reply(error, policy, now_ms, lines)
 
     async def _help(self, rest: str, _sender: Sender) -> CommandReply:
         word = rest.strip().lower()

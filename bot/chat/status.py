@@ -11,7 +11,7 @@ from bot.chat.spans import moment_words
 from bot.views import count_pending
 from lifecycle.freezing import frozen
 from lifecycle.policy import Policy
-from lifecycle.ports import Transaction
+from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
 
 _MOST: Final = 20
 
@@ -33,6 +33,21 @@ def status_reply(
         blocks.append("solo_operator is on: owners may approve what their agents propose")
     blocks.append(_attention(tx))
     return CommandReply(tuple(blocks))
+
+
+def unread_reply(
+    error: StoreUnavailable, policy: Policy, now_ms: int, health: Sequence[str] = ()
+) -> CommandReply:
+    """Return what can be told where the store cannot be read: then above all it is asked for."""
+    return CommandReply(
+        (
+            f"Signoff at {moment_words(now_ms)}",
+            *health,
+            f"Policy {policy.digest or 'of a config that no bot can start with'}",
+            f"What waits, is frozen or needs a person cannot be read now. {error}",
+        ),
+        code="digest_mismatch" if isinstance(error, RowUnreadable) else "audit_unavailable",
+    )
 
 
 def _freeze_words(tx: Transaction) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,8 +28,16 @@ class Capabilities(NamedTuple):
 _NEITHER = Capabilities(reversible=False, deferred=False)
 
 
+class OptionsMisfit(ValueError):
+    """The class of a tool cannot be made with the options that stand beside it."""
+
+
 def capabilities(entry: ToolEntry, folder: Path) -> Capabilities:
-    """Return what the tool can do; raises ValueError where its class cannot be found."""
+    """Return what the tool can do.
+
+    Raises ValueError where its class cannot be found, OptionsMisfit where that does not take its
+    options.
+    """
     match entry:
         case EmailEntry():
             return Capabilities(reversible=True, deferred=True)
@@ -38,19 +47,41 @@ def capabilities(entry: ToolEntry, folder: Path) -> Capabilities:
             back = entry.roll_back is not None
             return Capabilities(reversible=back, deferred=back and entry.commit is not None)
         case PythonEntry():
-            return _of_class(entry.class_, folder)
+            return _of_class(entry, folder)
         case _:
             return _NEITHER
 
 
-def _of_class(name: str, folder: Path) -> Capabilities:
-    found = named_in(name, folder)
+def _of_class(entry: PythonEntry, folder: Path) -> Capabilities:
+    found = class_in(entry.class_, folder)
+    _check_options(found, entry)
     reversible = getattr(found, "reversible", False) is True
     return Capabilities(reversible, reversible and getattr(found, "deferred", False) is True)
 
 
-def named_in(name: str, folder: Path) -> Any:
-    """Import what `module:Class` names; raises ValueError where it cannot be found."""
+def _check_options(found: type[Any], entry: PythonEntry) -> None:
+    try:
+        taken = inspect.signature(found)
+    except ValueError:  # written in C, and says nothing of it
+        return
+    try:
+        taken.bind(**entry.options)
+    except TypeError as error:
+        raise OptionsMisfit(
+            f'"{entry.class_}" does not take these options ({error}): they are handed to its '
+            "__init__ by name"
+        ) from error
+
+
+def class_in(name: str, folder: Path) -> type[Any]:
+    """Import the class that `module:Class` names; raises ValueError where there is none."""
+    found = _named_in(name, folder)
+    if not isinstance(found, type):
+        raise ValueError(f'"{name}" is no class: write module:Class')
+    return found
+
+
+def _named_in(name: str, folder: Path) -> Any:
     module_name, _, class_name = name.partition(":")
     place = str(folder)
     sys.path.insert(0, place)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.config.identities import section_of
-from bot.config.kinds import Capabilities, capabilities
+from bot.config.kinds import Capabilities, OptionsMisfit, capabilities
 from bot.config.problems import Problems, nearest, quoted
 from bot.config.structure import keys_of, read_as
 from bot.config.tool_models import (
@@ -89,7 +89,8 @@ def _capabilities(entry: ToolEntry, folder: Path, parts: Parts, problems: Proble
     try:
         return capabilities(entry, folder)
     except ValueError as error:
-        problems.add((*parts, "class"), str(error))
+        key = "options" if isinstance(error, OptionsMisfit) else "class"
+        problems.add((*parts, key), str(error))
         return Capabilities(reversible=True, deferred=False)
 
 

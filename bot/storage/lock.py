@@ -33,6 +33,26 @@ class FileLock:
 
     def take(self) -> None:
         """Take the lock at once. Raises AlreadyRunning, naming who holds it, else CannotOpen."""
+        descriptor = self._taken()
+        while not _lies_at(self.path, descriptor):  # removed in this very moment
+            os.close(descriptor)
+            descriptor = self._taken()
+        self._descriptor = descriptor
+
+    def keep(self) -> bool:
+        """Take the lock anew where its file was removed or exchanged by hand; True where it was.
+
+        A lock on a file that nobody finds keeps nobody out. Raises AlreadyRunning where another
+        process has taken the database by now, CannotOpen where no file can be made.
+        """
+        former = self._descriptor
+        if former is None or _lies_at(self.path, former):
+            return False
+        self.take()
+        os.close(former)
+        return True
+
+    def _taken(self) -> int:
         try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -49,7 +69,7 @@ class FileLock:
             os.close(descriptor)
             words = f"The lock file {self.path} cannot be written: {error.strerror}."
             raise CannotOpen(words) from error
-        self._descriptor = descriptor
+        return descriptor
 
     def release(self) -> None:
         """Let go; does nothing where the lock is not held."""
@@ -82,6 +102,14 @@ def number_in(written: bytes) -> int | None:
     """Return the process that a lock file names in its first line, None where it names none."""
     number = written.partition(b"\n")[0].strip()
     return int(number) if number.isdigit() else None
+
+
+def _lies_at(path: Path, descriptor: int) -> bool:
+    """Say whether the open file still is the one that is found under this name."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except OSError:
+        return False
 
 
 def _locked(descriptor: int) -> bool:

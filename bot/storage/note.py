@@ -29,10 +29,16 @@ class Note:
     """
 
     def __init__(self, database: Path | None) -> None:
+        self._database = database
         self._descriptor: int | None = None
+        self.open()
+
+    def open(self) -> None:
+        """Open the lock file, which may be another one than before."""
+        self.close()
         with suppress(OSError):
-            if database is not None:
-                self._descriptor = os.open(path_of_lock(database), os.O_RDWR | os.O_CLOEXEC)
+            if self._database is not None:
+                self._descriptor = os.open(path_of_lock(self._database), os.O_RDWR | os.O_CLOEXEC)
 
     def write(self, value: Mapping[str, Any]) -> None:
         """Put `value` in the place of what was said before; too much of it is not said."""

@@ -12,6 +12,7 @@ from bot.storage.connection import CannotOpen, Connection, connect
 from bot.storage.lock import FileLock
 from bot.storage.migrations import check_schema, migrate
 from bot.storage.mounted import refuse_single_file
+from bot.storage.place import Place
 from bot.storage.reader import Readers
 from bot.storage.remedies import remedy
 from bot.storage.writer import Writer
@@ -25,10 +26,17 @@ _READING_CONNECTIONS: Final = 2
 class SqliteStore:
     """Implements the port ProposalStore (design section 11)."""
 
-    def __init__(self, readers: Readers, writer: Writer | None, closing: AsyncExitStack) -> None:
-        """Take what `open` has opened; `writer` is None where only reading is allowed."""
+    def __init__(
+        self,
+        readers: Readers,
+        writer: Writer | None,
+        lock: FileLock | None,
+        closing: AsyncExitStack,
+    ) -> None:
+        """Take what `open` has opened: no writer where only reading is allowed, no lock beside."""
         self._readers = readers
         self._writer = writer
+        self._lock = lock
         self._closing = closing
 
     @classmethod
@@ -39,15 +47,17 @@ class SqliteStore:
         while a bot runs. Raises CannotOpen (AlreadyRunning where another process has the lock).
         """
         async with AsyncExitStack() as opened:
+            lock = None
             if beside:
                 _must_exist(path)
             else:
-                opened.callback(_locked(path).release)
+                lock = _locked(path)
+                opened.callback(lock.release)
             connection = await _prepared(path, opened, beside=beside)
             readers = await _readers(path, opened)
-            writer = Writer(connection)
+            writer = Writer(connection, Place(path))
             opened.push_async_callback(writer.close)
-            return cls(readers, writer, opened.pop_all())
+            return cls(readers, writer, lock, opened.pop_all())
 
     @classmethod
     async def open_reader(cls, path: Path) -> SqliteStore:
@@ -55,7 +65,7 @@ class SqliteStore:
         _must_exist(path)
         async with AsyncExitStack() as opened:
             readers = await _readers(path, opened, check=True)
-            return cls(readers, None, opened.pop_all())
+            return cls(readers, None, None, opened.pop_all())
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:
         """Run `unit` in a transaction and return its value once that is durable.
@@ -76,6 +86,13 @@ class SqliteStore:
         """The end is near: a unit that somebody else's lock keeps out fails after a moment."""
         if self._writer is not None:
             self._writer.hurry()
+
+    def keep_lock(self) -> bool:
+        """Take the lock anew where its file was removed by hand; True where that was so.
+
+        Raises AlreadyRunning where another process has the database by now, else CannotOpen.
+        """
+        return self._lock is not None and self._lock.keep()
 
     async def close(self) -> None:
         """Finish what was accepted, close the connections and let go of the lock."""

@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
 from bot.storage.connection import Connection
+from bot.storage.place import Place
 from bot.storage.queries import PRAGMAS, QUERIES
 from bot.storage.remedies import remedy
 from bot.storage.transaction import SqliteTransaction
@@ -56,9 +57,10 @@ class Writer:
     and all that came while it was committing share the next commit.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, place: Place) -> None:
         """Start serving; needs a running loop."""
         self._loop = asyncio.get_running_loop()
+        self._place = place
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._closed = False
         self._hurried = False
@@ -95,7 +97,7 @@ class Writer:
             try:
                 if self._hurried:
                     plain.execute(PRAGMAS["hurry"])
-                while waiting:
+                while waiting and not self._is_lost(waiting):
                     waiting = waiting[_commit_together(plain, transaction, waiting) :]
             except BaseException as error:
                 self._closed = True
@@ -113,6 +115,13 @@ class Writer:
         while found[-1] is not None and len(found) < MOST_IN_A_COMMIT and not self._jobs.empty():
             found.append(self._jobs.get())
         return [job for job in found if job is not None], found[-1] is None
+
+    def _is_lost(self, jobs: Sequence[Job]) -> bool:
+        """Refuse what nobody would find again."""
+        words = self._place.trouble()
+        for job in jobs if words else ():
+            job.fail(StoreUnavailable(words))
+        return words is not None
 
     def _left_over(self) -> list[Job]:
         waiting = [self._jobs.get() for _ in range(self._jobs.qsize())]

@@ -9,8 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from bot.config.kinds import named_in
+from bot.config.kinds import class_in
+from bot.expected import StartFailed
 from bot.tools.threads import beside
+from lifecycle.located import located
 from lifecycle.ports import Call, ToolFailed
 
 #: So many plain calls of one tool may be under way.
@@ -29,10 +31,22 @@ class PythonTool:
     def __init__(self, settings: Mapping[str, Any], folder: Path) -> None:
         """Load `class`, looking beside the config file too, and make one with its `options`.
 
-        Raises ValueError where it cannot be loaded.
+        Raises ValueError where it cannot be loaded, StartFailed where none can be made.
         """
         self._begun, self._lock = 0, threading.Lock()
-        self._tool = loaded_class(settings["class"], folder)(**settings.get("options", {}))
+        name, made = settings["class"], class_in(settings["class"], folder)
+        try:
+            self._tool = made(**settings.get("options", {}))
+        except Exception as error:  # whatever it is, it is the operator's own
+            words = f"{name} cannot be made ({located(error)}): mend it, or its options."
+            raise StartFailed(words) from error
+        needed = (
+            {"execute", "roll_back"} if getattr(made, "reversible", False) is True else {"execute"}
+        )
+        for verb in sorted(needed):
+            if not callable(getattr(self._tool, verb, None)):
+                claim = "says that it is reversible, and " if verb == "roll_back" else ""
+                raise StartFailed(f"{name} {claim}has no {verb}(call): write one.")
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
         """Run execute."""
@@ -72,11 +86,3 @@ def _as_given(answer: Any) -> Mapping[str, Any]:
     """Pass on what an operator's class answered, whatever it is: the caller judges it."""
     receipt: Mapping[str, Any] = answer
     return receipt
-
-
-def loaded_class(name: str, folder: Path) -> type[Any]:
-    """Import `module:Class`; raises ValueError where that is no class."""
-    found = named_in(name, folder)
-    if not isinstance(found, type):
-        raise ValueError(f"{name} is no class")
-    return found

@@ -10,7 +10,7 @@ from inspect import cleandoc
 from typing import Any
 
 from lifecycle.codes import RULES
-from lifecycle.located import not_loaded
+from lifecycle.located import located, not_loaded
 from lifecycle.nearest import meant
 from lifecycle.paths import Parts, dotted
 from lifecycle.policy import RuleSettings
@@ -190,14 +190,21 @@ def _prove(rule: type[Rule]) -> None:
     if not (rule.passes and rule.fails):
         raise RuleNotFound(f"{rule.id} needs a case that passes and a case that fails")
     for case in (*rule.passes, *rule.fails):
-        if not _holds(rule, case, is_pass=case in rule.passes):
-            raise RuleNotFound(f"{rule.id} does not hold its own case {case.name!r}: mend the rule")
+        if breach := _breach(rule, case, is_pass=case in rule.passes):
+            words = f"{rule.id} does not hold its own case {case.name!r}: {breach}"
+            raise RuleNotFound(f"{words}. Mend the rule or the case")
 
 
-def _holds(rule: type[Rule], case: RuleCase, *, is_pass: bool) -> bool:
+def _breach(rule: type[Rule], case: RuleCase, *, is_pass: bool) -> str | None:
+    """Say what the case asks for and what came instead; None where it holds."""
     if is_pass is not (case.code is None):
-        return False
+        return "it has a code, which none of `passes` has" if is_pass else "it needs a code"
     try:
-        return case.code in outcome_of(rule, case)
-    except Exception:
-        return False
+        findings = outcome_of(rule, case)
+    except Exception as error:
+        return f"it cannot be tried ({located(error)})"
+    if case.code in {finding.code for finding in findings} or not (case.code or findings):
+        return None
+    wanted = f"find {case.code}" if case.code else "pass"
+    came = ", ".join(f"{finding.code} ({finding.words})" for finding in findings)
+    return f"it should {wanted}, and the rule {f'finds {came}' if came else 'passes'}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Config, load_config
+from bot.config import Config, ConfigInvalid, load_config
 from bot.config.surfaces import choose
 from bot.keys import KeysUnusable, load_ring
 from lifecycle.policy import ActionType, ApprovalClass, Level, Rate, Safety
@@ -95,6 +95,34 @@ def test_a_python_tool_says_itself_what_it_can_take_back(write_config) -> None:
     tool = load_config(path).policy.tools["send-email"]
 
     assert (tool.reversible, tool.deferred) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "place", "words"),
+    [
+        (
+            'class: "made_with:Undo"\n    options: {region: eu, regon: eu}',
+            "options",
+            "unexpected keyword argument",
+        ),
+        ('class: "made_with:Undo"', "options", "missing a required argument: 'region'"),
+        ('class: "made_with:nothing"', "class", "is no class"),
+    ],
+)
+def test_a_python_tool_that_cannot_be_made_is_told_before_the_start(
+    write_config, lines: str, place: str, words: str
+) -> None:
+    path = write_config(("    kind: email\n", f"    kind: python\n    {lines}\n"))
+    source = (
+        "class Undo:\n    reversible = True\n    def __init__(self, region): ...\nnothing = 1\n"
+    )
+    path.with_name("made_with.py").write_text(source)
+
+    with pytest.raises(ConfigInvalid) as refused:
+        load_config(path)
+
+    assert f"tools.send-email.{place}: " in str(refused.value)
+    assert words in str(refused.value)
 
 
 def test_reading_may_be_repeated_after_a_crash_and_nothing_else_may(config: Config) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.storage.lock import FileLock
 from tests.processes import DEADLINE_S, Process
 
 
@@ -91,6 +92,59 @@ def test_J07_once_the_first_has_gone_the_second_goes_on_where_it_was(
     newer.start()
     assert "2 of 2" in str(newer.ask(f"ben: approve {dual}"))
     assert newer.end_of_input() == 0
+
+
+def test_J07_a_lock_file_that_was_removed_by_hand_still_keeps_a_second_one_out(
+    bot: Process, newer: Process
+) -> None:
+    bot.start()
+    bot.ask("status")
+    lock = bot.folder / "data" / "signoff.db.lock"
+
+    lock.unlink()
+    for _ in range(100):
+        if lock.exists():
+            break
+        bot.beside("status")
+
+    assert "in use by process" in refused(newer)
+    assert "is made again" in bot.complaints()
+    status = json.loads(bot.beside("--json", "status").stdout)
+    assert (status["running"], status["config"]["is_this"]) == (True, True)
+    assert bot.end_of_input() == 0
+
+
+def test_J07_a_bot_whose_place_was_taken_ends_before_both_act(bot: Process) -> None:
+    bot.start()
+    bot.ask("status")
+    (bot.folder / "data" / "signoff.db.lock").unlink()
+    other = FileLock(bot.folder / "data" / "signoff.db")
+    other.take()
+
+    assert bot.ends_within(DEADLINE_S) == 1
+
+    other.release()
+    assert "another one began: this one ends" in bot.complaints()
+    assert "Traceback" not in bot.complaints()
+
+
+def test_a_database_that_was_moved_away_is_told_and_nothing_is_approved(bot: Process) -> None:
+    bot.start()
+    mail = str(bot.answer("leila: propose @examples/mail.json")["proposal_id"])
+    there = bot.folder / "data" / "signoff.db"
+
+    away = there.rename(there.with_name("away.db"))
+    assert "was moved, removed or exchanged" in str(bot.ask(f"approve {mail}"))
+    frozen = bot.beside("freeze", "incident 7", "--as", "ana")
+    status = bot.beside("status").stdout
+    away.rename(there)
+
+    assert frozen.returncode == 1
+    assert "any more, although process" in frozen.stderr
+    assert "any more, although process" in status
+    assert "was moved, removed or exchanged" in status
+    assert "Approved by ana: 1 of 1" in str(bot.ask(f"approve {mail}"))
+    assert bot.end_of_input() == 0
 
 
 def expiring(bot: Process, seconds: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import Any
 
@@ -55,23 +56,34 @@ def test_the_verdict_at_once_is_that_of_the_threads(loaded: LoadedRule, case: Ru
             assert verdict == every_rule(sentinel, document, facts)
 
 
+PATHS = a_document(PROD, parameters={"version": "v42", "path": "a.txt"})
+
+
+def rooted() -> Sentinel:
+    """Nine rules of which one looks where a path of PROD leads."""
+    rules = the_rules()
+    bounded = rules["blast_radius_bounded"]
+    settings = {**bounded.settings, "roots": {"production-deploy": "/srv"}}
+    rules["blast_radius_bounded"] = replace(bounded, settings=settings)
+    return Sentinel(load_rules(rules))
+
+
 def test_a_large_document_a_foreign_rule_and_a_path_need_a_thread() -> None:
     foreign = LoadedRule(OneLaw("z", lambda: FOUND), Level.HARD)  # type: ignore[arg-type]
     large = a_document(MAIL, justification="x" * 9_000)
-    paths = a_document(PROD, parameters={"version": "v42", "path": "a.txt"})
-    rooted = the_rules()
-    rooted["blast_radius_bounded"] = replace(
-        rooted["blast_radius_bounded"],
-        settings={
-            **rooted["blast_radius_bounded"].settings,
-            "roots": {"production-deploy": "/srv"},
-        },
-    )
-
     assert asked(Sentinel(NINE), MAIL) is not None
     assert asked(Sentinel(NINE), large) is None
     assert asked(Sentinel([*NINE, foreign]), MAIL) is None
-    assert asked(Sentinel(load_rules(rooted)), paths) is None
+    assert asked(rooted(), PATHS) is None
+
+
+def test_a_look_at_a_path_is_no_mistake_of_a_rule_and_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        assert asked(rooted(), PATHS) is None
+
+    assert caplog.messages == []
 
 
 def test_nothing_is_judged_at_once_while_a_rule_hangs() -> None:

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import pytest
 
 from lifecycle.policy import Level, RuleSettings
-from lifecycle.sentinel import RuleCase
+from lifecycle.sentinel import RuleCase, RuleOptions
+from lifecycle.verdict import PASSED, Finding
 from sentinel_rules import RuleLoadError, load_rules, rules_fingerprint, tools_named
 from sentinel_rules.loading import _prove
 from sentinel_rules.loading.discovery import RuleNotFound, own_rules, rule_in
@@ -129,6 +130,76 @@ def test_a_rule_that_misses_its_own_case_cannot_load() -> None:
 
     with pytest.raises(RuleNotFound, match="does not hold its own case 'a plain mail'"):
         _prove(Wrong)
+
+
+def answering(answer: Any, applies: Any = True) -> type[Any]:
+    """A rule that says the same of every mail, with one case that passes and one that fails."""
+
+    class Answering:
+        id = "house_law"
+        version, summary, Options = 1, "A law.", RuleOptions
+        passes = (RuleCase("a mail"),)
+        fails = (RuleCase("a mail that is wrong", code="house_wrong"),)
+
+        def __init__(self, options: Any) -> None:
+            self.options = options
+
+        def applies_to(self, *_: Any) -> Any:
+            return applies
+
+        def check(self, *_: Any) -> Any:
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+    return Answering
+
+
+@pytest.mark.parametrize(
+    ("answer", "case", "told"),
+    [
+        (PASSED, "a mail that is wrong", "it should find house_wrong, and the rule passes"),
+        (
+            Finding("house_late", "", "Be earlier."),
+            "a mail",
+            "it should pass, and the rule finds house_late (Be earlier.)",
+        ),
+        (None, "a mail", "finds rule_error (The rule house_law answered with NoneType,"),
+        (KeyError("x"), "a mail", "finds rule_error (The rule house_law raised KeyError,"),
+    ],
+)
+def test_a_case_that_does_not_hold_is_told_with_what_was_asked_and_what_came(
+    answer: Any, case: str, told: str
+) -> None:
+    with pytest.raises(RuleNotFound) as refused:
+        _prove(answering(answer))
+
+    assert f"its own case '{case}': " in str(refused.value)
+    assert told in str(refused.value)
+
+
+def test_a_rule_is_proved_as_it_will_be_asked() -> None:
+    """What Sentinel would refuse every proposal for does not load."""
+
+    class Listing(answering(None)):  # type: ignore[misc]
+        fails = (RuleCase("a list", {"justification": "wrong"}, code="house_wrong"),)
+
+        def check(self, proposal: Any, facts: Any) -> Any:
+            wrong = proposal.justification == "wrong"
+            return [Finding("house_wrong", "", "No.")] if wrong else PASSED
+
+    with pytest.raises(RuleNotFound, match=r"'a list': .* answered with list"):
+        _prove(Listing)
+    with pytest.raises(RuleNotFound, match=r"'a mail': .* answered with int"):
+        _prove(answering(PASSED, applies=0))
+
+
+def test_a_case_that_cannot_be_tried_is_told_from_a_rule_that_is_wrong() -> None:
+    wrong = answering(PASSED)
+    wrong.passes = (RuleCase("no mail at all", {"actor": 7}),)
+
+    with pytest.raises(RuleNotFound, match=r"it cannot be tried \(ValidationError"):
+        _prove(wrong)
 
 
 def test_a_rule_without_cases_cannot_load() -> None:

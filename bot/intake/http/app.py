@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Final, TypeVar
 
 import orjson
@@ -163,9 +164,14 @@ async def _answered(run: Callable[[], Awaitable[T]]) -> T | Response:
 
 
 async def _told(_incoming: Request, error: Exception) -> Response:
-    """Say what HTTP itself says: not found, method not allowed."""
+    """Say what HTTP itself says: not found, method not allowed; and what there is instead."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
-    return problem(error.status_code, error.detail, headers=error.headers)
+    detail = error.detail
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        detail = "There is no such path: GET /openapi.json lists all of them."
+    elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        detail = f"This path takes {(error.headers or {}).get('Allow', 'another method')} alone."
+    return problem(error.status_code, detail, headers=error.headers)
 
 
 async def _unexpected(_incoming: Request, error: Exception) -> Response:

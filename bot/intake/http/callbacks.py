@@ -25,6 +25,7 @@ log = logging.getLogger("signoff.callbacks")
 _PAGE: Final = 20
 _EVERY_S: Final = 1.0
 _TIMEOUT_S: Final = 10.0
+_LONGEST_WAIT_S: Final = 60
 _SHORTEST_PAUSE_MS: Final = 1_000
 _LONGEST_PAUSE_MS: Final = 3_600_000
 #: So long nobody knocks at a server that did not answer: there are others to be told.
@@ -51,12 +52,17 @@ class Callbacks:
 
     async def run(self) -> None:
         """Deliver whatever is due, until cancelled."""
+        failures = 0
         try:
             while True:
                 try:
                     await self.drain()
+                    failures = 0
                 except StoreUnavailable:
                     log.error("the store cannot be read or written; callbacks wait")
+                    failures += 1
+                    # A line a second would drown what the log has to say about it.
+                    await asyncio.sleep(min(_LONGEST_WAIT_S, 2 ** min(failures, 10) - 2))
                 except Exception as error:
                     log.error("callbacks wait: %s", located(error))
                 try:

@@ -16,6 +16,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from bot.config import load_config
+from bot.intake.http.table import OPERATIONS
 from lifecycle.policy import Safety
 from tests.bot.intake.conftest import Outside
 from tests.bot.intake.published import decided, in_real_time
@@ -50,6 +51,15 @@ async def run(stage: Outside, root: Path, *argv: str) -> str:
     said, errors = await asyncio.wait_for(process.communicate(), 60)
     assert process.returncode == 0, errors.decode()
     return said.decode()
+
+
+def test_every_operation_of_the_door_stands_on_the_page_and_no_other(root: Path) -> None:
+    page = (root / "docs" / "agents.md").read_text(encoding="utf-8")
+    table = page.split("| to | send |")[1].split("\n\n")[0]
+
+    named = set(re.findall(r"`([A-Z]+ /[^` ?]+)`", table))
+
+    assert named == {f"{each.method} {each.path}" for each in OPERATIONS} | {"GET /openapi.json"}
 
 
 async def test_the_example_for_curl_proposes_and_hears_what_people_said(

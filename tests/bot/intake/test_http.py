@@ -170,6 +170,16 @@ async def test_no_answer_leads_to_a_host_that_the_client_names(leila) -> None:
         assert "location" not in answer.headers
 
 
+async def test_a_path_or_a_method_that_does_not_exist_is_told_with_what_does(leila) -> None:
+    lost = await leila.post("/v1/proposals/p1/report", json={})
+    wrong = await leila.delete("/v1/proposals")
+
+    assert (lost.status_code, wrong.status_code) == (404, 405)
+    assert "/openapi.json" in lost.json()["detail"]
+    assert "POST" in wrong.json()["detail"]
+    assert "GET" in wrong.json()["detail"]
+
+
 async def test_checking_changes_nothing(leila, outside) -> None:
     good = await leila.post("/v1/proposals:check", json=a_document(PROD))
     assert good.status_code == 200
@@ -182,6 +192,8 @@ async def test_checking_changes_nothing(leila, outside) -> None:
     )
     assert bad.json()["verdict"] == "rejected"
     assert bad.json()["findings"][0]["rule"] == "prohibited_content"
+    assert bad.json()["explanation"] == bad.json()["errors"][0]["suggestion"]
+    assert told["explanation"] == "Sentinel found nothing against it."
     unread = await leila.post("/v1/proposals:check", content=b"{")
     assert code_of(unread) == (400, "malformed_json")
     assert await outside.world.audit("submitted") == []

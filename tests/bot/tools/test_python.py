@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 import pytest
 
+from bot.expected import StartFailed
 from bot.tools.python import MOST_AT_ONCE, PythonTool
 from lifecycle.calling import call_tool
 from lifecycle.proposal import Outcome
@@ -68,6 +69,16 @@ class Hostile:
     def execute(self, call):
         self.does()
         return {}
+
+class Refuses(OneWay):
+    def __init__(self):
+        1 / 0
+
+class Idle:
+    pass
+
+class Boasts(OneWay):
+    reversible = True
 
 no_class = 1
 """
@@ -159,6 +170,22 @@ async def test_tools_that_hang_hold_up_nobody_else_and_no_more_of_them_begin(tmp
     assert outcomes == [Outcome.UNKNOWN] * MOST_AT_ONCE
     assert one_more.outcome is Outcome.FAILED
     assert ours
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("Plain", {}, r"cannot be made \(TypeError"),
+        ("Refuses", {}, r"cannot be made \(ZeroDivisionError at .*/tools_of_test_\d+\.py:\d+ in"),
+        ("Idle", {}, r"has no execute\(call\)"),
+        ("Boasts", {}, r"says that it is reversible, and has no roll_back\(call\)"),
+    ],
+)
+def test_a_class_that_can_be_no_tool_stops_the_start_with_a_sentence(
+    tmp_path, name, options, words
+):
+    with pytest.raises(StartFailed, match=words):
+        PythonBench(tmp_path, name, **options)
 
 
 @pytest.mark.parametrize("name", ["nowhere:X", "json:nothing", "json:loads"])

@@ -1,0 +1,38 @@
+"""Looking after the lock on the database: removed by hand it would let a second bot in."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+from bot.bootstrap import App
+from bot.storage.connection import CannotOpen
+from bot.storage.lock import AlreadyRunning
+
+#: Nobody removes the file and has a second bot started in less.
+_EVERY_S: Final = 0.5
+
+log = logging.getLogger("signoff")
+
+
+async def keep_lock(app: App) -> None:
+    """Look after it until cancelled. Raises AlreadyRunning where another process has it by now.
+
+    Two that work with one database may both carry out what was approved once: this one ends.
+    """
+    told = ""
+    while True:
+        await asyncio.sleep(_EVERY_S)
+        try:
+            app.keep_lock()
+            told = ""
+        except AlreadyRunning as error:
+            raise AlreadyRunning(
+                f"The lock file was removed while this bot worked, and another one began: this one "
+                f"ends. {error}"
+            ) from error
+        except CannotOpen as error:  # a folder that is gone, a disk that is full: tried again
+            if str(error) != told:
+                told = str(error)
+                log.error("%s A second bot would not be kept out.", told)
