@@ -52,12 +52,16 @@ class App:
         if isinstance(self.store, SqliteStore):
             self.store.hurry()
 
-    def keep_lock(self) -> None:
+    def keep_database(self) -> None:
         """Hold the lock on the database although somebody removed its file.
 
-        Raises AlreadyRunning where another process has the database by now, else CannotOpen.
+        Raises StoreUnavailable where the store serves nobody any more, AlreadyRunning where another
+        process has the database by now, else CannotOpen.
         """
-        if isinstance(self.store, SqliteStore) and self.store.keep_lock():
+        if not isinstance(self.store, SqliteStore):
+            return
+        self.store.check_serving()
+        if self.store.keep_lock():
             self.state.told_again()
             log.warning(
                 "The lock file of the database was removed while this bot works with it, and is "

@@ -16,10 +16,10 @@ from bot.chat.broadcast import Broadcast, ServedSurface
 from bot.clock_told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import Choice
+from bot.database_kept import keep_database
 from bot.garbage import spare_what_is_loaded
 from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
-from bot.lock_kept import keep_lock
 from bot.supervised import Supervisor
 
 #: How long calls under way may go on after SIGTERM; the process ends within 10 s.
@@ -80,7 +80,7 @@ async def _serve(
     supervisor.begun()
     signs = asyncio.create_task(supervisor.give_signs())
     try:
-        await _until_ended(ended, served, keep_lock(app))
+        await _until_ended(ended, served, keep_database(app))
     finally:
         app.ends()
         supervisor.ending()

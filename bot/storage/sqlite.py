@@ -94,6 +94,11 @@ class SqliteStore:
         """
         return self._lock is not None and self._lock.keep()
 
+    def check_serving(self) -> None:
+        """Raise StoreUnavailable where it takes nothing any more, whatever becomes of the disk."""
+        if self._writer is not None and self._writer.broken is not None:
+            raise StoreUnavailable(self._writer.broken)
+
     async def close(self) -> None:
         """Finish what was accepted, close the connections and let go of the lock."""
         await self._closing.aclose()

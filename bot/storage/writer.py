@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,9 +16,11 @@ from bot.storage.place import Place
 from bot.storage.queries import PRAGMAS, QUERIES
 from bot.storage.remedies import remedy
 from bot.storage.transaction import SqliteTransaction
+from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable, Transaction
 
 T = TypeVar("T")
+log = logging.getLogger("signoff.storage")
 
 #: More units than this are not kept waiting for each other's commit.
 MOST_IN_A_COMMIT: Final = 64
@@ -64,12 +67,14 @@ class Writer:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._closed = False
         self._hurried = False
+        #: Why it serves nobody any more although it was not closed, None where it does.
+        self.broken: str | None = None
         self._serving = self._loop.create_task(connection.run(self._serve), name="store writer")
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:
         """Run `unit` and return its value once it is durable."""
         if self._closed:
-            raise StoreUnavailable("The store is closed.")
+            raise StoreUnavailable(self.broken or "The store is closed.")
         answer: asyncio.Future[T] = self._loop.create_future()
         self._jobs.put(Job(unit, answer))
         return await answer
@@ -84,6 +89,8 @@ class Writer:
             self._closed = True
             self._jobs.put(None)
         await asyncio.wait([self._serving])
+        if not self._serving.cancelled():
+            self._serving.exception()  # which was told when it came
 
     # -- on the connection's thread -------------------------------------------------------
 
@@ -100,11 +107,12 @@ class Writer:
                 while waiting and not self._is_lost(waiting):
                     waiting = waiting[_commit_together(plain, transaction, waiting) :]
             except BaseException as error:
-                self._closed = True
+                log.error("the store stopped: %s", located(error))
+                self._closed, self.broken = True, f"The store stopped ({type(error).__name__})."
                 left_over = self._left_over()
                 jobs += left_over
                 for job in (*waiting, *left_over):
-                    job.fail(StoreUnavailable(f"The store stopped: {error!r}"))
+                    job.fail(StoreUnavailable(self.broken))
                 raise
             finally:
                 self._reply(jobs)

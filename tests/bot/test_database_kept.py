@@ -1,0 +1,66 @@
+"""A bot whose store stopped for good ends, so that whatever is over it begins it anew."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bot.bootstrap import App, opened
+from bot.config import load_config
+from bot.database_kept import keep_database
+from bot.storage.transaction import SqliteTransaction
+from bot.troubles import EXPECTED
+from lifecycle.ports import StoreUnavailable, Transaction
+from tests.fakes.notifier import PlainNotifier
+
+SOON_S = 10
+
+
+async def stops_for_good(app: App) -> None:
+    """Let what undoes a unit fail as well: the thread that writes has ended then."""
+
+    def breaks(tx: Transaction) -> None:
+        assert isinstance(tx, SqliteTransaction)
+        tx.audit.connection.close()
+
+    with pytest.raises(StoreUnavailable):
+        await app.store.write(breaks)
+
+
+async def test_a_bot_that_can_write_nothing_down_any_more_ends_and_says_why(
+    write_config: Callable[..., Path],
+) -> None:
+    async with opened(load_config(write_config()), {}, PlainNotifier()) as app:
+        looking = asyncio.create_task(keep_database(app))
+        await stops_for_good(app)
+
+        with pytest.raises(EXPECTED, match=r"The store stopped \(ProgrammingError\)\.") as ended:
+            await asyncio.wait_for(looking, SOON_S)
+
+        assert "The bot ends. What was under way is taken up by its next start." in str(ended.value)
+        with pytest.raises(StoreUnavailable, match="The store stopped"):
+            await app.store.write(lambda tx: None)
+
+
+async def test_a_write_that_fails_is_no_reason_to_end(write_config: Callable[..., Path]) -> None:
+    async with opened(load_config(write_config()), {}, PlainNotifier()) as app:
+
+        def fails(tx: Transaction) -> None:
+            assert isinstance(tx, SqliteTransaction)
+            tx.audit.connection.execute("INSERT INTO there_is_no_such_table VALUES (1)")
+
+        with pytest.raises(StoreUnavailable):
+            await app.store.write(fails)
+        app.keep_database()
+        await app.store.write(lambda tx: None)
+
+
+async def test_a_store_in_memory_has_nothing_to_look_after(
+    write_config: Callable[..., Path],
+) -> None:
+    config = load_config(write_config(("sqlite:///data/signoff.db", '"memory:"')))
+    async with opened(config, {}, PlainNotifier()) as app:
+        app.keep_database()
