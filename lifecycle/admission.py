@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from lifecycle import authority, meaning
@@ -31,27 +30,22 @@ _FLOODS: Final = frozenset({"too_many_open", "rate_limited"})
 _HOUR_MS: Final = 3_600_000
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """What became of a document: a proposal to be judged, or the answer at once."""
+def admit(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal | Answer:
+    """Judge an accepted document against what is on record and store what may live on.
 
-    answer: Answer
-    proposal: Proposal | None = None
-
-
-def admit(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Admission:
-    """Judge an accepted document against what is on record and store what may live on."""
+    Return the new proposal, which is to be judged, and where none arose the answer at once.
+    """
     _expire_what_is_late(tx, moment, accepted)
     try:
         existing = _identity(tx, accepted, sender)
         if existing is not None:
-            return Admission(answer_of(existing, deduplicated=True))
+            return answer_of(existing, deduplicated=True)
         if accepted.tool.tier is Tier.BLOCK:
-            return Admission(answer_of(_blocked(tx, moment, accepted, sender)))
+            return answer_of(_blocked(tx, moment, accepted, sender))
         _meaning(tx, moment, accepted)
         return _authorised(tx, moment, accepted, sender)
     except Refused as error:
-        return Admission(refuse(tx, moment, error, sender, accepted.canonical))
+        return refuse(tx, moment, error, sender, accepted.canonical)
 
 
 def _expire_what_is_late(tx: Transaction, moment: Moment, accepted: Accepted) -> None:
@@ -166,21 +160,21 @@ def _authority(
     return authority.decide(proposer, accepted, moment.policy, uses, moment.now_ms)
 
 
-def _authorised(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Admission:
+def _authorised(
+    tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender
+) -> Proposal | Answer:
     decision = _authority(tx, moment, accepted, sender)
     if decision.outcome is not AuthorityOutcome.ALLOW:
         error = Refused(decision.faults, retry_after_s=decision.retry_after_s)
         if decision.outcome is AuthorityOutcome.ASK:
             _tell_owner(tx, moment, accepted, sender, str(error))
-        answer = refuse(tx, moment, error, sender, accepted.canonical, decision.outcome)
-        return Admission(answer)
+        return refuse(tx, moment, error, sender, accepted.canonical, decision.outcome)
     tx.uses.add(accepted.document.actor, accepted.tool.name, moment.now_ms)
     twin = _duplicate(tx, moment, accepted, sender)
     if twin is not None:
         record(tx, moment, "deduplicated", sender.identity, proposal=twin, sender=sender)
-        return Admission(_as_twin(twin, accepted))
-    proposal = enrol(tx, moment, accepted, sender)
-    return Admission(answer_of(proposal), proposal)
+        return _as_twin(twin, accepted)
+    return enrol(tx, moment, accepted, sender)
 
 
 def _as_twin(twin: Proposal, accepted: Accepted) -> Answer:

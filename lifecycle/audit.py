@@ -89,8 +89,8 @@ def chained(event: AuditEvent, seq: int, prev_hash: str) -> tuple[AuditEntry, by
     Return it, and the canonical form of its details, which is made once.
     """
     details = canonical_bytes(dict(event.details))
-    entry = AuditEntry(seq, event, prev_hash)
-    return entry._replace(entry_hash=entry.hash_with(details)), details
+    entry_hash = AuditEntry(seq, event, prev_hash).hash_with(details)
+    return AuditEntry(seq, event, prev_hash, entry_hash), details
 
 
 def broken_links(exported: Iterable[Mapping[str, Any]], head: str | None = None) -> list[str]:

@@ -15,15 +15,15 @@ _EXCERPT: Final = 120
 _MOST_LINES: Final = 64
 _CONTENT: Final = ("body", "content", "text", "message")
 _RECIPIENTS: Final = ("to", "cc", "bcc", "reply_to")
-#: What Markdown reads, and what some readers turn into links by themselves.
-_MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>()#!|~&:@]|(?<=www)\.)", re.IGNORECASE)
+#: What Markdown reads, and what some readers turn into links by themselves: a point after `www`.
+_MARKUP: Final = re.compile(r"[\\`*_{}\[\]<>()#!|~&:@.](?:(?<!\.)|(?<=[wW]{3}\.))")
 
 
 def plain(text: str) -> str:
     """Return `text` as one line of Markdown that reads as it is: no markup, nothing invisible."""
     printable = text.isascii() and text.isprintable()
     seen = text if printable else "".join(map(_visible, text))
-    return _MARKUP.sub(r"\\\1", seen)
+    return _MARKUP.sub(r"\\\g<0>", seen) if _MARKUP.search(seen) else seen
 
 
 def _visible(char: str) -> str:

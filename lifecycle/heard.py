@@ -148,6 +148,8 @@ class HeardStops:
     def hold(self, tx: Transaction, now_ms: int, proposal_id: str, *, begun: bool) -> bool:
         """Say whether this proposal stands still for a stop; `begun`: nobody's word is needed for
         what comes next."""
+        if not self._all:
+            return False
         waiting = (each for each in self.of(proposal_id) if not (begun and each.takes_back))
         return any(_is_of(tx, now_ms, each, proposal_id) for each in waiting)
 

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from lifecycle.admission import Admission, admit, dry_run, refuse
+from lifecycle.admission import admit, dry_run, refuse
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
 from lifecycle.ending import answer_of, end_key, judged_words, verdict_json
 from lifecycle.enrolling import unsaved
@@ -41,9 +41,12 @@ class _Replaced(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What the first unit made of a document: `opening` where it was judged at once."""
+    """What the first unit made of a document: a proposal, or the answer where none arose.
 
-    admission: Admission
+    `opening` is there where it was judged at once.
+    """
+
+    made: Proposal | Answer
     facts: Facts | None = None
     opening: Opening | None = None
 
@@ -90,10 +93,9 @@ class Intake:
             admitted = await self._admitted(moment, accepted, sender)
         except StoreUnavailable:
             return refusal(_no_audit())
-        proposal = admitted.admission.proposal
-        if proposal is None:
-            return admitted.admission.answer
-        return await self._judged(proposal, admitted)
+        if isinstance(admitted.made, Answer):
+            return admitted.made
+        return await self._judged(admitted.made, admitted)
 
     async def _judged(self, proposal: Proposal, admitted: Admitted) -> Answer:
         """Answer with what became of a proposal that is on record, whatever the store does now."""
@@ -139,14 +141,13 @@ class Intake:
         if now.policy is not moment.policy or not in_force(tx, now):
             # Read and judged under one, it would be admitted, and begun, under the other.
             raise _Replaced
-        admission = admit(tx, moment, accepted, sender)
-        proposal = admission.proposal
-        if proposal is None:
-            return Admitted(admission)
+        proposal = admit(tx, moment, accepted, sender)
+        if isinstance(proposal, Answer):
+            return Admitted(proposal)
         facts = self.gatekeeper.facts(tx, now, proposal, accepted.tool, executing=True)
         if not judges:
-            return Admitted(admission, facts)
-        return Admitted(admission, facts, self.gatekeeper.judge_at_once(tx, now, proposal, facts))
+            return Admitted(proposal, facts)
+        return Admitted(proposal, facts, self.gatekeeper.judge_at_once(tx, now, proposal, facts))
 
     async def _dry_verdict(self, accepted: Accepted, sender: Sender, moment: Moment) -> Answer:
         proposal = unsaved(accepted, sender, moment)
@@ -160,8 +161,8 @@ class Intake:
             result={"verdict": verdict_json(verdict), "quorum": raised.quorum},
             outcome=AuthorityOutcome.ALLOW,
             reason=verdict.reason if verdict else None,
-            digest=accepted.digest,
             explanation=(verdict and hard_words(verdict)) or f"{judged_words(verdict)}.",
+            digest=accepted.digest,
             errors=verdict.faults() if verdict else (),
         )
 

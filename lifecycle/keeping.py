@@ -89,9 +89,10 @@ class Keeper:
 
         Also where its card cannot be read: what is ill there may be what keeps the stop waiting.
         """
+        now_ms = self.world.clock.now_ms()
         for proposal in batch:
-            moment = self.world.moment()
-            if moment.heard.late(moment.now_ms, proposal.proposal_id):
+            if self.world.heard.late(now_ms, proposal.proposal_id):
+                moment = self.world.moment()
                 await self.world.write(partial(_kept_open, moment, proposal.proposal_id))
 
     async def _seen(self, proposal: Proposal) -> bool:

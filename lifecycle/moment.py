@@ -13,6 +13,7 @@ from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 
 
+@lru_cache(maxsize=1024)
 def rfc3339(at_ms: int) -> str:
     """Write ms UTC as RFC 3339 with milliseconds and Z."""
     whole_s, millis = divmod(at_ms, 1000)

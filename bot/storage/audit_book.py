@@ -16,9 +16,9 @@ from lifecycle.audit import GENESIS, AuditEntry, AuditEvent, chained
 class AuditBook(Book):
     """The append-only chain.
 
-    `known_head` spares a look at the table for every entry of a transaction. It is forgotten when
-    a transaction begins, since a command line may have written meanwhile, and when a unit is
-    undone, since its entries are gone then.
+    `known_head` spares a look at the table for every entry. It is forgotten when a transaction
+    begins before which another connection has written, as a command line may, and what it was
+    before comes back when a unit is undone, since its entries are gone then.
     """
 
     def __init__(self, connection: sqlite3.Connection, desk: Desk) -> None:

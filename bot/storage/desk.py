@@ -55,10 +55,12 @@ class Desk:
 
     # -- where units begin and end ---------------------------------------------------------
 
-    def look_around(self) -> None:
-        """Forget everything where another connection has written; at the start of a transaction."""
+    def look_around(self) -> bool:
+        """Forget everything where another connection has written, and say whether one has; at the
+        start of a transaction."""
         version = self._connection.execute(PRAGMAS["data_version"]).fetchone()[0]
-        if version != self._data_version:
+        others_wrote: bool = version != self._data_version
+        if others_wrote:
             self._kept.clear()
             self.flags.clear()
             self.messages.clear()
@@ -69,6 +71,7 @@ class Desk:
             self.messages.clear()
         if len(self.flags) > _KEPT_FLAGS:
             self.flags.clear()
+        return others_wrote
 
     def begin(self) -> None:
         """Begin a unit."""

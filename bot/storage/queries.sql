@@ -68,7 +68,7 @@ WHERE proposal_id = :proposal_id AND state = :seen_state AND version = :seen_ver
 
 -- open_like --
 -- A proposer's open proposal with this content.
-SELECT * FROM proposals
+SELECT proposal_id FROM proposals
 WHERE decided_at_ms IS NULL AND actor = :actor AND content_digest = :content_digest
     AND state IN ('pending', 'sentinel_approved', 'executing')
 LIMIT 1;
@@ -82,7 +82,7 @@ ORDER BY created_at_ms DESC, proposal_id DESC LIMIT :limit;
 
 -- with_r3 --
 -- The proposal whose R3 document has this hash.
-SELECT * FROM proposals WHERE r3_s256 = :r3_s256 LIMIT 1;
+SELECT proposal_id FROM proposals WHERE r3_s256 = :r3_s256 LIMIT 1;
 
 -- count_open --
 -- How many proposals of a proposer are not terminal.
@@ -91,7 +91,7 @@ WHERE decided_at_ms IS NULL AND actor = :actor;
 
 -- refused_like --
 -- The proposer's latest proposal of this likeness that a person refused since then.
-SELECT * FROM proposals
+SELECT proposal_id FROM proposals
 WHERE reason IN ('rejected_by_person', 'rolled_back_by_person')
     AND actor = :actor AND likeness_digest = :likeness_digest AND decided_at_ms >= :since_ms
 ORDER BY decided_at_ms DESC LIMIT 1;

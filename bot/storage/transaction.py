@@ -58,8 +58,8 @@ class SqliteTransaction:
 
     def begin(self) -> None:
         """Learn what others wrote; a command line may have, since the last transaction."""
-        self._chain.back_to(None)
-        self._desk.look_around()
+        if self._desk.look_around():
+            self._chain.back_to(None)
 
     def begin_unit(self) -> None:
         """Note where the unit begins."""

@@ -260,3 +260,41 @@ async def test_what_another_proposal_of_the_same_unit_spends_counts(store: Sqlit
         return tx.spending.spent("leila", 0, "p3"), tx.spending.spent("leila", 0, "p2")
 
     assert await store.write(unit) == ({"USD": Decimal(5)}, {})
+
+
+async def test_the_end_of_the_trail_is_looked_up_anew_only_after_somebody_else_wrote(
+    store: SqliteStore, path: Path
+) -> None:
+    asked: list[str] = []
+
+    def told(tx: Transaction) -> tuple[int, str]:
+        tx.audit.connection.set_trace_callback(asked.append)
+        entry = tx.audit.append(event("told"))
+        return entry.seq, entry.prev_hash
+
+    async def looks() -> int:
+        asked.clear()
+        await store.write(told)
+        return sum("FROM audit ORDER BY seq DESC" in statement for statement in asked)
+
+    await store.write(told)
+    assert [await looks(), await looks()] == [0, 0]
+    by_hand(path, "UPDATE audit SET entry_hash = 'forged' WHERE seq = 3")
+    assert await looks() == 1
+    assert (await store.write(told))[0] == 5
+
+
+async def test_what_a_lone_unit_told_before_it_failed_is_not_what_the_next_entry_follows(
+    store: SqliteStore,
+) -> None:
+    def fails(tx: Transaction) -> None:
+        tx.audit.append(event("told"))
+        failing(tx)
+
+    first = await store.write(lambda tx: tx.audit.append(event("told")))
+    for _ in range(2):
+        with suppress(ValueError):
+            await store.write(fails)
+
+    after = await store.write(lambda tx: tx.audit.append(event("told")))
+    assert (after.seq, after.prev_hash) == (first.seq + 1, first.entry_hash)
