@@ -10,7 +10,7 @@ DEV := .venv/.dev
 CODE := bot lifecycle sentinel_rules
 ARGS :=
 # One more than the cores of a small machine: half of the suite's time waits for sockets and disks.
-JOBS := 3
+JOBS := 4
 COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--quiet --custom-compile-command "make lock" $(UPGRADE)
 
