@@ -9,7 +9,7 @@ RUNTIME := .venv/.runtime
 DEV := .venv/.dev
 CODE := bot lifecycle sentinel_rules
 ARGS :=
-# One more than the cores of a small machine: half of the suite's time waits for sockets and disks.
+# Twice the cores of a small machine: half of the suite's time waits for sockets and disks.
 JOBS := 4
 COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--quiet --custom-compile-command "make lock" $(UPGRADE)
