@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from typing import Final
@@ -34,6 +33,7 @@ class BoardKeeper:
         self._shown: Board | None = None
         self._stood: str | None = None
         self._lost = 0
+        self._wiped = 0
         self._looked_for = asyncio.Event()
         self.trouble: str | None = None
 
@@ -53,10 +53,22 @@ class BoardKeeper:
                 log.error("%s: %s", self._flag, located(error))
                 self.trouble = f"an unexpected {type(error).__name__}"
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(pause_s):
-                    await self._looked_for.wait()
-            self._looked_for.clear()
+            await self._rest(pause_s)
+
+    async def _rest(self, pause_s: float) -> None:
+        """Wait until it is time to look again, or there is a reason to.
+
+        Whoever wipes the board again and again is answered ever slower: a platform that shows
+        nothing of it says so of every edit, and each answer would bring the next.
+        """
+        try:
+            async with asyncio.timeout(pause_s):
+                await self._looked_for.wait()
+        except TimeoutError:
+            self._wiped = 0
+        self._looked_for.clear()
+        if self._wiped > 1:
+            await asyncio.sleep(min(_LONGEST_PAUSE_S, 2.0 ** min(self._wiped - 1, 10) - 1))
 
     async def show(self) -> None:
         """Show the board as it stands now, where that is not what is shown already."""
@@ -77,5 +89,6 @@ class BoardKeeper:
         """The board may be gone: show it again. Where `message_ids` went, only if it is one."""
         if message_ids is not None and self._stood not in message_ids:
             return
+        self._wiped = 0 if message_ids is None else self._wiped + 1
         self._shown, self._lost = None, self._lost + 1
         self._looked_for.set()
