@@ -87,6 +87,7 @@ async def _serve(
         signs.cancel()
         stopping = (scheduler.stop(GRACE_S), app.workflow.stop(GRACE_S), doors.aclose())
         await asyncio.gather(*stopping)
+        await asyncio.gather(signs, return_exceptions=True)
         await _leave(broadcast)
 
 

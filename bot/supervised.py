@@ -37,7 +37,8 @@ class Supervisor:
     def begun(self) -> None:
         """Say that the bot serves, and let a death by hanging tell where every thread stood."""
         if self._place and not faulthandler.is_enabled():
-            faulthandler.enable()  # files, lines and functions, at the SIGABRT of a watchdog
+            with contextlib.suppress(RuntimeError, ValueError, OSError):  # no standard error
+                faulthandler.enable()  # files, lines and functions, at the SIGABRT of a watchdog
         self._tell("READY=1")
 
     def ending(self) -> None:

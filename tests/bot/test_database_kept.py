@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bot import running
 from bot.bootstrap import App, opened
 from bot.config import load_config
+from bot.config.surfaces import Choice
 from bot.database_kept import keep_database
 from bot.storage.transaction import SqliteTransaction
 from bot.troubles import EXPECTED
@@ -43,6 +45,21 @@ async def test_a_bot_that_can_write_nothing_down_any_more_ends_and_says_why(
         assert "The bot ends. What was under way is taken up by its next start." in str(ended.value)
         with pytest.raises(StoreUnavailable, match="The store stopped"):
             await app.store.write(lambda tx: None)
+
+
+async def test_the_whole_bot_ends_soon_once_its_store_has_stopped(
+    write_config: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def kept(app: App) -> None:
+        await stops_for_good(app)
+        await keep_database(app)
+
+    monkeypatch.setattr(running, "keep_database", kept)  # a moment at which it surely runs
+    stays = load_config(write_config(("http: {enabled: false", "http: {enabled: true")))
+    nothing = Choice(discord=False, slack=False, terminal=False, http=False)
+
+    with pytest.raises(StoreUnavailable, match="The bot ends"):
+        await asyncio.wait_for(running.run_until_stopped(stays, nothing, {}), SOON_S)
 
 
 async def test_a_write_that_fails_is_no_reason_to_end(write_config: Callable[..., Path]) -> None:
