@@ -10,10 +10,11 @@ import pytest
 
 from bot.storage.opening import open_store
 from lifecycle.tier import Tier
-from tests.builders import MAIL
+from tests.builders import MAIL, PROD
 from tests.by_hand import by_hand
 from tests.stage import staged
 from tests.stories.forging import DATABASE
+from tests.stories.hearing import BEFORE_S
 from tests.world import World, a_world
 
 
@@ -33,6 +34,14 @@ async def mail(world: World) -> str:
     """A mail inside its window, opened by the orchestrator."""
     await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
     return (await world.submits(MAIL)).proposal_id or ""
+
+
+@pytest.fixture
+async def late(world: World) -> World:
+    """A proposal, p1, that nobody decided on, a minute before its deadline."""
+    await world.submits(PROD)
+    world.clock.set((await world.proposal("p1")).deadline_ms - BEFORE_S * 1000)
+    return world
 
 
 @pytest.fixture

@@ -9,12 +9,15 @@ from typing import Any
 
 from lifecycle.heard import HeardStop, note
 from lifecycle.ports import Call
+from lifecycle.state import State
 from tests.builders import MAIL
 from tests.fakes.tools import waiting_for
 from tests.world import World
 
 SEND = "send-email"
 WINDOW_S = 900
+#: A deadline is a minute away, and so long after it has passed.
+BEFORE_S, AFTER_S = 60, 61
 
 
 async def heard(world: World, surface: str = "terminal", **of_what: Any) -> HeardStop:
@@ -23,6 +26,20 @@ async def heard(world: World, surface: str = "terminal", **of_what: Any) -> Hear
     placed = await world.store.write(lambda tx: note(tx, stop))
     world.workflow.world.heard.add(placed)
     return placed
+
+
+async def worked(world: World, by: str = "ben") -> str | None:
+    """Come to the stop of p1 that waited; return the code of what became of it."""
+    reply = await world.workflow.reject("p1", world.sender(by, "e1"), "too risky")
+    world.workflow.world.heard.drop("terminal:e1")
+    await world.keeps_house()
+    return reply.code
+
+
+async def end_of(world: World, proposal_id: str = "p1") -> tuple[State, str | None]:
+    """Return where a proposal stands, and why it ended."""
+    proposal = await world.proposal(proposal_id)
+    return proposal.state, proposal.reason
 
 
 async def cut_off(world: World) -> None:

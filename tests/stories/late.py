@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
@@ -15,8 +15,9 @@ from bot.storage.memory import MemoryStore
 from lifecycle.document import ProposalDocument
 from lifecycle.ports import Transaction
 from lifecycle.sentinel import Facts
-from lifecycle.sentinel_run import Sentinel, judged
+from lifecycle.sentinel_run import Sentinel
 from lifecycle.verdict import Verdict
+from tests.checking import every_rule
 
 _TURNS = (0, 0, 1, 2, 3, 7)
 _Unit = Callable[[Transaction], Any]
@@ -85,19 +86,11 @@ class LateSentinel(Sentinel):
 
     chance = Random(0)
 
-    async def check(
-        self,
-        document: ProposalDocument,
-        facts: Facts,
-        *,
-        policy_digest: str,
-        subset: Collection[str] | None = None,
-    ) -> Verdict:
+    async def check(self, document: ProposalDocument, facts: Facts, **asked: Any) -> Verdict:
         await some_turns(self.chance)
-        asked = (rule for rule in self.rules if subset is None or rule.id in subset)
-        results = tuple(judged(rule, document, facts) for rule in asked)
+        verdict = every_rule(self, document, facts, **asked)
         await some_turns(self.chance)
-        return Verdict(results, facts.now_ms, policy_digest)
+        return verdict
 
     def check_at_once(
         self, document: ProposalDocument, facts: Facts, *, policy_digest: str, size_bytes: int

@@ -6,6 +6,8 @@ from __future__ import annotations
 import asyncio
 import json
 
+import pytest
+
 from tests.bot.chat.discord.cards import read_again, seeded
 from tests.bot.chat.discord.standing import DEPLOY, state_of, unheard
 from tests.builders import PROD
@@ -92,12 +94,16 @@ async def test_what_was_approved_before_the_embeds_went_does_not_begin_unseen(
     await stage.reaches(proposal_id, "completed")
 
 
-async def test_embeds_that_were_removed_in_an_absence_are_found_and_no_approval_on_them_counts(
-    stage: DiscordStage,
+@pytest.mark.parametrize("by_somebody", [True, False], ids=["removed", "dropped by Discord"])
+async def test_embeds_that_went_in_an_absence_are_shown_again_and_no_approval_on_them_counts(
+    stage: DiscordStage, by_somebody: bool
 ) -> None:
     proposal_id, card = await seeded(stage, PROD)
     await stage.ends()
-    stage.server.hides(card)
+    if by_somebody:
+        stage.server.hides(card)
+    else:
+        card.data["embeds"] = []
     unheard(card, ANA, TICK)
     await stage.begins()
     await until(lambda: shows_it(card), "shown again")
@@ -183,18 +189,3 @@ async def test_no_approval_counts_on_a_card_that_an_edit_left_without_its_embed(
         return shows_it(card)
 
     await until(again, "shown again")
-
-
-async def test_what_an_absence_left_without_its_embed_is_shown_before_an_approval_on_it_counts(
-    stage: DiscordStage,
-) -> None:
-    proposal_id, card = await seeded(stage, PROD)
-    await stage.ends()
-    card.data["embeds"] = []
-    unheard(card, ANA, TICK)
-    await stage.begins()
-    await until(lambda: shows_it(card), "shown again")
-    await stage.quiet()
-    await read_again(stage)
-    assert await state_of(stage, proposal_id) == "sentinel_approved"
-    assert stage.tool(DEPLOY).verbs() == []
