@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import psutil
 
 from bot.clock import SystemClock
 from bot.config import Config
+from bot.process_age import STEP_S, began_s
 from bot.storage import open_reader, open_store
 from bot.storage.connection import CannotOpen
-from bot.storage.lock import number_in, path_of_lock
+from bot.storage.lock import began_in, number_in, path_of_lock
 from bot.storage.note import note_beside
 from bot.storage.opening import undisturbed
 from lifecycle.ports import ProposalStore, Transaction
 
 T = TypeVar("T")
-
-#: Start times of processes are known to a tick of the kernel.
-_CLOCK_STEP_S: Final = 1.0
 
 
 async def look(
@@ -132,13 +130,17 @@ def _holder(lock: Path) -> int | None:
     """Return the process whose number stands in a lock file, None where it is gone.
 
     The lock itself is not touched, so that looking never keeps a bot from starting. A process
-    that is younger than what is written in the lock file only got the number of a dead one.
+    that began at another time than the lock file tells only got the number of a dead one.
     """
     try:
-        pid, written_s = number_in(lock.read_bytes()), lock.stat().st_mtime
+        written = lock.read_bytes()
+        pid, told = number_in(written), began_in(written)
         if pid is None:
             return None
-        began_s = psutil.Process(pid).create_time()
+        if told is None:
+            same = psutil.Process(pid).create_time() <= lock.stat().st_mtime + STEP_S
+        else:
+            same = abs(began_s(pid) - told) <= STEP_S
     except (OSError, ValueError, psutil.Error):
         return None
-    return pid if began_s <= written_s + _CLOCK_STEP_S else None
+    return pid if same else None

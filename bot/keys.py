@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from bot.own_folder import own_folder
 from lifecycle.permit import KeyRing
 
 #: The file below `data/`: a line a key, `<key id> <base64url of 32 bytes or more>`. The first key
@@ -58,7 +59,7 @@ def passing_ring() -> KeyRing:
 
 def _make(path: Path) -> None:
     """Write a new key whole or not at all, readable by its owner alone."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    own_folder(path.parent)
     line = f"k-{secrets.token_hex(4)} {_encoded(secrets.token_bytes(_KEY_BYTES))}\n"
     draft = path.with_suffix(f".{os.getpid()}")
     try:

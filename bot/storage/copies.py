@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
+from bot.own_folder import own_folder
 from bot.storage.connection import RESTORED, CannotOpen, open_plain
 from bot.storage.durable_files import sync_file, sync_folder
 from bot.storage.lock import FileLock
@@ -57,7 +58,7 @@ def bring_back(
         words = "nothing would be brought back, and every approval in it would be void."
         raise CannotOpen(f"{file} is the database itself: {words} Name the file of a backup.")
     try:
-        database.parent.mkdir(parents=True, exist_ok=True)
+        own_folder(database.parent)
         lock.take()
         fresh = database.with_name(database.name + RESTORED)
         fresh.unlink(missing_ok=True)

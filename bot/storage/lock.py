@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
 from pathlib import Path
 from typing import Final
 
+from bot.process_age import began_s
 from bot.storage.connection import CannotOpen
+from bot.storage.remedies import MORE_FILES
 
-#: Of the lock file so many bytes hold the number of the process.
+#: Of the lock file so many bytes hold the number of the process, and as many when it began.
 _LONGEST_NUMBER: Final = 20
 
 
@@ -57,18 +60,19 @@ class FileLock:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             words = f"The lock file {self.path} cannot be opened: {error.strerror}."
-            raise CannotOpen(words) from error
+            raise CannotOpen(words + _remedy(error)) from error
         if not _locked(descriptor):
             holder = number_in(os.pread(descriptor, _LONGEST_NUMBER, 0))
             os.close(descriptor)
             raise AlreadyRunning(self._taken_by(holder))
         try:
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+            began = began_s(os.getpid())
+            os.pwrite(descriptor, f"{os.getpid()}\n{began:.2f}\n".encode("ascii"), 0)
         except OSError as error:  # a full disk
             os.close(descriptor)
             words = f"The lock file {self.path} cannot be written: {error.strerror}."
-            raise CannotOpen(words) from error
+            raise CannotOpen(words + _remedy(error)) from error
         return descriptor
 
     def release(self) -> None:
@@ -86,22 +90,47 @@ class FileLock:
         )
 
 
+def _remedy(error: OSError) -> str:
+    match error.errno:
+        case errno.EROFS | errno.EACCES | errno.EPERM:
+            return " Signoff must be able to write in that folder."
+        case errno.EMFILE | errno.ENFILE:
+            return MORE_FILES
+        case errno.ENOSPC | errno.EDQUOT:
+            return " Free some of its disk."
+        case _:
+            return ""
+
+
 def path_of_lock(database: Path) -> Path:
     """Return the lock file of a database; a link to it is the same database.
 
     Raises CannotOpen for a link that leads back to itself.
     """
     try:
-        database = database.resolve()
-    except (OSError, RuntimeError) as error:
-        raise CannotOpen(f"The database {database} is a link that leads nowhere.") from error
-    return database.with_name(database.name + ".lock")
+        found = database.resolve()
+        # Python 3.13 raises nothing and leaves the link; a folder that is closed is no loop.
+        looped = os.path.islink(found)  # noqa: PTH114 - the other one raises over such a folder
+    except (OSError, RuntimeError):
+        looped = True
+    if looped:
+        raise CannotOpen(f"The database {database} is a link that leads nowhere.")
+    return found.with_name(found.name + ".lock")
 
 
 def number_in(written: bytes) -> int | None:
     """Return the process that a lock file names in its first line, None where it names none."""
     number = written.partition(b"\n")[0].strip()
     return int(number) if number.isdigit() else None
+
+
+def began_in(written: bytes) -> float | None:
+    """Return when that process began (`bot.process_age`), None where a former version wrote it."""
+    began = written.split(b"\n", 2)[1:2]
+    try:
+        return float(began[0][:_LONGEST_NUMBER])
+    except (IndexError, ValueError):
+        return None
 
 
 def _lies_at(path: Path, descriptor: int) -> bool:

@@ -30,6 +30,13 @@ def newest() -> int:
     return migrations()[-1][0]
 
 
+#: A database that was copied under a running bot looks like an old one, or an empty one.
+_PERHAPS_HALF: Final = (
+    " If it is a copy of one in use, its newest commits stand in the -wal beside the original: "
+    "make copies with: signoff backup FILE"
+)
+
+
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring the database up to date, each migration whole or not at all.
 
@@ -51,6 +58,7 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
     if check_known(connection, path) < newest():
         raise CannotOpen(
             f"The database {path} is of an older Signoff; start `signoff run` once to update it."
+            f"{_PERHAPS_HALF}"
         )
 
 
@@ -58,7 +66,7 @@ def check_known(connection: sqlite3.Connection, path: Path) -> int:
     """Return the database's version; raise CannotOpen where this program does not know it."""
     _refuse_strangers(connection, path)
     if not connection.execute(LEDGER["foreign_tables"]).fetchone()["ours"]:
-        raise CannotOpen(f"{path} holds no tables of Signoff.")
+        raise CannotOpen(f"{path} holds no tables of Signoff.{_PERHAPS_HALF}")
     applied = _applied(connection)
     _refuse_newer(applied, path)
     return applied

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from pathlib import Path
+from typing import Final
+
+#: The database, its journal or log, the index of that, and the folder.
+_FILES: Final = 4
+#: What helps a process that may open no further file.
+MORE_FILES: Final = (
+    " This process has as many files and connections open as it may: raise that limit (ulimit -n, "
+    "or LimitNOFILE= of its unit) and start it again."
+)
+
+
+def said(error: Exception) -> str:
+    """Return what SQLite says; of memory that is not there it says nothing."""
+    if isinstance(error, MemoryError):
+        return "there is no memory for it; end what takes that, or let the bot have more"
+    return str(error)
 
 
 def remedy(error: Exception, path: Path | None = None) -> str:
@@ -15,16 +32,57 @@ def remedy(error: Exception, path: Path | None = None) -> str:
                 " It is damaged: stop the bot, keep the file, and bring a copy back with: signoff "
                 "restore FILE"
             )
+        case sqlite3.SQLITE_IOERR if path is not None and _lacks_its_log(path):
+            return (
+                f" Its newest commits are missing: {path.name}-wal was removed or emptied, or not "
+                "copied with it. Where a bot runs with it, stop that with SIGTERM, which writes "
+                "what it still holds into the database, and start it again. Make copies with: "
+                "signoff backup FILE"
+            )
         case sqlite3.SQLITE_IOERR | sqlite3.SQLITE_FULL:
             return " If its disk is full, free some of it; else the disk itself may be failing."
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return " Another program writes to it: end that one, or let it finish, and try again."
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
-            if path is not None and _is_of_another(path):
-                return " This account may not: call Signoff as the account that runs the bot."
-            return " Its folder must allow new files; to look at a copy, put it where they are."
+            return _closed(path)
         case _:
             return ""
+
+
+def _closed(path: Path | None) -> str:
+    if _may_open_too_few():
+        return MORE_FILES
+    if path is not None and _is_of_another(path):
+        return " This account may not: call Signoff as the account that runs the bot."
+    return " Its folder must allow new files; to look at a copy, put it where they are."
+
+
+def _may_open_too_few() -> bool:
+    """Say whether as many files as a database consists of could not be opened now."""
+    opened = []
+    try:
+        for _ in range(_FILES):
+            opened.append(os.open(os.curdir, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return False
+
+
+def _lacks_its_log(path: Path) -> bool:
+    """Say whether the index of the log stands there, as beside a bot, and nothing of the log.
+
+    An empty index is one that a full disk did not take just now.
+    """
+    path = path.resolve()
+    log, index = (path.with_name(path.name + side) for side in ("-wal", "-shm"))
+    return _holds_something(index) and not _holds_something(log)
+
+
+def _holds_something(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def _is_of_another(path: Path) -> bool:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from bot.own_folder import own_folder
 from bot.storage.durable_files import replace_file, sync_folder
 from bot.storage.json_text import dump, load
 from lifecycle.proposal import ActorKind
@@ -57,7 +58,7 @@ class FileSpool:
             write()
 
     def _keep(self, stop: Mapping[str, Any]) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        own_folder(self.path.parent)
         is_new = not self.path.exists()
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         descriptor = os.open(self.path, flags, 0o600)
@@ -89,7 +90,7 @@ class FileSpool:
         if self._reserve.exists():
             return
         with suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            own_folder(self.path.parent)
             replace_file(self._reserve, bytes(_ROOM_BYTES))
 
     def _append(self, descriptor: int, line: bytes) -> None:

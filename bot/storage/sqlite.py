@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final, TypeVar
 
+from bot.own_folder import own_folder
 from bot.storage.connection import CannotOpen, Connection, connect
 from bot.storage.lock import FileLock
 from bot.storage.migrations import check_schema, migrate
@@ -106,7 +107,7 @@ class SqliteStore:
 
 def _locked(path: Path) -> FileLock:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        own_folder(path.parent)
     except OSError as error:
         words = f"The folder {path.parent} cannot be made: {error.strerror}."
         raise CannotOpen(words) from error

@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from bot.tools import program
 from bot.tools.leftovers import Leftovers
 from bot.tools.program import Place
-from lifecycle.masking import mask_text
+from lifecycle.masking import mask, mask_text
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Verb
 
 _DONE: Final = 0
 _FAILED: Final = 10
 _LARGEST_RECEIPT: Final = 1_048_576
+#: What is shorter is a word like `production`, which a log may need.
+_SHORTEST_SECRET: Final = 16
+_CUT_WORD: Final = re.compile(rb"\A\S+")
 _ALWAYS_HANDED_ON: Final = ("PATH", "HOME", "LANG")
 
 log = logging.getLogger(__name__)
@@ -45,6 +49,7 @@ class CommandTool:
         handed_on = {name: environment[name] for name in names if name in environment}
         handed_on.setdefault("PATH", os.defpath)
         self._place = Place(folder, handed_on, leftovers)
+        self._secrets = _long_first(handed_on.get(name, "") for name in settings.get("env", ()))
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
         """Run the program of execute."""
@@ -65,8 +70,9 @@ class CommandTool:
         try:
             ended = await program.run(argv, told, self._place, _LARGEST_RECEIPT + 1)
         except (OSError, ValueError) as error:
-            raise ToolFailed(f"{argv[0]} could not be started ({type(error).__name__})") from error
-        said = mask_text(ended.errors.decode(errors="replace")).strip()
+            why = getattr(error, "strerror", None) or type(error).__name__
+            raise ToolFailed(f"{argv[0]} could not be started ({why})") from error
+        said = self._masked(_whole_words(ended.errors).decode(errors="replace")).strip()
         if said:
             level = logging.INFO if ended.code in (_DONE, _FAILED) else logging.WARNING
             log.log(level, "%s %s of %s wrote: %s", call.tool, verb, call.proposal_id, said)
@@ -82,6 +88,24 @@ class CommandTool:
         if verb == Verb.ROLL_BACK:
             raise ToolDoubtful("what still stands cannot be read")
         return {}
+
+    def _masked(self, text: str) -> str:
+        """Mask credentials, and what was handed on by `env`, however it looks: a program that fails
+        often says with which token it did."""
+        for secret in self._secrets:
+            text = text.replace(secret, mask(secret))
+        return mask_text(text)
+
+
+def _long_first(values: Iterable[str]) -> list[str]:
+    """Return those that may be secrets, so that none is taken apart by one that stands in it."""
+    return sorted({each for each in values if len(each) >= _SHORTEST_SECRET}, key=len, reverse=True)
+
+
+def _whole_words(errors: bytes) -> bytes:
+    """Return the end of what was written without the word that it cuts: half of a credential is
+    found by nobody."""
+    return _CUT_WORD.sub(b"", errors) if len(errors) >= program.TAIL else errors
 
 
 def _receipt(output: bytes) -> Mapping[str, Any] | None:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 _NOT_IN_USE = ".part"
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that a crash leaves the old one or the new one, both on disk to stay."""
+    """Write a file so that a crash leaves the old one or the new one, both on disk to stay.
+
+    Raises OSError, leaving nothing half written where it can.
+    """
     part = path.with_name(path.name + _NOT_IN_USE)
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    move(part, path)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        move(part, path)
+    except OSError:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
 
 
 def move(source: Path, target: Path) -> None:
@@ -39,7 +48,7 @@ def discard(path: Path) -> bool:
 
 def settle(folder: Path) -> None:
     """Force the names in a folder to disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

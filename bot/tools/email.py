@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from bot.own_folder import own_folder
 from bot.tools.durable import discard, move, write_whole
 from bot.tools.message import composed, enveloped, fingerprint
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 
 _DEFAULT_SENDER: Final = "signoff@localhost"
+
+log = logging.getLogger(__name__)
 
 
 class Carrier(Protocol):
@@ -61,9 +66,13 @@ class EmailTool:
         try:
             went = await self._carrier.carry(name, data, call.limit_s)
         except ToolFailed:
-            await asyncio.to_thread(self._unclaimed, name)
+            with suppress(OSError):  # a retry finds it where it is
+                await asyncio.to_thread(self._unclaimed, name)
             raise
-        await asyncio.to_thread(self._keep_as_sent, name)
+        try:
+            await asyncio.to_thread(self._keep_as_sent, name)
+        except OSError as error:  # it was sent, and nobody may send it again in doubt of that
+            log.warning("the mail %s was sent and stays in data/drafts: %s", name, error.strerror)
         return {"draft": name, "sent": True, "went": went}
 
     async def roll_back(self, call: Call) -> Mapping[str, Any]:
@@ -71,12 +80,17 @@ class EmailTool:
         return await asyncio.to_thread(self._discard, call)
 
     def _stage(self, call: Call) -> Mapping[str, Any]:
-        self._drafts.mkdir(parents=True, exist_ok=True, mode=0o700)
         name = fingerprint(call.idempotency_key) + ".eml"
         path = self._drafts / name
-        if not path.exists():
-            write_whole(path, composed(call, self._sender, self._now_ms()))
-        data = path.read_bytes()
+        try:
+            own_folder(self._drafts)
+            if not path.exists():
+                write_whole(path, composed(call, self._sender, self._now_ms()))
+            data = path.read_bytes()
+        except OSError as error:  # a draft that no receipt names is never sent
+            with suppress(OSError):
+                discard(path)
+            raise _undone("written", error) from error
         recipients = enveloped(data).recipients
         digest = "sha256:" + sha256(data).hexdigest()
         return {"draft": name, "draft_digest": digest, "recipients": len(recipients)}
@@ -94,23 +108,38 @@ class EmailTool:
         if sending.exists():
             if _claim_of(sending) == call.idempotency_key and not self._carrier.repeatable:
                 raise ToolDoubtful("an earlier attempt did not tell how it ended")
-        elif draft.exists():
-            move(draft, sending)
-        else:
+        elif not draft.exists():
             raise ToolFailed("the draft is gone")
-        write_whole(sending.with_suffix(".key"), call.idempotency_key.encode())
+        self._take(draft, sending, call.idempotency_key)
         data = sending.read_bytes()
         if "sha256:" + sha256(data).hexdigest() != (call.receipt or {}).get("draft_digest"):
             self._unclaimed(name)
             raise ToolFailed("the draft was changed after it was written")
         return name, data
 
+    def _take(self, draft: Path, sending: Path, key: str) -> None:
+        """Note for which attempt the draft is sent.
+
+        Raises ToolFailed where nothing was sent, ToolDoubtful where an earlier attempt may have.
+        """
+        taken_before = sending.exists()
+        try:
+            if not taken_before:
+                move(draft, sending)
+            write_whole(sending.with_suffix(".key"), key.encode())
+        except OSError as error:
+            if taken_before:
+                raise ToolDoubtful(str(_undone("taken for sending", error))) from error
+            with suppress(OSError):
+                move(sending, draft)
+            raise _undone("taken for sending", error) from error
+
     def _unclaimed(self, name: str) -> None:
         move(self._sending(name), self._drafts / name)
         discard(self._sending(name).with_suffix(".key"))
 
     def _keep_as_sent(self, name: str) -> None:
-        self._sent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        own_folder(self._sent)
         move(self._sending(name), self._sent / name)
         discard(self._sending(name).with_suffix(".key"))
 
@@ -124,6 +153,11 @@ class EmailTool:
 
     def _sending(self, name: str) -> Path:
         return self._drafts / (name + ".sending")
+
+
+def _undone(what: str, error: OSError) -> ToolFailed:
+    why = error.strerror or type(error).__name__
+    return ToolFailed(f"the draft cannot be {what} ({why}): an operator must see to data/drafts")
 
 
 def _claim_of(sending: Path) -> str | None:

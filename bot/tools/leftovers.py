@@ -13,12 +13,13 @@ from typing import Final, NamedTuple
 
 import psutil
 
+from bot.own_folder import own_folder
+from bot.process_age import STEP_S, began_s
+
 _SUFFIX: Final = ".program"
 _GRACE_S: Final = 1.0
 _PAUSE_S: Final = 0.02
 _LONGEST_NOTE: Final = 40
-#: Start times of processes are known to a tick of the kernel.
-_CLOCK_STEP_S: Final = 1.0
 
 
 class Mark:
@@ -30,7 +31,7 @@ class Mark:
 
     def __init__(self, folder: Path) -> None:
         """Make the file, with room for a number however full the disk is later. Raises OSError."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own_folder(folder)
         self.descriptor, path = mkstemp(_SUFFIX, dir=folder)
         self._path = Path(path)
         fcntl.flock(self.descriptor, fcntl.LOCK_EX)
@@ -42,8 +43,8 @@ class Mark:
         Raises nothing: the program runs, and nobody may believe that it does not.
         """
         with suppress(OSError, psutil.Error):
-            began_s = psutil.Process(process_group).create_time()
-            os.pwrite(self.descriptor, f"{process_group} {began_s:.3f}".encode("ascii"), 0)
+            began = began_s(process_group)
+            os.pwrite(self.descriptor, f"{process_group} {began:.3f}".encode("ascii"), 0)
         os.close(self.descriptor)
 
     def not_started(self) -> None:
@@ -116,17 +117,17 @@ def _signal(mark: Path, number: signal.Signals) -> None:
 
 
 class _Told(NamedTuple):
-    """A program's process group, and when its leader began (seconds since 1970)."""
+    """A program's process group, and when its leader began (`bot.process_age`)."""
 
     group: int
-    began_s: float
+    began: float
 
 
 def _told(mark: Path) -> _Told | None:
     """Read a mark, or find whose it is where the bot died before it had written that down."""
-    number, _, began_s = mark.read_bytes()[:_LONGEST_NOTE].decode("ascii", "replace").partition(" ")
+    number, _, began = mark.read_bytes()[:_LONGEST_NOTE].decode("ascii", "replace").partition(" ")
     try:
-        return _Told(int(number), float(began_s))
+        return _Told(int(number), float(began))
     except ValueError:
         return _found(mark.resolve())
 
@@ -141,17 +142,17 @@ def _found(mark: Path) -> _Told | None:
             group = os.getpgid(process.pid)
             if group == os.getpgrp() or str(mark) not in {f.path for f in process.open_files()}:
                 continue
-            return _Told(group, psutil.Process(group).create_time())
+            return _Told(group, began_s(group))
     return None
 
 
 def _members(told: _Told) -> bool:
     """Say whether a process of the group lives. A number that somebody got later is not it."""
     try:
-        began_s = psutil.Process(told.group).create_time()
+        began = began_s(told.group)
     except psutil.Error:
-        began_s = told.began_s  # the leader is gone; what it left keeps the number from others
-    if abs(began_s - told.began_s) > _CLOCK_STEP_S:
+        began = told.began  # the leader is gone; what it left keeps the number from others
+    if abs(began - told.began) > STEP_S:
         return False
     try:
         os.killpg(told.group, 0)

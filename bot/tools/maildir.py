@@ -6,7 +6,9 @@ import asyncio
 from pathlib import Path
 from typing import Final
 
+from bot.own_folder import own_folder
 from bot.tools.durable import move, write_whole
+from lifecycle.ports import ToolDoubtful, ToolFailed
 
 _FOLDERS: Final = ("tmp", "new", "cur")
 
@@ -31,8 +33,19 @@ class MaildirCarrier:
         return self.describe()
 
     def _deliver(self, name: str, data: bytes) -> None:
+        """Raises ToolFailed where nothing was delivered, ToolDoubtful where that may not last."""
+        try:
+            self._put(name, data)
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            if self._delivered(name):
+                raise ToolDoubtful(f"it lies in {self._shown}, and may not stay ({why})") from error
+            words = f"{self._shown} cannot be written ({why}): make room there, then retry"
+            raise ToolFailed(words) from error
+
+    def _put(self, name: str, data: bytes) -> None:
         for folder in _FOLDERS:
-            (self._outbox / folder).mkdir(parents=True, exist_ok=True, mode=0o700)
+            own_folder(self._outbox / folder)
         if self._delivered(name):
             return
         waiting = self._outbox / "tmp" / f"{name}.signoff"

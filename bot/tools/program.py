@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import subprocess
 from asyncio import StreamReader
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryFile
 from threading import Lock, Thread
 from typing import IO, Any, Final, NamedTuple
@@ -17,7 +19,8 @@ from typing import IO, Any, Final, NamedTuple
 from bot.tools.leftovers import Leftovers, Mark
 from lifecycle.ports import ToolDoubtful
 
-_TAIL: Final = 4_096
+#: So much is kept of what it writes to standard error, the end of it.
+TAIL: Final = 4_096
 _CHUNK: Final = 65_536
 _GRACE_S: Final = 1.0
 
@@ -61,18 +64,20 @@ class _Program:
         self._ended: asyncio.Future[int] = self._loop.create_future()
         self._lock = Lock()
         self._reaped = False
-        watcher = Thread(target=self._watch, name="signoff-program", daemon=True)
-        with TemporaryFile() as standard_input:
-            standard_input.write(told)
-            standard_input.seek(0)
-            self._mark = place.leftovers.mark()
-            self._process = _started(argv, standard_input, place, self._mark)
-        watcher.start()
+        watched = _watching(self._watch)
+        try:
+            with _standard_input(told) as standard_input:
+                self._mark = place.leftovers.mark()
+                self._process = _started(argv, standard_input, place, self._mark)
+        except BaseException:
+            watched.put(False)
+            raise
+        watched.put(True)
 
     async def listened_to(self, keep: int) -> Ended:
         """Read what it prints to its end: nobody ends in peace who writes into a closed pipe."""
         output = asyncio.create_task(self._read(self._process.stdout, keep, first=True))
-        errors = asyncio.create_task(self._read(self._process.stderr, _TAIL, first=False))
+        errors = asyncio.create_task(self._read(self._process.stderr, TAIL, first=False))
         try:
             code = await asyncio.shield(self._ended)
             done, _ = await asyncio.wait((output, errors), timeout=_GRACE_S)
@@ -146,6 +151,44 @@ class _Program:
         finally:
             transport.close()
         return kept
+
+
+def _watching(watch: Callable[[], None]) -> SimpleQueue[bool]:
+    """Start the thread that watches a program, which begins with the True put into the queue.
+
+    It comes before the program: one that nobody can end or see the end of must not begin. Raises
+    OSError where no thread can be started.
+    """
+    begun: SimpleQueue[bool] = SimpleQueue()
+
+    def watched() -> None:
+        if begun.get():
+            watch()
+
+    try:
+        Thread(target=watched, name="signoff-program", daemon=True).start()
+    except RuntimeError as error:
+        raise OSError(errno.EAGAIN, "this machine starts no more threads") from error
+    return begun
+
+
+def _standard_input(told: bytes) -> IO[bytes]:
+    """Return a file in memory that holds `told`: no disk may be full for it, and no folder absent.
+
+    Raises OSError.
+    """
+    file = _file_in_memory() if hasattr(os, "memfd_create") else TemporaryFile()  # noqa: SIM115
+    try:
+        file.write(told)
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _file_in_memory() -> IO[bytes]:
+    return os.fdopen(os.memfd_create("signoff-call", os.MFD_CLOEXEC), "w+b")
 
 
 def _started(

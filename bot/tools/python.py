@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from bot.config.kinds import class_in
 from bot.expected import StartFailed
-from bot.tools.threads import beside
+from bot.tools.threads import NotBegun, beside
 from lifecycle.located import located
 from lifecycle.ports import Call, ToolFailed
 
@@ -71,15 +71,23 @@ class PythonTool:
                 words = f"{self._begun} calls of {call.tool} do not return; this one was not begun"
                 raise ToolFailed(words)
             self._begun += 1
-        answer = await beside(partial(self._counted, method, call), f"tool {call.tool}")
+        try:
+            answer = await beside(partial(self._counted, method, call), f"tool {call.tool}")
+        except NotBegun as error:
+            self._ended()
+            words = "this machine starts no more threads, so this call was not begun"
+            raise ToolFailed(words) from error
         return _as_given(await answer if inspect.isawaitable(answer) else answer)
 
     def _counted(self, method: Callable[[Call], Any], call: Call) -> Any:
         try:
             return method(call)
         finally:
-            with self._lock:
-                self._begun -= 1
+            self._ended()
+
+    def _ended(self) -> None:
+        with self._lock:
+            self._begun -= 1
 
 
 def _as_given(answer: Any) -> Mapping[str, Any]:

@@ -13,13 +13,18 @@ from lifecycle.ports import ToolDoubtful, ToolFailed
 
 _LONGEST_STEP_S: Final = 20.0
 _PORT: Final = 25
+_READABLE: Final = (
+    "the mail server offers no TLS, so the password was not sent; with start_tls: false it is, "
+    "and anybody on the way can read it"
+)
 
 
 class SmtpCarrier:
     """Hands mail to a server. Until the text is on its way every fault means: not sent.
 
     `start_tls`: true demands it, false forbids it, absent uses it where the server offers it;
-    `tls`: true speaks TLS from the first byte.
+    `tls`: true speaks TLS from the first byte. A password goes out in the clear only where
+    `start_tls` is false: whoever stands between may hide what the server offers.
     """
 
     repeatable = False
@@ -35,10 +40,10 @@ class SmtpCarrier:
 
     async def carry(self, draft: str, data: bytes, limit_s: float) -> str:
         """Send; ToolFailed until the server was given the text or where it refused it."""
-        envelope = enveloped(data)
+        envelope, login = enveloped(data), self._login()
         server = self._server(min(_LONGEST_STEP_S, limit_s))
         try:
-            await self._reach(server, envelope)
+            await self._reach(server, envelope, login)
             await _hand_over(server, envelope.data)
         finally:
             server.close()
@@ -48,12 +53,22 @@ class SmtpCarrier:
         return SMTP(
             hostname=self._settings["host"],
             port=self._settings.get("port", _PORT),
-            username=self._named("username_env"),
-            password=self._named("password_env"),
             use_tls=bool(self._settings.get("tls")),
             start_tls=None if self._settings.get("tls") else self._settings.get("start_tls"),
             timeout=timeout_s,
         )
+
+    def _login(self) -> tuple[str, str] | None:
+        """Return user and password, None where none are configured; raises ToolFailed."""
+        user, password = self._named("username_env"), self._named("password_env")
+        return None if user is None else (user, password or "")
+
+    async def _log_in(self, server: SMTP, user: str, password: str) -> None:
+        """Log in; raises ToolFailed where anybody on the way could read the password."""
+        encrypted = server.get_transport_info("sslcontext") is not None
+        if not encrypted and self._settings.get("start_tls") is not False:
+            raise ToolFailed(_READABLE)
+        await server.login(user, password)
 
     def _named(self, key: str) -> str | None:
         """Return the value of the environment variable that a setting names."""
@@ -64,10 +79,12 @@ class SmtpCarrier:
             raise ToolFailed(f"the environment variable {name} is not set")
         return self._environment[name]
 
-    async def _reach(self, server: SMTP, envelope: Envelope) -> None:
-        """Connect and name sender and recipients; one refused recipient ends it for all."""
+    async def _reach(self, server: SMTP, envelope: Envelope, login: tuple[str, str] | None) -> None:
+        """Connect, log in and name sender and recipients; one refused recipient ends it for all."""
         try:
             await server.connect()
+            if login is not None:
+                await self._log_in(server, *login)
             await server.mail(envelope.sender)
             for recipient in envelope.recipients:
                 await server.rcpt(recipient)

@@ -9,8 +9,12 @@ from contextlib import suppress
 from typing import Any
 
 
+class NotBegun(RuntimeError):
+    """No thread could be started, so nothing of the work was done."""
+
+
 async def beside(work: Callable[[], Any], name: str) -> Any:
-    """Run `work` in a daemon thread and return its answer, or raise what it raises.
+    """Run `work` in a daemon thread and return its answer, or raise what it raises, or NotBegun.
 
     The loop's own pool is for our own work: an operator's code that never returns would use its
     few threads up, and the program waits for them when it ends.
@@ -38,5 +42,8 @@ async def beside(work: Callable[[], Any], name: str) -> Any:
         with suppress(RuntimeError):  # the loop has ended meanwhile
             loop.call_soon_threadsafe(settle, result, raised)
 
-    threading.Thread(target=run, name=name, daemon=True).start()
+    try:
+        threading.Thread(target=run, name=name, daemon=True).start()
+    except RuntimeError as error:
+        raise NotBegun from error
     return await answer

@@ -74,7 +74,7 @@ class WebhookTool:
         headers = self._headers(call, body)
         limit = httpx.Timeout(call.limit_s, connect=min(_CONNECT_S, call.limit_s))
         client = httpx.AsyncClient(
-            timeout=limit, verify=_trust(), trust_env=False, follow_redirects=False
+            timeout=limit, verify=_trusted(), trust_env=False, follow_redirects=False
         )
         try:
             async with (
@@ -148,6 +148,16 @@ async def _receipt(answer: httpx.Response) -> Mapping[str, Any] | None:
     except (httpx.HTTPError, ValueError, RecursionError):
         return None
     return receipt if isinstance(receipt, dict) else None
+
+
+def _trusted() -> SSLContext:
+    """Return whom to trust; raises ToolFailed, for nothing was sent."""
+    try:
+        return _trust()
+    except OSError as error:  # what ssl says of a file without certificates is one as well
+        why = error.strerror or type(error).__name__
+        words = f"the certificates cannot be read ({why}), so nothing was sent: see SSL_CERT_FILE"
+        raise ToolFailed(words) from error
 
 
 @lru_cache(maxsize=1)

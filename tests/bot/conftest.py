@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 BASE = Path(__file__).with_name("base.yaml")
@@ -26,3 +27,31 @@ def write_config(tmp_path: Path) -> Spoil:
         return path
 
     return write
+
+
+@pytest.fixture
+def wall_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Set the machine's clock on, or back, as psutil sees it: Linux then tells another boot time.
+
+    What runs by then has its processes seen as before; nothing of the machine is touched.
+    """
+    real = Path("/proc")
+    if not (real / "stat").exists():
+        pytest.skip("this kernel does not count from its boot")
+
+    def by(seconds: int) -> None:
+        seen = tmp_path / f"proc{seconds}"
+        seen.mkdir()
+        for entry in real.iterdir():
+            if entry.name != "stat":
+                (seen / entry.name).symlink_to(entry)
+        lines = (real / "stat").read_text().splitlines()
+        told = [line.split() for line in lines]
+        moved = [
+            f"btime {int(words[1]) + seconds}" if words[:1] == ["btime"] else line
+            for words, line in zip(told, lines, strict=True)
+        ]
+        (seen / "stat").write_text("\n".join(moved) + "\n")
+        monkeypatch.setattr(psutil, "PROCFS_PATH", str(seen))
+
+    return by

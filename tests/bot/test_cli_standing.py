@@ -102,6 +102,16 @@ async def test_status_says_that_the_bot_works_with_another_config_and_why(bot: A
     assert "solo_operater: there is no such key" in why
 
 
+@pytest.mark.parametrize("set_s", [-3_600, 3_600])
+async def test_a_running_bot_is_found_though_the_wall_clock_was_set_since_it_began(
+    bot: App, set_s: int, wall_set: Callable[[int], None]
+) -> None:
+    wall_set(set_s)
+
+    assert "No bot runs" not in (await status(bot))[1]
+    assert (await said(bot, "reload")).exit_code == 0
+
+
 async def test_a_reload_that_the_bot_refuses_is_exit_1_with_the_reason(bot: App) -> None:
     """The shell reads the file as well, but the bot may not be able to take it."""
     by_hand(bot.config.database_file, FULL)

@@ -13,6 +13,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 
 from bot.chat.terminal.documents import Abandoned
 from bot.chat.terminal.pasted import first_command
+from bot.own_folder import own_folder
 from lifecycle.masking import mask_text
 
 _PROMPT: Final = "signoff> "
@@ -84,7 +85,7 @@ class Keyboard:
 def _history(path: Path) -> History:
     """Return a history that lasts where the folder can be written, else one for this run."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        own_folder(path.parent)
         path.touch(mode=0o600, exist_ok=True)
     except OSError:
         return InMemoryHistory()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Coroutine
 from contextlib import closing
@@ -52,6 +53,39 @@ async def test_a_damaged_database_is_told_with_the_way_back(
     with pytest.raises(CannotOpen) as refused:
         bring_back(database, database.with_name("other.db"))
     assert "restore FILE" not in str(refused.value)  # that is what was tried
+
+
+async def test_a_log_that_was_removed_under_a_running_bot_is_named_with_what_to_do(
+    database: Path,
+) -> None:
+    """It was told as a disk that is full, or failing."""
+    store = await SqliteStore.open(database)
+    await store.write(lambda tx: tx.flags.put("noted", 1))
+    database.with_name("signoff.db-wal").unlink()
+
+    with pytest.raises(CannotOpen) as refused:
+        await open_reader(URL, database.parent)
+    await store.close()
+
+    assert "signoff.db-wal was removed" in str(refused.value)
+    assert "stop that with SIGTERM" in str(refused.value)
+    assert "disk is full" not in str(refused.value)
+
+
+@pytest.mark.parametrize("sides", [[], ["-shm"]], ids=["alone", "with its index"])
+async def test_a_copy_without_its_log_is_told_how_copies_are_made(
+    tmp_path: Path, sides: list[str]
+) -> None:
+    away = tmp_path / "away"
+    away.mkdir()
+    store = await SqliteStore.open(tmp_path / "signoff.db")
+    await store.write(lambda tx: tx.proposals.add(a_proposal()))
+    for side in ["", *sides]:
+        shutil.copy(tmp_path / f"signoff.db{side}", away)
+
+    with pytest.raises(CannotOpen, match=r"stand in the -wal .* signoff backup FILE"):
+        await open_reader(URL, away)
+    await store.close()
 
 
 @pytest.mark.parametrize("opening", OPENINGS)
@@ -112,6 +146,11 @@ def test_a_lock_file_that_cannot_be_written_is_named(
     for _ in range(2):  # the second is no AlreadyRunning: the first let go
         with pytest.raises(CannotOpen, match=r"signoff\.db\.lock cannot be written: No space left"):
             lock.take()
+
+
+def test_a_lock_file_that_nobody_may_make_there_says_what_signoff_needs() -> None:
+    with pytest.raises(CannotOpen, match=r"Signoff must be able to write in that folder\.$"):
+        FileLock(Path("/sys/signoff.db")).take()
 
 
 async def test_a_restore_into_a_folder_that_is_a_file_is_refused_with_its_name(

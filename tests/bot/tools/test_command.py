@@ -189,6 +189,36 @@ async def test_what_it_writes_to_standard_error_is_logged_masked(tmp_path, caplo
     assert "hunter2" not in caplog.text + result.explanation
 
 
+@pytest.mark.parametrize("code", [1, 10])
+async def test_what_was_handed_on_to_it_is_told_nobody_however_it_looks(tmp_path, caplog, code):
+    environment = os.environ | {
+        "KEY": "plain-looking-words",
+        "MORE": "plain-looking-words-and-more",
+    }
+    line = f"echo stage production: $MORE and $KEY are refused >&2; exit {code}"
+    bench = Shell(
+        line, tmp_path, environment | {"STAGE": "production"}, env=["KEY", "MORE", "STAGE"]
+    )
+    with caplog.at_level(logging.INFO):
+        result = await call_tool(bench.tool, call(bench, "execute"))
+
+    words = "stage production: ‹secret, 28 characters› and ‹secret, 19 characters› are refused"
+    assert words in caplog.text
+    assert (code == 10) == (words in result.explanation)
+    assert "plain-looking" not in caplog.text + result.explanation
+
+
+async def test_of_a_credential_that_is_cut_off_no_half_is_logged(tmp_path, caplog):
+    word = "ghp_" + "Zq7Xw2Kd9Rt4Mn6Bv8Lc1Js3Hf5Gy0Pa4Tu7"
+    line = f"printf '%s ' {word} >&2; head -c 4075 /dev/zero | tr '\\0' ' ' >&2; exit 1"
+    with caplog.at_level(logging.INFO):
+        await outcome_of(line, tmp_path)
+        await outcome_of(f"printf '%s the end' {word} >&2; exit 1", tmp_path)
+
+    assert "the end" in caplog.text
+    assert not any(word[-n:] in caplog.text for n in (8, 12, 20))
+
+
 async def test_why_an_outcome_is_unknown_is_logged_without_being_asked_for(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         result = await outcome_of("echo 'no such table' >&2; exit 1", tmp_path)

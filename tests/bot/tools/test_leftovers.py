@@ -84,6 +84,16 @@ def test_a_program_that_outlived_its_bot_is_ended_however_it_resists(tmp_path, l
     assert list((tmp_path / "running").iterdir()) == []
 
 
+@pytest.mark.parametrize("set_s", [-3_600, -2, 2, 3_600])
+def test_a_program_is_ended_though_the_wall_clock_was_set_since_it_began(tmp_path, set_s, wall_set):
+    number = left_behind(tmp_path, "sleep 600")
+    wall_set(set_s)
+
+    assert Leftovers(tmp_path / "running").end_all() == 0
+
+    until(lambda: not lives(number), "the program went on")
+
+
 def test_a_program_whose_bot_died_before_it_had_written_whose_it_is_is_found_and_ended(tmp_path):
     """The bot may die between the start of a program and the note of its number."""
     number = left_behind(tmp_path, "sleep 600")

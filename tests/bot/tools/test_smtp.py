@@ -182,17 +182,38 @@ class TestSmtp(ToolContract):
         assert (result.outcome, post.got) == (Outcome.FAILED, [])
 
 
+LOGIN = {"username_env": "MAIL_USER", "password_env": "MAIL_WORD"}
+
+
+@pytest.mark.parametrize("said", [{}, {"start_tls": True}, {"tls": False}])
+async def test_a_password_is_not_sent_where_anybody_on_the_way_could_read_it(tmp_path, post, said):
+    async with logging_in(post) as (port, seen):
+        bench = SmtpBench(tmp_path, port, post, **LOGIN, **said)
+        executed = await done(bench, "execute")
+        result = await call_tool(bench.tool, call(bench, "commit", executed.receipt))
+
+    assert (result.outcome, post.got, seen) == (Outcome.FAILED, [], [])
+    assert "start_tls: false" in result.explanation or said == {"start_tls": True}
+
+
 async def test_name_and_password_come_from_the_environment(tmp_path, post):
-    seen = []
+    async with logging_in(post) as (port, seen):
+        bench = SmtpBench(tmp_path, port, post, **LOGIN, start_tls=False)
+        executed = await done(bench, "execute")
+        await done(bench, "commit", executed.receipt)
+
+    assert seen == [(b"u", b"hunter2")]
+    assert len(post.got) == 1
+
+
+@asynccontextmanager
+async def logging_in(post: Post) -> AsyncIterator[tuple[int, list[tuple[bytes, bytes]]]]:
+    """Serve without TLS whoever logs in; yields the port and what was heard of them."""
+    seen: list[tuple[bytes, bytes]] = []
 
     def known(server, session, envelope, mechanism, data):
         seen.append((data.login, data.password))
         return AuthResult(success=True)
 
     async with listening(post, authenticator=known, auth_require_tls=False) as port:
-        bench = SmtpBench(tmp_path, port, post, username_env="MAIL_USER", password_env="MAIL_WORD")
-        executed = await done(bench, "execute")
-        await done(bench, "commit", executed.receipt)
-
-    assert seen == [(b"u", b"hunter2")]
-    assert len(post.got) == 1
+        yield port, seen

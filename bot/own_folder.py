@@ -1,0 +1,24 @@
+"""Folders for keys, drafts and the record: nobody but the bot's account may look or write there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+_OWNER_ALONE: Final = 0o700
+
+
+def own_folder(folder: Path) -> None:
+    """Make `folder` and what is missing above it, for this account alone, whatever its umask.
+
+    Whoever may write into a folder may exchange the files in it, however they are protected
+    themselves. A folder that stands is left as it is: somebody else decided who may enter it.
+    Raises OSError.
+    """
+    try:
+        folder.mkdir(mode=_OWNER_ALONE, exist_ok=True)
+    except FileNotFoundError:
+        if folder.parent == folder:
+            raise
+        own_folder(folder.parent)
+        folder.mkdir(mode=_OWNER_ALONE, exist_ok=True)
