@@ -9,6 +9,11 @@ from lifecycle.ports import Clock
 
 #: Documents are refused from ten minutes on; people should know well before.
 _TOLERATED_MS: Final = 60_000
+#: What a start by a later clock does to the windows that were opened by an earlier one.
+WINDOWS_FIRST: Final = (
+    "A window that is open meanwhile would close that much too early: do it while none is open, or "
+    "freeze before, and thaw once they have had their time."
+)
 
 
 @runtime_checkable
@@ -29,4 +34,5 @@ def clock_strayed(clock: Clock) -> str | None:
         f"{clock_words(ours_ms)} since its start: it was set meanwhile, or the machine stood "
         "still. No window moves, but documents that bear the machine's time may be refused "
         "(implausible_time). Once the machine's clock is right, restart the bot."
+        + (f" {WINDOWS_FIRST}" if away_ms > 0 else "")
     )

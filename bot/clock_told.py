@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from bot.chat.spans import moment_words
+from bot.clock_strayed import WINDOWS_FIRST
 from lifecycle.moment import ms_of
 from lifecycle.ports import Transaction
 
@@ -28,7 +29,7 @@ def clock_behind(tx: Transaction, now_ms: int) -> str | None:
     return (
         f"The clock says {moment_words(now_ms)}, and the trail has an entry of "
         f"{moment_words(latest_ms)} already: one of them is wrong. Mend the clock, then restart "
-        "the bot."
+        f"the bot. {WINDOWS_FIRST}"
     )
 
 

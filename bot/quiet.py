@@ -32,3 +32,12 @@ class Quiet:
         """Return nobody: membership is read by the running bot."""
         del people, surely
         return frozenset()
+
+    async def catch_up(self) -> int:
+        """Return 0: nothing is read here."""
+        return 0
+
+    async def hear_others(self, proposal_id: str, but: str) -> bool:
+        """Return True: the running bot hears the surfaces."""
+        del proposal_id, but
+        return True

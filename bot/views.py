@@ -6,19 +6,18 @@ Functions that take `tx` are views: pass them to `store.read`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from lifecycle.ending import execution_json, verdict_json
 from lifecycle.errors import AmbiguousId, ProposalNotFound
-from lifecycle.expiry import expiry_of
+from lifecycle.expiry import as_seen
 from lifecycle.masking import mask_secrets, mask_text
 from lifecycle.moment import rfc3339
 from lifecycle.permitting import r3_uri
 from lifecycle.ports import Transaction
-from lifecycle.proposal import CLOCK, Proposal
+from lifecycle.proposal import Proposal
 from lifecycle.review import Review
-from lifecycle.state import State
 
 __all__ = [
     "as_seen",
@@ -51,25 +50,6 @@ class PendingPage:
     waiting: tuple[Proposal, ...]
     executing: tuple[Proposal, ...]
     executing_total: int
-
-
-def as_seen(proposal: Proposal, now_ms: int) -> Proposal:
-    """Return the proposal as it counts now: past its deadline it is expired, swept or not."""
-    if not proposal.expired(now_ms):
-        return proposal
-    reason, words = expiry_of(proposal)
-    return replace(
-        proposal,
-        state=State.REJECTED,
-        reason=reason,
-        explanation=words,
-        decided_by=CLOCK,
-        decided_at_ms=proposal.deadline_ms,
-        opener=None,
-        waiting_for=None,
-        attention=None,
-        attention_why="",
-    )
 
 
 def exactly(tx: Transaction, given: str) -> Proposal:

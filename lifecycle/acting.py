@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,13 +14,14 @@ from lifecycle.books import Transaction
 from lifecycle.errors import GovernanceError, ReviewRefused
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gating import Gatekeeper, Look, NotAtOnce
+from lifecycle.heard import HeardStop
 from lifecycle.letting_go import let_go
 from lifecycle.membership import AskAlso, check_all_asked, with_lost, with_who_left
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind, Proposal, Verb
-from lifecycle.retrying import CheckAgain, retry
+from lifecycle.retrying import CheckAgain, repeatable, retry
 from lifecycle.sentinel import Facts
 from lifecycle.spooling import Spooled, act_of, carry_out, give_up, unavailable
 from lifecycle.state import State
@@ -66,7 +68,7 @@ class Acting:
         """Let it stand still meanwhile: asking who stops it, or takes a ✅ back, may take long."""
         surface, now_ms = act.sender.surface, self.world.clock.now_ms()
         with self.world.heard.meanwhile(surface, now_ms, act.proposal_id, takes_back=not spools):
-            return await self._acting(act, unit, spools=spools)
+            return await self._acting(act, unit, spools=spools, opens=False)
 
     async def _acting(
         self,
@@ -74,11 +76,14 @@ class Acting:
         unit: Callable[[Transaction, Moment, Act], Reviewed],
         *,
         spools: bool,
+        opens: bool = True,
     ) -> Reply:
+        """`opens`: what waits to begin is looked at behind it. Behind an act that holds nothing
+        may begin, and what waits would be told to wait for that very act."""
         if spools:
             act = await with_who_left(self.world, self._as_heard(act))
         try:
-            led_to = await self._reviewed(act, unit, counts=not spools)
+            led_to = await self._reviewed(act, unit, counts=not spools, opens=opens)
         except GovernanceError as error:
             reply = Reply.of_error(error, act.proposal_id)
             if not (reply.passing and act.found_late):  # it is found, and tried, again
@@ -88,7 +93,7 @@ class Acting:
             if spools and act.sender.kind is ActorKind.PERSON:
                 return await self._kept(replace(act, given_at_ms=act.heard_at_ms), error)
             return unavailable(act.proposal_id, error)
-        return await self._followed(led_to)
+        return await self._followed(led_to, opens=opens)
 
     def _as_heard(self, act: Act) -> Act:
         """Note when it was taken: by the surface, which may have had to wait for its platform."""
@@ -118,7 +123,12 @@ class Acting:
         return reply
 
     async def _reviewed(
-        self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed], *, counts: bool
+        self,
+        act: Act,
+        unit: Callable[[Transaction, Moment, Act], Reviewed],
+        *,
+        counts: bool,
+        opens: bool,
     ) -> LedTo:
         """Run the unit once the membership is read of everybody whose approval it may count.
 
@@ -127,7 +137,7 @@ class Acting:
         """
         by_person = act.sender.kind is ActorKind.PERSON and act.sender.id is not None
         asked = {str(act.sender.id)} if by_person else set()
-        at_once = True
+        at_once = opens
         while True:
             if by_person and counts:
                 act = await with_lost(self.world, act, asked)
@@ -159,11 +169,11 @@ class Acting:
         opening = self.gatekeeper.open_at_once(tx, look) if at_once else None
         return LedTo(reviewed, look, opening)
 
-    async def _followed(self, led_to: LedTo) -> Reply:
+    async def _followed(self, led_to: LedTo, *, opens: bool) -> Reply:
         reviewed = led_to.reviewed
         self.gatekeeper.carrier.carry_claim(reviewed.claim)
         proposal, reply = reviewed.proposal, reviewed.reply
-        if proposal.state is not State.SENTINEL_APPROVED or proposal.opener is None:
+        if not opens or proposal.state is not State.SENTINEL_APPROVED or proposal.opener is None:
             return reply
         try:
             opened = await self._opened(proposal.proposal_id, led_to)
@@ -214,7 +224,7 @@ class Acting:
         return await self.world.surely(self._retried(act))
 
     async def _retried(self, act: Act) -> Reply:
-        waited = self.world.heard.overdue(self.world.clock.now_ms(), act.proposal_id)
+        waited = await self._held_up_by(act.proposal_id)
         if waited:
             reply = await self._acting(act, let_go, spools=False)
             for each in waited if reply.done else ():
@@ -230,6 +240,18 @@ class Acting:
                 continue
         words = "The policy or the evidence is just changing; try again."
         return Reply(words, "policy_changed", act.proposal_id)
+
+    async def _held_up_by(self, proposal_id: str) -> Sequence[HeardStop]:
+        """Return the stops that nobody could work and that hold up what is to be repeated, or all
+        of them where nothing is: a word that was taken back means nothing to what has begun."""
+        waited = self.world.heard.overdue(self.world.clock.now_ms(), proposal_id)
+        if not waited or any(not each.takes_back for each in waited):
+            return waited
+        with suppress(StoreUnavailable):  # which is told in a moment, by whatever is done then
+            proposal = await self.world.store.read(lambda tx: tx.proposals.get(proposal_id))
+            if proposal is not None and repeatable(proposal):
+                return ()
+        return waited
 
     async def _checked_to_repeat(self, proposal_id: str) -> tuple[Facts, Verdict] | None:
         """Ask Sentinel, unless it is to be taken back, which is never stood in the way of."""
@@ -269,5 +291,5 @@ class Acting:
         except GovernanceError as error:
             await self.world.write(partial(give_up, moment, act, error))
             return True
-        await self._followed(LedTo(reviewed))
+        await self._followed(LedTo(reviewed), opens=True)
         return True

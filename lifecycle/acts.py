@@ -9,7 +9,7 @@ from typing import Any
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.books import Transaction
 from lifecycle.claiming import Claim
-from lifecycle.door import record
+from lifecycle.door import announce, record
 from lifecycle.errors import ProposalNotFound, ReviewRefused
 from lifecycle.expiry import expire, undecided
 from lifecycle.masking import harmless, mask_text, plain_words, recorded_words
@@ -18,6 +18,7 @@ from lifecycle.posted_cards import CARD
 from lifecycle.proposal import Proposal
 from lifecycle.records import Card
 from lifecycle.review import Decision, Review
+from lifecycle.state import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,8 @@ def ignored(
             "found_late": act.found_late,
         },
     )
+    if act.found_late and code == "window_closed" and closed_over(proposal):
+        _tell_of_a_late_stop(tx, moment, act, proposal)
     return Reviewed.of(proposal, words, code=code)
 
 
@@ -159,6 +162,24 @@ def note_ignored(tx: Transaction, moment: Moment, act: Act, code: str) -> None:
             "found_late": act.found_late,
         },
     )
+
+
+def closed_over(proposal: Proposal) -> bool:
+    """Say whether its window has closed and nothing can be taken back any more."""
+    windowed = proposal.execution is not None and proposal.execution.windowed
+    return windowed and proposal.state is State.COMPLETED
+
+
+def _tell_of_a_late_stop(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> None:
+    """Announce a ❌ that was found on a card after its window had closed by another surface."""
+    proposal_id, sender = proposal.proposal_id, act.sender
+    person = sender.identity or sender.account
+    words = (
+        f"{proposal_id} ({proposal.tool}) was closed, and a ❌ by {person} was found on "
+        f"{sender.surface} after that: it stands. Look, and take back by hand what must not."
+    )
+    key = f"found_late:{proposal_id}:{sender.surface}:{sender.account}"
+    announce(tx, moment, key, words, proposal_id)
 
 
 def decided(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> Reviewed:
@@ -223,10 +244,11 @@ def review_of(
 
 
 def decided_words(proposal: Proposal) -> str:
-    """Say in one sentence who decided what, when, and what follows."""
+    """Say who decided what, when, and what follows; and why a person must look, where one must."""
     if not proposal.terminal:
         opener = f", opened by {proposal.opener}" if proposal.opener else ""
-        return f"{proposal.proposal_id} is {proposal.state} already{opener}; nothing was changed."
+        words = f"{proposal.proposal_id} is {proposal.state} already{opener}; nothing was changed."
+        return f"{words} {harmless(proposal.attention_why)}".strip()
     when = clock_words(proposal.decided_at_ms or proposal.created_at_ms)
     words = (
         f"Already decided: {proposal.state} ({proposal.reason}) by {proposal.decided_by}, {when}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from lifecycle import authority, meaning
@@ -12,7 +13,7 @@ from lifecycle.door import advance, announce, record
 from lifecycle.ending import answer_of
 from lifecycle.enrolling import enrol
 from lifecycle.errors import Fault, Refused
-from lifecycle.expiry import expire, undecided
+from lifecycle.expiry import as_seen, expire, undecided
 from lifecycle.gate import Accepted
 from lifecycle.judging import masked_forms
 from lifecycle.llm.ingest import EnvelopeRefused
@@ -39,7 +40,7 @@ def admit(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
     try:
         existing = _identity(tx, accepted, sender)
         if existing is not None:
-            return answer_of(existing, deduplicated=True)
+            return _as_known(existing, moment)
         if accepted.tool.tier is Tier.BLOCK:
             return answer_of(_blocked(tx, moment, accepted, sender))
         _meaning(tx, moment, accepted)
@@ -63,7 +64,7 @@ def dry_run(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender)
     """Say what `admit` would answer without a proposal; None where one would arise."""
     existing = _identity(tx, accepted, sender)
     if existing is not None:
-        return answer_of(existing, deduplicated=True)
+        return _as_known(existing, moment)
     if accepted.tool.tier is Tier.BLOCK:
         return _would_be_blocked(accepted)
     _meaning(tx, moment, accepted)
@@ -72,7 +73,7 @@ def dry_run(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender)
         error = Refused(decision.faults, retry_after_s=decision.retry_after_s)
         return refusal(error, decision.outcome)
     twin = _duplicate(tx, moment, accepted, sender)
-    return _as_twin(twin, accepted) if twin else None
+    return _as_twin(twin, accepted, moment) if twin else None
 
 
 def refuse(
@@ -107,7 +108,7 @@ def refuse(
 def _tell_of_a_flood(tx: Transaction, moment: Moment, proposer: str, error: Refused) -> None:
     """Say once an hour that somebody proposes more than it may: one notice for all of it."""
     flag, told_ms = f"flood:{proposer}", moment.now_ms
-    if told_ms < (tx.flags.get(flag) or 0) + _HOUR_MS:
+    if abs(told_ms - (tx.flags.get(flag) or 0)) < _HOUR_MS:
         return
     tx.flags.put(flag, told_ms)
     key = f"{flag}:{told_ms}"
@@ -173,12 +174,18 @@ def _authorised(
     twin = _duplicate(tx, moment, accepted, sender)
     if twin is not None:
         record(tx, moment, "deduplicated", sender.identity, proposal=twin, sender=sender)
-        return _as_twin(twin, accepted)
+        return _as_twin(twin, accepted, moment)
     return enrol(tx, moment, accepted, sender)
 
 
-def _as_twin(twin: Proposal, accepted: Accepted) -> Answer:
-    return answer_of(twin, deduplicated=True, differs=differing_paths(twin, accepted))
+def _as_known(existing: Proposal, moment: Moment) -> Answer:
+    """Answer with what every view says of it, also while a stop keeps its deadline from ending it
+    (ADR 0020)."""
+    return answer_of(as_seen(existing, moment.now_ms), deduplicated=True)
+
+
+def _as_twin(twin: Proposal, accepted: Accepted, moment: Moment) -> Answer:
+    return replace(_as_known(twin, moment), differs=differing_paths(twin, accepted))
 
 
 def _duplicate(
@@ -188,8 +195,11 @@ def _duplicate(
     twin = tx.proposals.open_like(actor, accepted.content_digest)
     if twin is not None and (not twin.expired(moment.now_ms) or undecided(tx, moment, twin)):
         return twin
-    since_ms = moment.now_ms - limits.refusal_binds_s * 1000
-    refused = tx.proposals.refused_like(actor, accepted.likeness_digest, since_ms)
+    binds_ms = limits.refusal_binds_s * 1000
+    # Whoever waits for as long as it was told to is not refused again.
+    since_ms, until_ms = moment.now_ms - binds_ms + 1, moment.now_ms + binds_ms
+    # One from later on is of a clock that was set back since: it binds twice as long at most.
+    refused = tx.proposals.refused_like(actor, accepted.likeness_digest, since_ms, until_ms)
     if refused is not None:
         raise _previously_rejected(refused, since_ms)
     limit = proposer_of(sender, moment).open_limit

@@ -21,7 +21,7 @@ from lifecycle.judging import verdict_details
 from lifecycle.last_judged import is_owed, policy_before
 from lifecycle.likeness import known_by
 from lifecycle.policy import ApprovalClass
-from lifecycle.posted_cards import about_its_cards
+from lifecycle.posted_cards import about_its_cards, about_its_showing, was_shown
 from lifecycle.proposal import Execution, Proposal
 from lifecycle.quorum import approval_class_of
 from lifecycle.retelling import retold
@@ -59,6 +59,7 @@ def disagreements(
         *_about_its_policy(proposal, told),
         *about_reviews(proposal, trail, reviews),
         *about_its_cards(trail),
+        *about_its_showing(proposal, trail),
         *told.odd,
     ]
     return [f"proposal {proposal.proposal_id}: {words}" for words in found]
@@ -72,7 +73,8 @@ def may_begin_as_told(tx: Transaction, proposal: Proposal) -> bool:
     trail = tx.audit.of(proposal.proposal_id)
     reviews = tx.reviews.of(proposal.proposal_id)
     unbound = (*about_its_evidence(tx, proposal),)
-    return not (unbound or disagreements(proposal, trail, reviews))
+    told = was_shown(proposal, trail) and not disagreements(proposal, trail, reviews)
+    return told and not unbound
 
 
 def stands_as_told(tx: Transaction, proposal: Proposal) -> bool:

@@ -245,10 +245,11 @@ def _rows(proposer: Agent | Person, document: ProposalDocument) -> Condition:
 def _wait_s(rate: Rate, uses: Sequence[int], now_ms: int) -> int | None:
     """Return in how many seconds the next use is within the rate, None where it is now.
 
-    A use exactly `per_s` old is out.
+    A use exactly `per_s` old is out. So is one that far ahead, of a clock that was set back since:
+    else nothing more would be within the rate until that time comes again.
     """
     span_ms = rate.per_s * 1000
-    within = sorted(at for at in uses if at > now_ms - span_ms)
+    within = sorted(at for at in uses if abs(now_ms - at) < span_ms)
     if len(within) < rate.count:
         return None
     if rate.count < 1:

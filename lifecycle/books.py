@@ -33,8 +33,11 @@ class Proposals(Protocol):
     def open_like(self, actor: str, content_digest: str) -> Proposal | None:
         """Return this proposer's open proposal with this content."""
 
-    def refused_like(self, actor: str, likeness_digest: str, since_ms: int) -> Proposal | None:
-        """Return the proposer's latest proposal of this likeness refused by a person since then."""
+    def refused_like(
+        self, actor: str, likeness_digest: str, since_ms: int, until_ms: int
+    ) -> Proposal | None:
+        """Return the proposer's latest proposal of this likeness that a person refused in between,
+        both ends included."""
 
     def refused_tool_lately(self, actor: str, tool: str, since_ms: int) -> bool:
         """Say whether a person refused this proposer's use of this tool since then."""

@@ -43,7 +43,8 @@ class Carrier:
 
         `answering` says that its proposer waits for the end, which is then told once.
         """
-        return self.world.spawn(self._carried(proposal, token, answering=answering))
+        work = self._carried(proposal, token, answering=answering)
+        return self.world.spawn(work, calls_for=proposal.proposal_id)
 
     def carry_claim(self, claim: Claim | None) -> None:
         """Make the call of a claim, where there is one."""

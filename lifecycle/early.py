@@ -25,8 +25,10 @@ def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act
     execution = proposal.execution
     if execution is None or not execution.early or not execution.windowed or act.found_late:
         return decided(tx, moment, act, proposal)
-    if execution.verb is not Verb.EXECUTE or execution.outcome is not Outcome.DONE:
+    if execution.outcome is Outcome.RUNNING:
         raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")
+    if execution.verb is not Verb.EXECUTE or execution.outcome is not Outcome.DONE:
+        return decided(tx, moment, act, proposal)  # it has, and calls for a person's word
     _seen_as_it_stands(tx, proposal, act)
     if not judged_as_it_stands(tx, moment, proposal):
         words = "Policy or evidence has just changed and it is being checked again; try again then."

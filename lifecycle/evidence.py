@@ -77,7 +77,7 @@ def _check_replaces(moment: Moment, packet: EvidencePacket, known: EvidencePacke
     if known.source in moment.policy.sources.keys() - {packet.source}:
         words = "Another source records evidence under this id; use one of your own."
         raise Refused([Fault("id_conflict", "evidence_id", suggestion=words)])
-    if known.observed_at_ms > packet.observed_at_ms:
+    if packet.observed_at_ms < known.observed_at_ms <= _latest_ms(moment):
         newer = Fault(
             "implausible_time",
             "observed_at_ms",
@@ -85,6 +85,15 @@ def _check_replaces(moment: Moment, packet: EvidencePacket, known: EvidencePacke
             suggestion="A newer observation is on record under this evidence_id.",
         )
         raise Refused([newer])
+
+
+def _latest_ms(moment: Moment) -> int:
+    """Return what may just be observed now by a source whose clock is ahead of ours.
+
+    What is on record as later than that was written by a clock that was set back since: were it
+    newer than anything, that evidence could not be observed again until that time comes.
+    """
+    return moment.now_ms + moment.policy.limits.clock_skew_s * 1000
 
 
 def payload_digest(packet: EvidencePacket) -> str:
@@ -132,7 +141,7 @@ def _wrong(obj: Mapping[str, Any], sender: Sender, moment: Moment) -> list[Fault
     observed = obj.get("observed_at_ms")
     if not isinstance(observed, int) or isinstance(observed, bool):
         faults.append(Fault("wrong_type", "observed_at_ms", required="an integer, ms UTC"))
-    elif observed > moment.now_ms + moment.policy.limits.clock_skew_s * 1000 or observed <= 0:
+    elif observed > _latest_ms(moment) or observed <= 0:
         faults.append(Fault("implausible_time", "observed_at_ms", required="not in the future"))
     if not isinstance(obj.get("payload"), dict):
         faults.append(Fault("wrong_type", "payload", required="an object"))

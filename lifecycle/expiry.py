@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lifecycle.copied import UNKNOWN_SINCE, is_of_a_copy
 from lifecycle.door import advance, call_for_attention
 from lifecycle.heard import HEARD, OVERDUE_MS
 from lifecycle.moment import Moment, clock_words
 from lifecycle.ports import Transaction
 from lifecycle.proposal import CLOCK, Attention, Proposal
-from lifecycle.state import Trigger
+from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller
 
 
@@ -19,6 +21,25 @@ def expiry_of(proposal: Proposal) -> tuple[str, str]:
         words = f"The permit was not redeemed by {when}; nothing was run. Submit a new proposal."
         return "permit_expired", words
     return "expired", f"Expired at {when}; nothing was run. Ask the proposer to submit again."
+
+
+def as_seen(proposal: Proposal, now_ms: int) -> Proposal:
+    """Return the proposal as it counts now: past its deadline it is expired, swept or not."""
+    if not proposal.expired(now_ms):
+        return proposal
+    reason, words = expiry_of(proposal)
+    return replace(
+        proposal,
+        state=State.REJECTED,
+        reason=reason,
+        explanation=words,
+        decided_by=CLOCK,
+        decided_at_ms=proposal.deadline_ms,
+        opener=None,
+        waiting_for=None,
+        attention=None,
+        attention_why="",
+    )
 
 
 def undecided(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:

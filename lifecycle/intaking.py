@@ -18,12 +18,13 @@ from lifecycle.judging import hard_words, raised_by
 from lifecycle.llm.ingest import Question
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening
-from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.ports import RowRefused, StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.proposers import proposer_of
 from lifecycle.questions import ask
 from lifecycle.reading import read_object
 from lifecycle.sentinel import Facts
+from lifecycle.spooling import REFUSED_ROW
 from lifecycle.standing import in_force
 from lifecycle.state import State
 from lifecycle.world import World, log
@@ -87,12 +88,12 @@ class Intake:
                 return await self._asked(accepted, sender, moment)
         except Refused as error:
             return await self.refused(error, sender, raw)
-        except StoreUnavailable:
-            return refusal(_no_audit())
+        except StoreUnavailable as error:
+            return refusal(_no_audit(_whose_fault(error)))
         try:
             admitted = await self._admitted(moment, accepted, sender)
-        except StoreUnavailable:
-            return refusal(_no_audit())
+        except StoreUnavailable as error:
+            return refusal(_no_audit(_whose_fault(error)))
         if isinstance(admitted.made, Answer):
             return admitted.made
         return await self._judged(admitted.made, admitted)
@@ -190,6 +191,12 @@ class Intake:
 
 def _ended(answer: Answer) -> bool:
     return answer.state is not None and State(answer.state).terminal
+
+
+def _whose_fault(error: StoreUnavailable) -> str | None:
+    """Say where it is this document alone; the names of tables are for people."""
+    refused = f"The database refuses a row of this. {REFUSED_ROW}"
+    return refused if isinstance(error, RowRefused) else None
 
 
 def _no_audit(words: str | None = None) -> Refused:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from lifecycle.adopting import Adopter
+from lifecycle.cards_seen import CardsSeen
 from lifecycle.closing import close, may_close, not_closed, waits_for_a_stop
 from lifecycle.door import amend, announce, record
 from lifecycle.errors import StaleProposal
@@ -19,10 +20,9 @@ from lifecycle.gating import Gatekeeper
 from lifecycle.heard import HEARD
 from lifecycle.moment import Moment, clock_words
 from lifecycle.opening import card_is_out
-from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
+from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
 from lifecycle.proposal import CLOCK, SENTINEL, Proposal
 from lifecycle.state import State
-from lifecycle.tier import TIER_POLICIES, CardKind
 from lifecycle.world import World
 
 _PAGE = 200
@@ -43,6 +43,11 @@ class Keeper:
     adopter: Adopter
     look_again_ms: dict[str, int] = field(default_factory=dict)
     since_ms: int | None = None
+    cards_seen: CardsSeen = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with no card under way."""
+        self.cards_seen = CardsSeen(self.world)
 
     async def close_due(self) -> int:
         """Close the windows that have passed, nearest first, until none of them can be closed."""
@@ -51,6 +56,7 @@ class Keeper:
             moment = self.world.moment()
             due = await self.world.store.read(partial(_due_to_close, moment.now_ms))
             ready = [p for p in due if (p.retry_at_ms or 0) <= moment.now_ms]
+            self.cards_seen.keep(ready)
             before = closed
             batches = [ready[start : start + _BATCH] for start in range(0, len(ready), _BATCH)]
             for start in range(0, len(batches), _AT_ONCE):
@@ -72,12 +78,9 @@ class Keeper:
         for proposal in batch:
             if proposal.checked_policy_digest != self.world.law.policy.digest:
                 await self.world.beside(proposal.proposal_id, self.adopter.recheck_one(proposal))
-        # Together: a platform that is slow to answer holds up one batch, not each one in it.
-        seen = await asyncio.gather(*map(self._seen, batch))
-        readable = [p for p, was_seen in zip(batch, seen, strict=True) if was_seen]
-        for proposal, was_seen in zip(batch, seen, strict=True):
-            if not was_seen:
-                await self._not_closed(proposal.proposal_id, "its card can be read on no surface")
+        readable, unreadable = await self.cards_seen.look(batch)
+        for proposal in unreadable:
+            await self._not_closed(proposal.proposal_id, "its card can be read on no surface")
         concluded = await self._closed(readable) if readable else ()
         for one in concluded:
             self._carry(one)
@@ -95,12 +98,6 @@ class Keeper:
                 moment = self.world.moment()
                 await self.world.write(partial(_kept_open, moment, proposal.proposal_id))
 
-    async def _seen(self, proposal: Proposal) -> bool:
-        """Read its cards for a ❌ nobody heard; True where that is done, or there is no card."""
-        if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE:
-            return True
-        return await self.world.notifier.read_cards(proposal.proposal_id)
-
     async def _closed(self, seen: Sequence[Proposal]) -> Sequence[Concluded]:
         """Close as seen a moment ago; where one has moved since, look at all of them again."""
         moment = self.world.moment()
@@ -109,12 +106,12 @@ class Keeper:
         except StaleProposal:
             pass
         except Exception as error:
-            if isinstance(error, StoreUnavailable) and not isinstance(error, RowUnreadable):
+            if isinstance(error, StoreUnavailable) and not isinstance(error, RowAtFault):
                 raise
             return await self._each_closed(seen)
         try:
             return await self.world.write(partial(_closed_afresh, moment, seen))
-        except RowUnreadable:
+        except RowAtFault:
             return await self._each_closed(seen)
 
     async def _each_closed(self, seen: Sequence[Proposal]) -> Sequence[Concluded]:

@@ -7,7 +7,8 @@ and functions that it went through, do not.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import PurePath
 from traceback import walk_tb
 from typing import Final
@@ -42,6 +43,16 @@ def not_loaded(error: BaseException) -> str:
             return mask_text(str(error))
         case _:
             return located(error)
+
+
+def written_at(unit: Callable[..., object]) -> str:
+    """Return where in the program a function stands: `lifecycle/acting.py:129 in _unit`."""
+    while isinstance(unit, partial):
+        unit = unit.func
+    code = getattr(unit, "__code__", None)
+    if code is None:
+        return _GENERATED
+    return f"{_short(code.co_filename)}:{code.co_firstlineno} in {_name(code.co_name)}"
 
 
 def _told(error: BaseException, most: int, causes: str = "") -> str:

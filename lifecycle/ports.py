@@ -52,12 +52,20 @@ class StoreUnavailable(Exception):
     """The store could not commit or read; nothing of the unit has happened."""
 
 
-class RowUnreadable(StoreUnavailable):
+class RowAtFault(StoreUnavailable):
+    """One row stands in the way of this unit alone; the store itself is well."""
+
+
+class RowUnreadable(RowAtFault):
     """One row holds what no record can be, changed by hand; everything else can be read."""
 
 
-class RowChanged(StoreUnavailable):
+class RowChanged(RowAtFault):
     """One row is not what this unit saw of it; the store itself can be written."""
+
+
+class RowRefused(RowAtFault):
+    """The store refuses a row of this unit for what stands in it, and would refuse it again."""
 
 
 class ProposalStore(Protocol):
@@ -66,8 +74,9 @@ class ProposalStore(Protocol):
     async def write(self, unit: Callable[[Transaction], T]) -> T:
         """Run `unit` in a transaction and return its value once that is durable.
 
-        An exception of the unit undoes it alone and is raised here; StoreUnavailable where the
-        store itself failed.
+        Units run, and are answered, in the order in which they were handed over: which of two
+        people was first is known by that alone. An exception of the unit undoes it alone and is
+        raised here; StoreUnavailable where the store itself failed.
         """
 
     async def read(self, view: Callable[[Transaction], T]) -> T:
@@ -171,6 +180,12 @@ class Notifier(Protocol):
 
     async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
         """Return who left, is banned or cannot be read; `surely`: not the last (ADR 0011)."""
+
+    async def catch_up(self) -> int:
+        """Read what the surfaces kept while nobody listened; return how many decisions it had."""
+
+    async def hear_others(self, proposal_id: str, but: str) -> bool:
+        """Hear what stands under ❌ on every surface in a gap `but` one; False where not yet."""
 
 
 class Spool(Protocol):

@@ -12,8 +12,10 @@ from lifecycle.audit import AuditEntry
 from lifecycle.door import record
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
-from lifecycle.proposal import SENTINEL
+from lifecycle.proposal import SENTINEL, Proposal
 from lifecycle.records import Card
+from lifecycle.state import State
+from lifecycle.tier import TIER_POLICIES, CardKind
 
 #: The entry that tells of a message; `CARD` names, in the entry of a decision, where it was given.
 POSTED: Final = "card_posted"
@@ -33,10 +35,32 @@ def about_its_cards(trail: Sequence[AuditEntry]) -> Iterator[str]:
     Trails that an older version began do not tell where cards stand; `known_by` came with that.
     """
     posted: set[tuple[object, object]] = set()
-    told = bool(trail) and "known_by" in trail[0].event.details
+    told = _tells_of_cards(trail)
     for entry in trail:
         details = entry.event.details
         if entry.event.kind == POSTED:
             posted.add((details.get("surface"), details.get("message")))
         elif told and CARD in details and (entry.event.surface, details[CARD]) not in posted:
             yield f"entry {entry.seq} was given on {details[CARD]}, in which no card of it stood"
+
+
+def was_shown(proposal: Proposal, trail: Sequence[AuditEntry]) -> bool:
+    """Say whether what people are to see was posted anywhere: no card, no window.
+
+    The row of its card alone could be set as delivered.
+    """
+    if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE or not _tells_of_cards(trail):
+        return True
+    return any(entry.event.kind == POSTED for entry in trail)
+
+
+def about_its_showing(proposal: Proposal, trail: Sequence[AuditEntry]) -> Iterator[str]:
+    """Yield a sentence where it began before people could see it."""
+    begun = (i for i, entry in enumerate(trail) if entry.event.target == State.EXECUTING)
+    at = next(begun, None)
+    if at is not None and not was_shown(proposal, trail[:at]):
+        yield f"entry {trail[at].seq} began it, and no card of it stood anywhere"
+
+
+def _tells_of_cards(trail: Sequence[AuditEntry]) -> bool:
+    return bool(trail) and "known_by" in trail[0].event.details

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
+
+#: Nothing waits longer than this to be shown or told, whatever a platform asks for.
+LONGEST_WAIT_MS: Final = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,13 @@ from lifecycle import reporting
 from lifecycle.agreeing import stands_as_told
 from lifecycle.claiming import Claim, reclaim
 from lifecycle.finishing import Concluded
-from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.gating import Gatekeeper
 from lifecycle.heard import HEARD, placed
 from lifecycle.mishaps import unknown
 from lifecycle.moment import Moment
 from lifecycle.opening import tell_of_a_changed_row
-from lifecycle.ports import Transaction
+from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import CLOCK, Outcome, Proposal, Verb
 from lifecycle.world import World
 
@@ -129,8 +128,7 @@ def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded |
     execution, tool = proposal.execution, moment.policy.tools.get(proposal.tool)
     if execution is None or execution.outcome is not Outcome.RUNNING:
         return Concluded(proposal)
-    unchanged = fits_its_digest(proposal) and stands_as_told(tx, proposal)
-    if execution.verb is not Verb.ROLL_BACK and not unchanged:
+    if execution.verb is not Verb.ROLL_BACK and not _as_told(tx, proposal):
         why = "The stored row no longer fits what was approved, so it is not called again."
         tell_of_a_changed_row(tx, moment, proposal, why)
         return Concluded(unknown(tx, moment, proposal, why))
@@ -145,6 +143,15 @@ def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded |
         claim: Claim = reclaim(tx, moment, proposal, CLOCK)
         return Concluded(claim.proposal, claim)
     return Concluded(unknown(tx, moment, proposal, "The process ended while the tool was running."))
+
+
+def _as_told(tx: Transaction, proposal: Proposal) -> bool:
+    """Say whether its row is what was approved; where its trail cannot be read nobody says so, and
+    it must not stand as running for good."""
+    try:
+        return stands_as_told(tx, proposal)
+    except (RowUnreadable, ValueError, TypeError, KeyError):
+        return False
 
 
 def _why_not_again(moment: Moment, proposal: Proposal) -> str | None:

@@ -28,6 +28,11 @@ _REPEATABLE: Final = frozenset(
 )
 
 
+def repeatable(proposal: Proposal) -> bool:
+    """Say whether something of it failed, or may have, that a person can have done again."""
+    return proposal.execution is not None and proposal.attention in _REPEATABLE
+
+
 class CheckAgain(Exception):
     """Policy or evidence is another one than Sentinel was asked about."""
 
@@ -46,7 +51,7 @@ def retry(
     execution = proposal.execution
     if execution is not None and execution.outcome is Outcome.RUNNING:
         raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
-    if execution is None or proposal.attention not in _REPEATABLE:
+    if execution is None or not repeatable(proposal):
         raise ReviewRefused("nothing_to_settle", _nothing_words(moment, proposal.proposal_id))
     if execution.verb is not Verb.ROLL_BACK:
         _may_act_again(tx, moment, proposal)

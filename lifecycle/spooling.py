@@ -14,11 +14,16 @@ from lifecycle.door import announce
 from lifecycle.errors import GovernanceError
 from lifecycle.masking import mask_text, plain_words
 from lifecycle.moment import Moment
-from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
+from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.proposal import ActorKind
 from lifecycle.world import World, log
 
 _SHOWN_ID: Final = 64
+REFUSED_ROW: Final = (
+    "Nothing was done, and the same again will be refused again; other things can be written. "
+    "Tell an operator: somebody changed the database, or this is a fault of Signoff's. The log "
+    "says where."
+)
 #: Whoever gave the stop knows, or it came to what was wanted.
 _KNOWN_ALREADY: Final = frozenset({"duplicate_event", "already_decided"})
 _IN_MEMORY: Final = (
@@ -157,6 +162,11 @@ def _kept_words(error: StoreUnavailable) -> str:
             f"Kept: {error} The proposal stands still, and your stop is carried out as soon as the "
             "row can be read. Tell an operator: somebody changed the database."
         )
+    if isinstance(error, RowRefused):
+        return (
+            f"Kept: {error} The proposal stands still, and your stop is carried out as soon as the "
+            "row is taken. Tell an operator: somebody changed the database, and the log says where."
+        )
     return (
         "Kept: the store cannot be written now; nothing executes, commits or closes, and your "
         "stop is carried out as soon as it can be."
@@ -187,6 +197,9 @@ def unavailable(proposal_id: str | None = None, error: StoreUnavailable | None =
     if isinstance(error, RowUnreadable):
         words = f"{error} Nothing was done. Tell an operator: somebody changed the database."
         return Reply(words, "digest_mismatch", proposal_id)
+    if isinstance(error, RowRefused):
+        words = f"{error} {REFUSED_ROW}"
+        return Reply(words, "audit_unavailable", proposal_id)
     return Reply(
         "The audit trail cannot be written, so nothing was done; the proposal stands as it was. "
         "Try again, and tell an operator.",

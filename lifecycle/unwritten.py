@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from lifecycle.audit import AuditEvent
 from lifecycle.moment import clock_words
 from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
 
 #: As much as the largest document with all that is written beside it.
 _ROOM: Final = "0" * 524_288
 _ROOM_FLAG: Final = "room"
+_ANY_TIME: Final = "1970-01-01T00:00:00.000Z"
 
 
 @dataclass(slots=True)
@@ -45,11 +47,12 @@ class Unwritten:
         try:
             await store.write(_take_room)
             await store.write(_give_room_back)
+            taken = await takes_others(store)
         except StoreUnavailable:
             return False
         finally:
             self.looking = False
-        return self.attempts == before
+        return taken and self.attempts == before
 
     def mended(self, now_ms: int) -> str | None:
         """Note that writes work again; return what people are to be told of the time before."""
@@ -75,6 +78,30 @@ class Unwritten:
 
     def _attempts(self) -> str:
         return "1 attempt" if self.attempts == 1 else f"{self.attempts} attempts"
+
+
+async def takes_others(store: ProposalStore) -> bool:
+    """Say whether the store takes what any unit has, an entry of the trail and something large;
+    where it does, a unit that it refuses is at fault itself. Nothing of this stays."""
+    try:
+        await store.write(_try_out)
+    except _Taken:
+        return True
+    except StoreUnavailable:
+        pass
+    return False
+
+
+class _Taken(Exception):
+    """It was written, and is to be undone."""
+
+
+def _try_out(tx: Transaction) -> None:
+    """Write an entry and see it stand, then undo all of it."""
+    tx.flags.put(_ROOM_FLAG, _ROOM)
+    entry = tx.audit.append(AuditEvent(at=_ANY_TIME, kind="tried"))
+    tx.audit.exported(entry.seq - 1, 1)  # which only a written one can be
+    raise _Taken
 
 
 def _take_room(tx: Transaction) -> None:

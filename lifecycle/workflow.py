@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
@@ -255,6 +255,10 @@ class Workflow:
     async def idle(self) -> None:
         """Wait until no tool call and no act is under way."""
         await self.world.idle()
+
+    async def called(self, proposal_ids: Collection[str]) -> None:
+        """Wait until no tool call for any of these proposals is under way."""
+        await self.world.called(proposal_ids)
 
     async def stop(self, grace_s: float = 8.0) -> None:
         """Take no new work; give calls under way `grace_s` seconds to end, then cut them off.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -18,7 +18,8 @@ from lifecycle.ports import (
     Clock,
     Notifier,
     ProposalStore,
-    RowChanged,
+    RowAtFault,
+    RowRefused,
     RowUnreadable,
     Spool,
     StoreUnavailable,
@@ -26,7 +27,7 @@ from lifecycle.ports import (
     Transaction,
 )
 from lifecycle.sentinel_run import Sentinel
-from lifecycle.unwritten import Unwritten
+from lifecycle.unwritten import Unwritten, takes_others
 
 T = TypeVar("T")
 log = logging.getLogger("signoff.workflow")
@@ -34,6 +35,7 @@ log = logging.getLogger("signoff.workflow")
 _LONGEST_PAUSE_S = 60.0
 _MOMENT_S = 0.5
 _MOST_TOLD = 1_000
+_OWING = "writing down what must not be lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class World:
     held: set[str] = field(default_factory=set)
     heard: HeardStops = field(default_factory=HeardStops)
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    calls: dict[asyncio.Task[Any], str] = field(default_factory=dict)
     stopping: bool = False
     told: set[str] = field(default_factory=set)
     unwritten: Unwritten = field(default_factory=Unwritten)
@@ -101,9 +104,12 @@ class World:
                     break
                 except StoreUnavailable as error:
                     self.owed[ours] = error
+                    if isinstance(error, RowAtFault):  # of which nobody is told otherwise
+                        self.step_failed(_OWING, str(error), whose=str(id(ours)))
                 pause_s = await self._paused("written", pause_s)
         finally:
             self.owed.pop(ours, None)
+            self.step_mended(_OWING, str(id(ours)))
         await self._written()
         return value
 
@@ -174,13 +180,19 @@ class World:
         """Run a unit; tell people of the first one that the store does not take."""
         try:
             return await self.store.write(unit)
-        except (RowUnreadable, RowChanged):
-            raise
+        except RowAtFault as error:
+            if not isinstance(error, RowRefused) or await takes_others(self.store):
+                raise
+            self._not_taken(error)
+            raise StoreUnavailable(str(error)) from error
         except StoreUnavailable as error:
-            words = self.unwritten.failed(self.clock.now_ms(), str(error))
-            if words and not self.stopping:  # which closes the store itself
-                self.notifier.alert(words)
+            self._not_taken(error)
             raise
+
+    def _not_taken(self, error: StoreUnavailable) -> None:
+        words = self.unwritten.failed(self.clock.now_ms(), str(error))
+        if words and not self.stopping:  # which closes the store itself
+            self.notifier.alert(words)
 
     async def _written(self) -> None:
         """Let the surfaces know of a unit, and give the all-clear once no other still fails."""
@@ -192,12 +204,17 @@ class World:
 
     def _owes(self) -> bool:
         """Say whether a write waits for the store itself, not for one row of it."""
-        return any(not isinstance(why, RowUnreadable | RowChanged) for why in self.owed.values())
+        return any(not isinstance(why, RowAtFault) for why in self.owed.values())
 
-    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Start work that goes on although its caller is cancelled."""
+    def spawn(self, work: Coroutine[Any, Any, T], *, calls_for: str = "") -> asyncio.Task[T]:
+        """Start work that goes on although its caller is cancelled.
+
+        `calls_for` is the id of the proposal whose tool it calls, where it calls one.
+        """
         task = asyncio.create_task(work)
         self.tasks.add(task)
+        if calls_for:
+            self.calls[task] = calls_for
         task.add_done_callback(self._finished)
         return task
 
@@ -212,7 +229,7 @@ class World:
         """
         try:
             return await work
-        except RowUnreadable as error:
+        except RowAtFault as error:
             self._tell_once(proposal_id, str(error))
         except StoreUnavailable:
             raise
@@ -235,7 +252,13 @@ class World:
         while others := [task for task in self.tasks if task is not current]:
             await asyncio.wait(others)
 
+    async def called(self, proposal_ids: Collection[str]) -> None:
+        """Wait until no tool is called for any of these proposals; calls for others go on."""
+        while ours := [task for task, about in self.calls.items() if about in proposal_ids]:
+            await asyncio.wait(ours)
+
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self.tasks.discard(task)
+        self.calls.pop(task, None)
         if not task.cancelled() and task.exception() is not None:
             log.error("background work failed: %s", located(task.exception()))

@@ -32,6 +32,9 @@ from lifecycle.verdict import Finding
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _TIME: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])|24:00")
 
+#: What ends in a year before this was over before there was Signoff.
+_EARLIEST: Final = 2000
+
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 
@@ -74,6 +77,11 @@ class Freeze(RuleOptions):
         if self.tools == ():
             raise ValueError(
                 "`tools: []` freezes nothing: name some tools, or leave `tools` out to freeze all"
+            )
+        if self.until.year < _EARLIEST:  # digits alone are read as seconds since 1970
+            raise ValueError(
+                f"a freeze until {self.until:%Y} freezes nothing: write date, time and offset, "
+                "like 2026-12-27T00:00:00Z"
             )
         if self.until <= self.from_:
             raise ValueError("a freeze ends after it begins: write `until` later than `from`")

@@ -16,6 +16,7 @@ from bot.garbage import spare_what_is_loaded
 from bot.storage import open_store
 from bot.storage.spool import FileSpool
 from lifecycle.answers import Sender
+from lifecycle.moment import Moment
 from lifecycle.permit import KeyRing
 from lifecycle.policy import (
     ActionType,
@@ -30,6 +31,7 @@ from lifecycle.policy import (
     ToolPolicy,
 )
 from lifecycle.ports import Call, ProposalStore, Tool, Transaction
+from lifecycle.posted_cards import note_card
 from lifecycle.proposal import ActorKind
 from lifecycle.rule_run import Workers
 from lifecycle.sentinel_run import Sentinel
@@ -104,6 +106,14 @@ class QuickNotifier:
         """Say that nobody left."""
         return frozenset()
 
+    async def catch_up(self) -> int:
+        """Say that nothing was missed."""
+        return 0
+
+    async def hear_others(self, proposal_id: str, but: str) -> bool:
+        """Say that there are no others."""
+        return True
+
 
 @dataclass(slots=True)
 class Stage:
@@ -127,8 +137,8 @@ class Stage:
 
     async def deliver(self) -> None:
         """Show every card that is stale."""
-        now_ms = self.clock.now_ms()
-        await self.store.write(lambda tx: _delivered(tx, now_ms))
+        moment = self.workflow.world.moment()
+        await self.store.write(lambda tx: _delivered(tx, moment))
 
     async def approve(self, proposal_id: str) -> None:
         """Approve in a person's name; the call goes on in the background."""
@@ -238,9 +248,11 @@ def bench_policy() -> Policy:
     )
 
 
-def _delivered(tx: Transaction, now_ms: int) -> None:
-    for card in tx.cards.stale(SURFACE, now_ms, 1_000):
+def _delivered(tx: Transaction, moment: Moment) -> None:
+    for card in tx.cards.stale(SURFACE, moment.now_ms, 1_000):
         message = card.message_ids or (card.proposal_id,)
+        if not card.message_ids:
+            note_card(tx, moment, card, message[0])
         tx.cards.put(
             replace(card, shown_version=card.wanted_version, message_ids=message, delivered=True)
         )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 from bot.cancelling import being_cancelled
@@ -12,9 +14,14 @@ from bot.chat.shown import as_it_showed, with_shown
 from bot.chat.stops import StopOf
 from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import PROPOSING
+from lifecycle.acts import Act, note_ignored
+from lifecycle.answers import Sender
+from lifecycle.door import announce
 from lifecycle.heard import HeardStop, forget, key_of, note
 from lifecycle.located import located
+from lifecycle.moment import Moment
 from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.sealing import holds, sealed
 from lifecycle.world import World
 
 log = logging.getLogger("signoff.inbox")
@@ -22,6 +29,13 @@ log = logging.getLogger("signoff.inbox")
 _LONGEST_PAUSE_S: Final = 60.0
 #: So often an event is worked that met a mistake of ours, before it is let go.
 _MOST_FAILURES: Final = 3
+
+_NOT_OURS: Final = (
+    "is not what the bot kept, and is not worked: somebody changed the database, or the key that "
+    "signs permits is another one. Whoever decided or typed something just before the start: look "
+    "whether it counted, else do it again. What it may have stopped stands still until somebody "
+    "stops it, or lets go of that: retry ID (a freeze: thaw)."
+)
 
 Payload = Mapping[str, Any]
 Work = Callable[[str, Payload], Awaitable[None]]
@@ -114,7 +128,9 @@ class Inbox:
             place = _free({each.get("place") for each in kept.values()})
             payload.update(with_shown(tx, self._surface, lane, payload))
             tx.flags.put(self._place(place), payload)
-            tx.flags.put(self._flag, kept | {event_id: {"lane": lane, "place": place}})
+            seal = sealed(self._world.ring, self._surface, event_id, lane, payload)
+            row = {"lane": lane, "place": place, "seal": seal}
+            tx.flags.put(self._flag, kept | {event_id: row})
             return True, note(tx, stop) if stop is not None else None
 
         return await self._world.store.write(unit)
@@ -126,9 +142,39 @@ class Inbox:
     async def resume(self) -> int:
         """Work off what was stored and not finished; return how much that is."""
         kept = await self._world.store.read(self._all)
-        for event_id, each in kept.items():
+        ours = {name: each for name, each in kept.items() if self._is_ours(name, each)}
+        if not_ours := kept.keys() - ours.keys():
+            unit = partial(self._let_go, sorted(not_ours), self._world.moment())
+            with suppress(StoreUnavailable):  # the next start tells of it
+                await self._world.write(unit)
+        for event_id, each in ours.items():
             self._begin(event_id, each["lane"], each["payload"])
-        return len(kept)
+        return len(ours)
+
+    def _is_ours(self, event_id: str, each: Any) -> bool:
+        """Say whether this was kept by a process of ours, as it stands."""
+        if event_id in self._in_hand():
+            return True  # in its memory it stands as it came
+        try:
+            parts = (self._surface, event_id, each["lane"], each["payload"])
+            return holds(self._world.ring, each.get("seal"), *parts)
+        except (TypeError, ValueError, KeyError, AttributeError):
+            return False
+
+    def _in_hand(self) -> set[str]:
+        return {each for lane in self._lanes.values() for each in lane.events}
+
+    def _let_go(self, event_ids: Sequence[str], moment: Moment, tx: Transaction) -> None:
+        """Work nothing that nobody may have said, and tell people, who can say it again.
+
+        What it may have stopped stands still all the same, until a person lets go of that.
+        """
+        nobody = Act("", Sender(self._surface, None, None))
+        for event_id in event_ids:
+            self._dropped(tx, event_id)
+            note_ignored(tx, moment, nobody, "digest_mismatch")
+        heard = f"{len(event_ids)} of what was heard on {self._surface} before the start"
+        announce(tx, moment, f"{self._flag}:{moment.now_ms}", f"{heard} {_NOT_OURS}")
 
     async def settled(self) -> None:
         """Wait until all that was taken is worked off."""
@@ -216,20 +262,23 @@ class Inbox:
     def _all(self, tx: Transaction) -> dict[str, Any]:
         """Return every event with its payload; a former version kept it beside the lane."""
         return {
-            event_id: each | {"payload": each.get("payload") or self._payload(tx, each)}
+            event_id: {**each, "payload": each.get("payload") or self._payload(tx, each)}
             for event_id, each in self._kept(tx).items()
         }
 
     def _payload(self, tx: Transaction, each: Mapping[str, Any]) -> Any:
-        return tx.flags.get(self._place(each["place"]))
+        return tx.flags.get(self._place(each["place"])) if "place" in each else None
 
     def _forget(self, tx: Transaction, event_id: str) -> None:
+        self._dropped(tx, event_id)
+        forget(tx, [self._key(event_id)])
+
+    def _dropped(self, tx: Transaction, event_id: str) -> None:
         kept = self._kept(tx)
         gone = kept.pop(event_id, {})
         tx.flags.put(self._flag, kept)
         if "place" in gone:
             tx.flags.put(self._place(gone["place"]), None)
-        forget(tx, [self._key(event_id)])
 
 
 def _free(taken: Collection[int | None]) -> int:

@@ -42,14 +42,6 @@ class HearsStops(Protocol):
         """Return what people on other surfaces were told, None where all is well."""
 
 
-@runtime_checkable
-class HearsOthers(Protocol):
-    """A notifier that knows more than one surface."""
-
-    async def hear_others(self, proposal_id: str, but: str) -> bool:
-        """Hear what stands under ❌ on every surface in a gap `but` one; False where not yet."""
-
-
 class Ears:
     """All surfaces, for whoever asks what the others have heard."""
 
@@ -107,10 +99,7 @@ class Elsewhere:
         return False
 
     async def _all_heard(self, proposal_id: str) -> bool:
-        notifier: object = self._world.notifier
-        if not isinstance(notifier, HearsOthers):
-            return True
-        return await notifier.hear_others(proposal_id, self._surface)
+        return await self._world.notifier.hear_others(proposal_id, self._surface)
 
     async def heard_in_time(self, proposal_id: str) -> None:
         """Wait until a ✅ may count."""

@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Final
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.interval import IntervalTrigger
 
 from bot.jobs.job import Job
 from lifecycle.located import located
-from lifecycle.ports import Clock, RowChanged, RowUnreadable, StoreUnavailable
+from lifecycle.ports import Clock, RowAtFault, StoreUnavailable
 from lifecycle.workflow import Workflow
 
 LONGEST_PAUSE_S: Final = 60
 #: Much longer than a round takes that has thousands of proposals before it.
 LONGEST_ROUND_S: Final = 600
 _LATE_S: Final = 10
+#: A job that is due since then is due whatever the wall clock says.
+_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STORE: Final = "asking the store what is due"
 
 log = logging.getLogger(__name__)
@@ -93,10 +96,23 @@ class Round:
         step = self.job.doing
         if isinstance(error, StoreUnavailable):
             why, known = str(error), world.unwritten.words() is not None
-            if not isinstance(error, RowUnreadable | RowChanged):
+            if not isinstance(error, RowAtFault):
                 step = _STORE
         self._undone.add(step)
         world.step_failed(step, why, known=known, whose=self.job.name)
+
+
+class _Pace(IntervalTrigger):  # type: ignore[misc]
+    """One round for all that were missed.
+
+    APScheduler counts up every missed one, by the wall clock: that takes seconds and megabytes for
+    a week of sleep, and all the memory there is where a wrong clock is set ten years forward.
+    """
+
+    def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
+        """Return when the next round is due, a whole pace from `now` where that has passed."""
+        due: datetime = super().get_next_fire_time(previous, now)
+        return due if due > now else now + self.interval
 
 
 class Scheduler:
@@ -147,9 +163,8 @@ class Scheduler:
     def _add(self, round_: Round) -> None:
         self._scheduler.add_job(
             self._begin,
-            "interval",
+            _Pace(seconds=round_.job.every_s, timezone=UTC),
             args=(round_.job.name,),
-            seconds=round_.job.every_s,
             id=round_.job.name,
             name=round_.job.name,
             replace_existing=True,
@@ -165,16 +180,19 @@ class Scheduler:
             self._tasks.discard(task)
 
     def _look_after(self) -> None:
-        """Schedule anew what has not begun for too long.
+        """Schedule anew what has not begun for too long, and begin it.
 
         The scheduler counts by the wall clock: were that set back an hour, every job would sleep
-        for an hour. The loop's own clock only goes forward.
+        for an hour, and for ever were it to stand still. The loop's own clock only goes forward.
         """
         loop = asyncio.get_running_loop()
         for name, round_ in self._rounds.items():
             round_.look()
             began_s = self._began_at_s.setdefault(name, loop.time())
             if not round_.running and loop.time() - began_s > round_.job.every_s * 2 + _LATE_S:
-                log.warning("The job %s is late; the wall clock may have been set back.", name)
+                log.warning(
+                    "The job %s is late: the process stood still, or the wall clock was set.", name
+                )
                 self._add(round_)
+                self._scheduler.modify_job(name, next_run_time=_LONG_AGO)
         self._watch = loop.call_later(_LATE_S, self._look_after)

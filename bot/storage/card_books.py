@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bot.storage.books import Book
 from bot.storage.record_rows import card_of, card_row, message_row, messages_of
+from bot.storage.waits import due_by
 from lifecycle.records import Card, Message
 
 
@@ -50,7 +51,7 @@ class CardBook(Book):
     def stale(self, surface: str, now_ms: int, limit: int) -> Sequence[Card]:
         """Return cards to post or edit now, oldest wish first."""
         self.desk.write()
-        rows = self._all("stale_cards", surface=surface, now_ms=now_ms, limit=limit)
+        rows = self._all("stale_cards", surface=surface, **due_by(now_ms), limit=limit)
         return [card_of(row) for row in rows]
 
     def find(self, surface: str, message_id: str) -> Card | None:
@@ -75,7 +76,7 @@ class OutboxBook(Book):
 
     def waiting(self, surface: str, now_ms: int, limit: int) -> Sequence[Message]:
         """Return undelivered messages for this surface that are due, oldest first."""
-        rows = self._all("waiting_messages", surface=surface, now_ms=now_ms, limit=limit)
+        rows = self._all("waiting_messages", surface=surface, **due_by(now_ms), limit=limit)
         return messages_of(rows)
 
     def delivered(self, key: str, at_ms: int) -> None:

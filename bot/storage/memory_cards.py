@@ -11,6 +11,7 @@ from bot.storage.json_text import dump, load
 from bot.storage.memory_proposals import ProposalTable
 from bot.storage.memory_tables import Journal, Table
 from bot.storage.record_rows import card_of, card_row
+from bot.storage.waits import is_due
 from lifecycle.records import Card, Message
 
 
@@ -59,7 +60,7 @@ class CardTable:
             self._stood_in.put((card.surface, message_id), card.proposal_id)
 
     def stale(self, surface: str, now_ms: int, limit: int) -> Sequence[Card]:
-        due = [w for w in self._stale_on(surface) if w.card.retry_at_ms <= now_ms]
+        due = [w for w in self._stale_on(surface) if is_due(w.card.retry_at_ms, now_ms)]
         return [wish.card for wish in sorted(due, key=lambda wish: wish.turn)][:limit]
 
     def find(self, surface: str, message_id: str) -> Card | None:
@@ -107,7 +108,7 @@ class OutboxTable:
             message
             for message in self._rows
             if message.surface == surface
-            and message.not_before_ms <= now_ms
+            and is_due(message.not_before_ms, now_ms)
             and self._arrived.get(message.key) is None
         ]
         return found[:limit]

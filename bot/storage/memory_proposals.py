@@ -9,6 +9,8 @@ from typing import Any
 
 from bot.storage.memory_tables import Journal, Table
 from bot.storage.rows import proposal_of, row_of
+from bot.storage.waits import is_due
+from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.ports import RowChanged
 from lifecycle.proposal import STOPS_CLOSING, Outcome, Proposal, Verb
 from lifecycle.state import State
@@ -91,8 +93,14 @@ class ProposalTable:
         found = self._open_of(actor)
         return next((p for p in found if p.content_digest == content_digest), None)
 
-    def refused_like(self, actor: str, likeness_digest: str, since_ms: int) -> Proposal | None:
-        alike = [p for p in self._refused(actor, since_ms) if p.likeness_digest == likeness_digest]
+    def refused_like(
+        self, actor: str, likeness_digest: str, since_ms: int, until_ms: int
+    ) -> Proposal | None:
+        alike = [
+            p
+            for p in self._refused(actor, since_ms)
+            if p.likeness_digest == likeness_digest and (p.decided_at_ms or 0) <= until_ms
+        ]
         return max(alike, key=lambda p: p.decided_at_ms or 0, default=None)
 
     def refused_tool_lately(self, actor: str, tool: str, since_ms: int) -> bool:
@@ -196,7 +204,11 @@ class ProposalTable:
 
     def reasons_due(self, now_ms: int, limit: int) -> Sequence[Proposal]:
         found = self._where(
-            lambda p: p.terminal and p.reason_due_ms is not None and p.reason_due_ms <= now_ms,
+            lambda p: (
+                p.terminal
+                and p.reason_due_ms is not None
+                and is_due(p.reason_due_ms, now_ms, REASON_WAIT_MS)
+            ),
             lambda p: (p.reason_due_ms, p.proposal_id),
         )
         return found[:limit]

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from bot.storage.books import Book
+from bot.storage.waits import due_by
+from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.ports import RowUnreadable
 from lifecycle.proposal import Proposal
 
@@ -47,10 +49,12 @@ class ProposalBook(Book):
         """Return this proposer's open proposal with this content."""
         return self._first("open_like", actor=actor, content_digest=content_digest)
 
-    def refused_like(self, actor: str, likeness_digest: str, since_ms: int) -> Proposal | None:
-        """Return the latest proposal of this likeness that a person stopped since then."""
-        values = {"actor": actor, "likeness_digest": likeness_digest, "since_ms": since_ms}
-        return self._first("refused_like", **values)
+    def refused_like(
+        self, actor: str, likeness_digest: str, since_ms: int, until_ms: int
+    ) -> Proposal | None:
+        """Return the latest proposal of this likeness that a person stopped in between."""
+        within = {"since_ms": since_ms, "until_ms": until_ms}
+        return self._first("refused_like", actor=actor, likeness_digest=likeness_digest, **within)
 
     def refused_tool_lately(self, actor: str, tool: str, since_ms: int) -> bool:
         """Say whether a person stopped this proposer's use of this tool since then."""
@@ -126,7 +130,7 @@ class ProposalBook(Book):
 
     def reasons_due(self, now_ms: int, limit: int) -> Sequence[Proposal]:
         """Return terminal ones whose wait for a reason by reply has passed."""
-        return self._many("reasons_due", now_ms=now_ms, limit=limit)
+        return self._many("reasons_due", **due_by(now_ms, REASON_WAIT_MS), limit=limit)
 
     def to_remind(self, now_ms: int, limit: int) -> Sequence[Proposal]:
         """Return ones that wait for people, are past three quarters of their time, unreminded."""

@@ -90,10 +90,11 @@ SELECT count(*) FROM proposals INDEXED BY open_by_content
 WHERE decided_at_ms IS NULL AND actor = :actor;
 
 -- refused_like --
--- The proposer's latest proposal of this likeness that a person refused since then.
+-- The proposer's latest proposal of this likeness that a person refused in between.
 SELECT proposal_id FROM proposals
 WHERE reason IN ('rejected_by_person', 'rolled_back_by_person')
-    AND actor = :actor AND likeness_digest = :likeness_digest AND decided_at_ms >= :since_ms
+    AND actor = :actor AND likeness_digest = :likeness_digest
+    AND decided_at_ms BETWEEN :since_ms AND :until_ms
 ORDER BY decided_at_ms DESC LIMIT 1;
 
 -- refused_tool_lately --
@@ -172,9 +173,9 @@ WHERE decided_at_ms IS NULL AND checked_policy_digest > :policy_digest
 LIMIT :limit;
 
 -- reasons_due --
--- Ends whose wait for a reason by reply has passed.
+-- Ends whose wait for a reason by reply has passed, or would be longer than any is.
 SELECT * FROM proposals
-WHERE agenda = 'tell' AND agenda_ms <= :now_ms
+WHERE agenda = 'tell' AND (agenda_ms <= :now_ms OR agenda_ms > :far_ms)
 ORDER BY agenda_ms, proposal_id LIMIT :limit;
 
 -- to_remind --
@@ -319,7 +320,8 @@ SELECT * FROM cards WHERE proposal_id = :proposal_id ORDER BY surface;
 -- stale_cards --
 -- Cards of a surface to post or edit now, oldest wish first.
 SELECT * FROM cards
-WHERE surface = :surface AND shown_version < wanted_version AND retry_at_ms <= :now_ms
+WHERE surface = :surface AND shown_version < wanted_version
+    AND (retry_at_ms <= :now_ms OR retry_at_ms > :far_ms)
 ORDER BY wish LIMIT :limit;
 
 -- find_card --
@@ -349,7 +351,8 @@ ON CONFLICT (key) DO NOTHING;
 -- waiting_messages --
 -- Undelivered messages of a surface that are due, oldest first.
 SELECT * FROM outbox
-WHERE surface = :surface AND delivered_at_ms IS NULL AND not_before_ms <= :now_ms
+WHERE surface = :surface AND delivered_at_ms IS NULL
+    AND (not_before_ms <= :now_ms OR not_before_ms > :far_ms)
 ORDER BY number LIMIT :limit;
 
 -- message_delivered --

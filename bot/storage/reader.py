@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from bot.storage.connection import Connection
 from bot.storage.queries import QUERIES
-from bot.storage.remedies import remedy
+from bot.storage.remedies import remedy, said
 from bot.storage.transaction import SqliteTransaction
 from lifecycle.ports import StoreUnavailable, Transaction
 
@@ -29,8 +29,8 @@ class Readers:
         """Run `view` on a snapshot, in one hop. Raises StoreUnavailable where SQLite fails."""
         try:
             return await next(self._turns).run(partial(_on_snapshot, view))
-        except sqlite3.Error as error:
-            words = f"The database cannot be read: {error}.{remedy(error)}"
+        except (sqlite3.Error, MemoryError) as error:
+            words = f"The database cannot be read: {said(error)}.{remedy(error)}"
             raise StoreUnavailable(words) from error
         except ValueError as error:
             if any(connection.is_open for connection in self._connections):

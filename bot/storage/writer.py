@@ -14,14 +14,22 @@ from typing import Any, Final, TypeVar
 from bot.storage.connection import Connection
 from bot.storage.place import Place
 from bot.storage.queries import PRAGMAS, QUERIES
-from bot.storage.remedies import remedy
+from bot.storage.remedies import remedy, said
 from bot.storage.transaction import SqliteTransaction
-from lifecycle.located import located
-from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.located import located, written_at
+from lifecycle.ports import RowRefused, StoreUnavailable, Transaction
 
 T = TypeVar("T")
 log = logging.getLogger("signoff.storage")
 
+#: What Python can hold and SQLite cannot: it says so before a statement runs.
+_NO_VALUE: Final = (OverflowError, UnicodeEncodeError)
+_OF_THE_ROW: Final = (
+    *(sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError),
+    *_NO_VALUE,
+)
+#: The beginning of what is said of a type that cannot be stored; of a closed database otherwise.
+_NOT_BOUND: Final = "Error binding parameter"
 #: More units than this are not kept waiting for each other's commit.
 MOST_IN_A_COMMIT: Final = 64
 
@@ -160,15 +168,15 @@ def _commit_together(
             _run_unit(plain, transaction, job, marked=marked)
             if not plain.in_transaction:
                 # SQLite itself undid everything, as it may when the disk is full.
-                raise sqlite3.OperationalError("the whole transaction was undone")
+                raise _cause_of(job)
         plain.execute(QUERIES["roll_back" if not marked and ran[0].error else "commit"])
-    except sqlite3.Error as error:
+    except (sqlite3.Error, MemoryError) as error:
         transaction.forget()
         if plain.in_transaction:
             plain.execute(QUERIES["roll_back"])
         for job in ran or jobs:
             if job.error is None:
-                job.fail(_unavailable(error))
+                job.fail(_unavailable(error, job.unit))
         return len(ran) or len(jobs)
     return len(ran)
 
@@ -187,8 +195,8 @@ def _run_unit(
         transaction.write_down()
         if job.answer.cancelled():
             raise asyncio.CancelledError
-    except sqlite3.Error as error:
-        job.fail(_unavailable(error))
+    except (sqlite3.Error, MemoryError, *_NO_VALUE) as error:
+        job.fail(_unavailable(error, job.unit))
     except BaseException as error:  # whatever it is belongs to whoever sent the unit
         job.fail(error)
     if plain.in_transaction:
@@ -206,7 +214,36 @@ def _end_unit(
         plain.execute(QUERIES["release_unit"])
 
 
-def _unavailable(error: sqlite3.Error) -> StoreUnavailable:
-    unavailable = StoreUnavailable(f"The database could not take this: {error}.{remedy(error)}")
+def _cause_of(job: Job) -> sqlite3.Error:
+    """Return with what of SQLite's a unit failed that took all others with it."""
+    cause = job.error.__cause__ if job.error is not None else None
+    undone = sqlite3.OperationalError("the whole transaction was undone")
+    return cause if isinstance(cause, sqlite3.Error) else undone
+
+
+def _unavailable(error: Exception, unit: Callable[..., Any]) -> StoreUnavailable:
+    """Say what became of a unit: its row was refused for what it is, or nothing can be written.
+
+    Which unit it was is told by the log alone: the words are SQLite's, and name no place.
+    """
+    unavailable: StoreUnavailable
+    if _is_of_the_row(error):
+        log.error("a row of %s was refused: %s", written_at(unit), located(error))
+        unavailable = RowRefused(f"The database refuses a row of this: {_words(error)}.")
+    else:
+        words = f"The database could not take this: {said(error)}.{remedy(error)}"
+        unavailable = StoreUnavailable(words)
     unavailable.__cause__ = error
     return unavailable
+
+
+def _is_of_the_row(error: Exception) -> bool:
+    """Say whether SQLite found fault with the values, not with the disk, the file or itself."""
+    return isinstance(error, _OF_THE_ROW) or str(error).startswith(_NOT_BOUND)
+
+
+def _words(error: Exception) -> str:
+    """Return SQLite's own words, which name tables and columns; others may hold the value."""
+    if isinstance(error, sqlite3.Error):
+        return str(error)
+    return f"a value of it ({type(error).__name__})"

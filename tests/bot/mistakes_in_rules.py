@@ -118,6 +118,12 @@ IN_RULES = {
         "sentinel.change_window_open.freezes[0]",
         "leave `tools` out to freeze all",
     ),
+    "freeze in digits, which are seconds since 1970": (
+        "freezes: []",
+        "freezes: [{from: '20261224', until: '20261227'}]",
+        "sentinel.change_window_open.freezes[0]",
+        "a freeze until 1970 freezes nothing",
+    ),
     "target that is nothing": (
         "[staging.shop.example]",
         '[""]',

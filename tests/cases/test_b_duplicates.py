@@ -176,3 +176,17 @@ async def test_B04_a_refusal_binds_what_it_was_about_and_nothing_beside_it(world
 
     assert dressed.reason == "previously_rejected"
     assert other.state == "sentinel_approved"
+
+
+async def test_B04_a_refusal_binds_no_longer_than_the_agent_was_told_to_wait(world: World) -> None:
+    await world.rejects("ana", (await world.submits(PROD)).proposal_id or "")
+    told = await world.submits(PROD)
+    assert (told.reason, told.retry_after_s) == ("previously_rejected", 3600)
+
+    world.clock.advance(3599.999)
+    early = await world.submits(PROD)
+    world.clock.advance(0.001)
+    in_time = await world.submits(PROD)
+
+    assert (early.reason, early.retry_after_s) == ("previously_rejected", 1)
+    assert in_time.state == "sentinel_approved"

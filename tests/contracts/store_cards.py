@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.ports import ProposalStore, Transaction
-from lifecycle.records import Card, Message
+from lifecycle.records import LONGEST_WAIT_MS, Card, Message
 from tests.builders import NOW_MS
 from tests.contracts.store_examples import MINUTE_MS, InStore, executing, ids, rejected, waiting
 
@@ -123,6 +123,25 @@ class CardsContract(InStore):
         assert ids(await store.read(lambda tx: tx.cards.open_on("discord", 9))) == ["a", "b"]
         assert ids(await store.read(lambda tx: tx.cards.open_on("discord", 9, "a"))) == ["b"]
         assert ids(await store.read(lambda tx: tx.cards.open_on("discord", 1))) == ["a"]
+
+    async def test_what_would_wait_longer_than_anything_does_is_due(
+        self, store: ProposalStore
+    ) -> None:
+        await self.filled(store, waiting("waits"), waiting("ahead"))
+        latest_ms = NOW_MS + LONGEST_WAIT_MS
+        note = Message("waits", "terminal", "", "note", {}, NOW_MS, not_before_ms=latest_ms)
+
+        def unit(tx: Transaction) -> None:
+            tx.cards.put(Card("waits", "terminal", 2, retry_at_ms=latest_ms))
+            tx.cards.put(Card("ahead", "terminal", 2, retry_at_ms=latest_ms + 1))
+            tx.outbox.add(note)
+            tx.outbox.add(replace(note, key="ahead", not_before_ms=latest_ms + 1))
+
+        await store.write(unit)
+
+        assert ids(await store.read(lambda tx: tx.cards.stale("terminal", NOW_MS, 9))) == ["ahead"]
+        told = await store.read(lambda tx: tx.outbox.waiting("terminal", NOW_MS, 9))
+        assert [message.key for message in told] == ["ahead"]
 
     async def test_messages_are_kept_until_they_have_arrived(self, store: ProposalStore) -> None:
         first = Message("end:p1", "terminal", "leila", "ended", {"a": [1]}, NOW_MS, "p1")

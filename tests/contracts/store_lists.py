@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.ports import ProposalStore, Transaction
 from lifecycle.proposal import Attention, KeptStop, Outcome, Verb
 from tests.builders import ANA, DAY_MS, NOW_MS
@@ -158,13 +159,15 @@ class ListsContract(InStore):
             rejected("due", reason_due_ms=NOW_MS),
             rejected("first", reason_due_ms=NOW_MS - 1),
             rejected("later", reason_due_ms=NOW_MS + 1),
+            rejected("longest", reason_due_ms=NOW_MS + REASON_WAIT_MS),
+            rejected("ahead", reason_due_ms=NOW_MS + REASON_WAIT_MS + 1),
             rejected("told"),
             executing("open", reason_due_ms=NOW_MS - 1),
         )
 
         found = await self.asked(store, lambda tx: tx.proposals.reasons_due(NOW_MS, 9))
 
-        assert found == ["first", "due"]
+        assert found == ["first", "due", "ahead"]
 
     async def test_people_are_reminded_after_three_quarters_of_the_time(
         self, store: ProposalStore

@@ -113,11 +113,14 @@ class ProposalsContract(InStore):
             rejected("gone", "withdrawn", likeness_digest="l", decided_at_ms=NOW_MS + 1),
             rejected("robot", "rejected_by_orchestrator", likeness_digest="k"),
             rejected("back", "rolled_back_by_person", likeness_digest="b", tool="other"),
+            rejected("ahead", likeness_digest="l", tool="third", decided_at_ms=NOW_MS + 1),
         )
 
-        def like(likeness: str, since_ms: int) -> Callable[[Transaction], Any]:
+        def like(
+            likeness: str, since_ms: int, until_ms: int = NOW_MS
+        ) -> Callable[[Transaction], Any]:
             def view(tx: Transaction) -> Any:
-                found = tx.proposals.refused_like("leila", likeness, since_ms)
+                found = tx.proposals.refused_like("leila", likeness, since_ms, until_ms)
                 return found and found.proposal_id
 
             return view
@@ -125,6 +128,7 @@ class ProposalsContract(InStore):
         assert await store.read(like("l", NOW_MS - 9)) == "new"
         assert await store.read(like("l", NOW_MS)) == "new"
         assert await store.read(like("l", NOW_MS + 1)) is None
+        assert await store.read(like("l", NOW_MS - 9, NOW_MS + 1)) == "ahead"
         assert await store.read(like("k", 0)) is None
         assert await store.read(like("b", 0)) == "back"
         lately = [("send-email", NOW_MS), ("send-email", NOW_MS + 1), ("other", 0), ("none", 0)]

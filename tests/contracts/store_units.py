@@ -75,6 +75,47 @@ class UnitsContract(InStore):
         assert [entry["proposal_id"] for entry in entries] == ["p1", "p2", "p3"]
         assert broken_links(entries) == []
 
+    async def test_units_run_in_the_order_in_which_they_were_handed_over(
+        self, store: ProposalStore
+    ) -> None:
+        """Which of two emoji was given first is known by this alone, whatever else waits."""
+
+        def noting(number: int) -> Callable[[Transaction], list[int]]:
+            def unit(tx: Transaction) -> list[int]:
+                tx.audit.append(event(proposal_id=f"p{number}"))
+                before = tx.flags.get("handed_over") or []
+                if number % 5 == 0:  # a large one is overtaken by nobody
+                    tx.flags.put("large", "x" * 100_000)
+                if number % 7 == 0:
+                    raise KeyError(number)
+                tx.flags.put("handed_over", [*before, number])
+                return before
+
+            return unit
+
+        many = range(1, 200)
+        handed_over = [asyncio.create_task(store.write(noting(number))) for number in many]
+        seen = await asyncio.gather(*handed_over, return_exceptions=True)
+
+        kept = [number for number in many if number % 7]
+        assert await store.read(lambda tx: tx.flags.get("handed_over")) == kept
+        for number, before in zip(many, seen, strict=True):
+            if number % 7:
+                assert before == [each for each in kept if each < number]
+        entries = await store.read(lambda tx: tx.audit.exported(0, 999))
+        assert [entry["proposal_id"] for entry in entries] == [f"p{each}" for each in kept]
+
+    async def test_whoever_waits_is_told_in_that_order_too(self, store: ProposalStore) -> None:
+        """What follows on a unit begins in the order of the units."""
+        told: list[int] = []
+
+        async def handed_over(number: int) -> None:
+            told.append(await store.write(lambda _: number))
+
+        await asyncio.gather(*map(handed_over, range(150)))
+
+        assert told == list(range(150))
+
     async def test_a_cancelled_unit_ran_whole_or_not_at_all(self, store: ProposalStore) -> None:
         def unit(tx: Transaction) -> None:
             tx.proposals.add(waiting("p1"))

@@ -43,6 +43,12 @@ class PlainNotifier:
         lost = self.lost if surely else self.lost | self.unread
         return lost & frozenset(people)
 
+    async def catch_up(self) -> int:
+        return 0
+
+    async def hear_others(self, proposal_id: str, but: str) -> bool:
+        return True
+
     async def deliver(self, store: ProposalStore, now_ms: int, *, full: bool = True) -> int:
         """Show every stale card; return how many."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from lifecycle import keeping
+from lifecycle import cards_seen, keeping
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL
@@ -68,3 +70,51 @@ async def test_what_cannot_be_closed_does_not_keep_the_round_going(
 
     assert await world.workflow.close_due() == 0
     assert len(set(world.notifier.read)) == len(world.notifier.read)
+
+
+async def test_one_card_that_takes_long_to_read_holds_up_its_own_window_alone(
+    world: World, mails: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lookup that hangs held up the whole batch, and the round, for ten seconds."""
+    monkeypatch.setattr(cards_seen, "TOGETHER_S", 0.05)
+    slow, answered = mails[0], asyncio.Event()
+
+    async def reading(proposal_id: str) -> bool:
+        if proposal_id == slow:
+            await answered.wait()
+        return True
+
+    monkeypatch.setattr(world.notifier, "read_cards", reading)
+    async with asyncio.timeout(5):
+        closed = [await world.workflow.close_due() for _ in range(3)]
+    assert (await world.proposal(slow)).state is State.EXECUTING
+    assert "not_closed" not in await world.trail(slow)
+    answered.set()
+    await asyncio.sleep(0)
+    closed.append(await world.workflow.close_due())
+    await world.workflow.idle()
+
+    assert closed == [_MANY - 1, 0, 0, 1]
+    assert (await world.proposal(slow)).reason == "window_closed_unopposed"
+
+
+async def test_a_late_answer_that_nobody_waits_for_any_more_is_not_kept_for_later(
+    world: World, mails: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cards_seen, "TOGETHER_S", 0.05)
+    slow, answered = mails[0], asyncio.Event()
+
+    async def reading(proposal_id: str) -> bool:
+        if proposal_id == slow:
+            await answered.wait()
+        return True
+
+    monkeypatch.setattr(world.notifier, "read_cards", reading)
+    await world.workflow.close_due()
+    await world.rejects("ben", slow)
+    answered.set()
+    await asyncio.sleep(0)
+    await world.workflow.close_due()
+
+    assert world.workflow.keeper.cards_seen.begun == {}
+    assert (await world.proposal(slow)).state is State.ROLLED_BACK

@@ -10,6 +10,7 @@ import pytest
 
 from bot.trail import verified_in
 from lifecycle.answers import CardPlace
+from lifecycle.expiry import as_seen
 from lifecycle.state import State
 from tests.builders import PROD, REFUND
 from tests.stories.hearing import AFTER_S, end_of, heard, worked
@@ -42,7 +43,30 @@ async def test_the_refusal_binds_the_agent_as_any_other_does(late: World) -> Non
     again = await late.submits(PROD)
 
     assert (meanwhile.proposal_id, meanwhile.deduplicated) == ("p1", True)
+    assert (meanwhile.state, meanwhile.reason) == ("rejected", "expired")
     assert [error.code for error in again.errors] == ["previously_rejected"]
+
+
+@pytest.mark.parametrize("asks", ["submit", "check"])
+async def test_whoever_sends_the_same_again_meanwhile_hears_what_every_view_says(
+    late: World, asks: str
+) -> None:
+    """It was answered as open by one door and as expired by the other."""
+    raw = (await late.proposal("p1")).document
+    await heard(late, proposal_id="p1")
+    await late.passes(seconds=AFTER_S)
+    seen = as_seen(await late.proposal("p1"), late.clock.now_ms())
+
+    answer = await getattr(late.workflow, asks)(raw, late.sender("leila"))
+
+    assert (answer.proposal_id, answer.deduplicated) == ("p1", True)
+    assert (answer.state, answer.reason, answer.explanation) == (
+        seen.state.value,
+        seen.reason,
+        seen.explanation,
+    )
+    assert (answer.state, answer.reason) == ("rejected", "expired")
+    assert await end_of(late) == (State.SENTINEL_APPROVED, None)
 
 
 async def test_meanwhile_nobody_approves_and_nothing_begins(late: World) -> None:

@@ -15,6 +15,7 @@ from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD
 from tests.fakes.tools import answering, raising, waiting_for
+from tests.stories.hearing import heard
 from tests.stories.test_restart import dies_in, forget_calls
 from tests.world import World
 
@@ -95,6 +96,38 @@ async def test_a_commit_that_is_known_to_have_failed_may_fail_again(
     await world.workflow.retry(mail, world.sender("ana"))
     await world.workflow.idle()
 
+    assert (await world.proposal(mail)).attention is Attention.COMMIT_FAILED
+
+
+async def test_one_retry_commits_again_over_an_approval_that_was_taken_off_and_is_not_worked(
+    world: World, mail: str
+) -> None:
+    """That holds nothing up which has begun; the first retry let go of it, and of nothing else."""
+    world.tool(SEND).on["commit"] = raising(UNREACHED)
+    await world.passes(minutes=15)
+    await heard(world, proposal_id=mail, takes_back=True)
+    world.clock.advance(61)
+    world.tool(SEND).on["commit"] = answering({})
+
+    await world.workflow.retry(mail, world.sender("ana"))
+    await world.workflow.idle()
+
+    assert (await world.proposal(mail)).state is State.COMPLETED
+
+
+async def test_a_retry_over_a_cross_that_nobody_could_work_lets_go_of_that_alone(
+    world: World, mail: str
+) -> None:
+    world.tool(SEND).on["commit"] = raising(UNREACHED)
+    await world.passes(minutes=15)
+    await heard(world, proposal_id=mail)
+    world.clock.advance(61)
+    world.tool(SEND).on["commit"] = answering({})
+
+    reply = await world.workflow.retry(mail, world.sender("ana"))
+    await world.workflow.idle()
+
+    assert reply.done
     assert (await world.proposal(mail)).attention is Attention.COMMIT_FAILED
 
 

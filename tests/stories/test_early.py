@@ -8,11 +8,12 @@ from dataclasses import replace
 import pytest
 
 from lifecycle.answers import CardPlace, Reply
-from lifecycle.ports import Transaction
+from lifecycle.ports import ToolFailed, Transaction
+from lifecycle.proposal import Attention
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL
-from tests.fakes.tools import waiting_for
+from tests.fakes.tools import Doing, answering, raising, waiting_for
 from tests.world import World
 
 SEND = "send-email"
@@ -113,3 +114,29 @@ async def test_an_approval_found_late_ends_no_window(world: World) -> None:
 
     assert reply.code == "already_decided"
     await still_open(world)
+
+
+@pytest.mark.parametrize(
+    ("done_then", "answers", "attention"),
+    [
+        ("approve", raising(ToolFailed("the server refused")), Attention.COMMIT_FAILED),
+        ("approve", raising(RuntimeError()), Attention.OUTCOME_UNKNOWN),
+        ("reject", answering({"still_stands": ["a part"]}), Attention.ROLLBACK_INCOMPLETE),
+        ("reject", raising(RuntimeError()), Attention.OUTCOME_UNKNOWN),
+    ],
+)
+async def test_nobody_is_told_to_wait_for_a_tool_that_has_answered(
+    world: World, done_then: str, answers: Doing, attention: Attention
+) -> None:
+    await opened_by_nour(world)
+    world.tool(SEND).on |= {"commit": answers, "roll_back": answers}
+    await (world.approves if done_then == "approve" else world.rejects)("ana", "p1")
+    before = await world.proposal("p1")
+    assert before.attention is attention
+
+    reply = await world.approves("ben", "p1")
+
+    assert reply.code == "already_decided"
+    assert "not answered yet" not in reply.words
+    assert before.attention_why in reply.words
+    assert await world.proposal("p1") == before

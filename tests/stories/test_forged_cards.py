@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention
 from lifecycle.state import State
 from lifecycle.tier import Tier
-from tests.builders import MAIL, PROD
+from tests.builders import MAIL, PROD, a_document
 from tests.fakes.discord_fixtures import discord_server as discord_server
 from tests.fakes.discord_fixtures import discord_stage as discord_stage
 from tests.fakes.discord_fixtures import discord_unstarted as discord_unstarted
@@ -80,6 +81,40 @@ async def test_a_cross_on_the_card_of_another_proposal_is_named(world: World, fo
     await world.workflow.reject(bad, world.sender("ben"), card=CardPlace("terminal", f"m-{good}"))
 
     assert [NOT_ITS_OWN in words for words in await problems(world)] == [True]
+
+
+@pytest.mark.parametrize("opened_by", ["the orchestrator", "a person"])
+async def test_what_nobody_was_shown_does_not_begin_although_its_card_is_set_as_delivered(
+    world: World, forged: Any, opened_by: str
+) -> None:
+    """No card, no window: nobody could have taken back what went out then."""
+    if opened_by == "the orchestrator":
+        await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
+    document = a_document(MAIL, ts_ms=world.clock.now_ms())
+    raw = json.dumps(document).encode()
+    answer = await world.workflow.submit(raw, world.sender("leila"))
+    mail = answer.proposal_id or ""
+    if opened_by == "a person":
+        await world.workflow.approve(mail, world.sender("ana"))
+    await world.workflow.open_ready()
+    assert world.tool("send-email").verbs() == []
+
+    columns = "delivered = 1, shown_version = wanted_version, message_ids = '[\"m1\"]'"
+    forged(f"UPDATE cards SET {columns}")
+    await world.workflow.open_ready()
+    await world.workflow.idle()
+
+    await refused(world, mail, "send-email")
+
+
+async def test_what_began_and_was_shown_nowhere_is_named(world: World, forged: Any) -> None:
+    mail = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", mail)
+    forged("UPDATE audit SET kind = 'other' WHERE kind = 'card_posted'")
+
+    said = [words for words in await problems(world) if "stood anywhere" in words]
+
+    assert len(said) == 1
 
 
 async def test_what_an_older_version_began_does_not_tell_where_its_cards_stand(

@@ -258,3 +258,20 @@ async def test_a_question_says_what_the_trail_tells_of_it(world: World, forged: 
         f"question {asked}: it is gone",
         f"question {waiting}: it has an answer of ben",
     ]
+
+
+async def test_what_was_exchanged_within_its_window_is_taken_back_where_nothing_is_committed(
+    world: World, forged: Any
+) -> None:
+    """A tool that acted at once has nothing to commit: it would have ended as completed."""
+    target = PROD["target"] | {"domain": "staging.shop.example"}
+    staging = await world.submits(PROD, tool="staging-deploy", target=target)
+    proposal_id = staging.proposal_id or ""
+    await world.approves("ana", proposal_id)
+    forged("UPDATE proposals SET document = replace(document, '{', '{ ')")
+
+    await world.passes(minutes=16)
+
+    ended = await world.proposal(proposal_id)
+    assert (ended.state, ended.reason) == (State.ROLLED_BACK, "digest_mismatch")
+    assert world.tool("staging-deploy").verbs() == ["execute", "roll_back"]

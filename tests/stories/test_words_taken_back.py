@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lifecycle.freezing import FROZEN
 from lifecycle.heard import HEARD, kept_stops
 from lifecycle.state import State
 from lifecycle.tier import Tier
@@ -95,3 +96,26 @@ async def test_an_approval_that_was_taken_off_is_kept_as_what_it_is(world: World
     await taken_off(world, proposal_id="p1")
     (kept,) = await world.store.read(kept_stops)
     assert kept.takes_back
+
+
+@pytest.mark.parametrize(("who", "done"), [("ben", True), ("cal", False), ("a stranger", False)])
+async def test_what_waits_does_not_wait_for_the_word_that_was_just_taken_back(
+    world: World, who: str, done: bool
+) -> None:
+    await world.workflow.freeze("a storm", world.sender("ana"))
+    await world.submits(PROD)
+    await world.approves("ana", "p1")
+    await world.approves("ben", "p1")
+    before = await world.trail("p1")
+
+    reply = await world.workflow.take_back("p1", world.sender(who))
+    await world.keeps_house()
+
+    assert reply.done is done
+    assert HEARD not in reply.words
+    assert (await world.proposal("p1")).waiting_for == FROZEN
+    written = (await world.trail("p1"))[len(before) :]
+    assert written == (["approval_taken_back", "quorum_counted"] if done else ["ignored"])
+    await world.workflow.thaw(world.sender("ana"))
+    await world.keeps_house()
+    assert world.tool(DEPLOY).verbs() == ["execute"]

@@ -134,3 +134,11 @@ class Heard:
     async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
         """Return those of `people` who have left, are banned or cannot be read."""
         return await self._inner.lost_members(people, surely=surely)
+
+    async def catch_up(self) -> int:
+        """Read what the surfaces kept."""
+        return await self._inner.catch_up()
+
+    async def hear_others(self, proposal_id: str, but: str) -> bool:
+        """Hear what stands under ❌ on the other surfaces."""
+        return await self._inner.hear_others(proposal_id, but)

@@ -67,26 +67,61 @@ async def test_the_place_of_an_event_that_is_done_is_taken_by_the_next() -> None
     assert await working.flag("inbox:slack#1") is None
 
 
-async def test_what_a_former_process_kept_is_worked_off_whatever_its_version() -> None:
+async def test_what_a_former_process_kept_is_worked_off() -> None:
     working = Working()
     await working.takes(1, 2)
-
-    def older(tx: Transaction) -> None:
-        kept = dict(tx.flags.get("inbox:slack"))
-        kept["e0"] = {"lane": "p:0", "payload": {"text": "0 of a former version"}}
-        tx.flags.put("inbox:slack", kept)
-
-    await working.world.store.write(older)
     await working.inbox.close()
     after = Working(working.world.store)
     after.may.set()
-    assert await after.inbox.resume() == 3
+    assert await after.inbox.resume() == 2
     await after.inbox.settled()
-    texts = {event_id: payload["text"][:20] for event_id, payload in after.worked}
-    assert texts["e0"] == "0 of a former versio"
-    assert sorted(texts) == ["e0", "e1", "e2"]
+    assert sorted(event_id for event_id, _ in after.worked) == ["e1", "e2"]
     assert await after.flag("inbox:slack") == {}
     assert not await after.inbox.take("e1", "p:1", {"text": "again"})
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"lane": "p:0", "payload": {"text": "of a version that sealed nothing"}},
+        {"lane": "p:0", "place": 7, "seal": "test.0"},
+        {"lane": "p:0"},
+        {"seal": 5},
+    ],
+)
+async def test_what_no_process_of_ours_kept_is_told_and_not_worked(row: dict[str, Any]) -> None:
+    working = Working()
+    await working.takes(1)
+
+    def by_hand(tx: Transaction) -> None:
+        tx.flags.put("inbox:slack", tx.flags.get("inbox:slack") | {"e0": row})
+
+    await working.world.store.write(by_hand)
+    await working.inbox.close()
+    after = Working(working.world.store)
+    after.may.set()
+    assert await after.inbox.resume() == 1
+    await after.inbox.settled()
+    assert [event_id for event_id, _ in after.worked] == ["e1"]
+    assert await after.flag("inbox:slack") == {}
+    assert [entry["reason"] for entry in await after.world.audit("ignored")] == ["digest_mismatch"]
+    said = await after.world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 9))
+    assert ["is not what the bot kept" in message.body["text"] for message in said] == [True]
+
+
+async def test_what_waits_in_this_process_is_worked_whatever_becomes_of_its_row() -> None:
+    working = Working()
+    await working.takes(1)
+
+    def by_hand(tx: Transaction) -> None:
+        kept = tx.flags.get("inbox:slack")
+        tx.flags.put("inbox:slack", {"e1": kept["e1"] | {"seal": "x"}})
+
+    await working.world.store.write(by_hand)
+    await working.inbox.resume()
+    working.may.set()
+    await working.inbox.settled()
+    assert [event_id for event_id, _ in working.worked] == ["e1"]
 
 
 class Stopping(Working):

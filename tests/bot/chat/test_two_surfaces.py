@@ -1,11 +1,15 @@
-"""One proposal on Discord and on Slack: a ❌ on one is heard before a ✅ on the other counts."""
+"""One proposal on Discord and on Slack: a ❌ on one is heard before a ✅ on the other counts.
+
+The doors for agents may be open beside them: they hear what happens, and change nothing of it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -14,6 +18,8 @@ from bot.chat.broadcast import Broadcast
 from bot.chat.discord.notifier import DiscordSurface
 from bot.chat.discord.settings import DiscordSettings
 from bot.chat.slack.notifier import SlackSurface
+from bot.intake.doors import served_doors
+from bot.jobs import catch_up
 from bot.storage.opening import open_store
 from lifecycle import world as law
 from lifecycle.permit import KeyRing
@@ -34,9 +40,11 @@ from tests.slack_stage import QuickClock, shown, the_settings
 
 @dataclass
 class Two(DiscordStage):
-    """One process of the bot over both platforms."""
+    """One process of the bot over both platforms, with or without the doors for agents."""
 
     slack_server: SlackServer | None = None
+    with_doors: bool = False
+    doors: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def begins(self, *, connected: bool = True) -> None:
         assert self.slack_server is not None
@@ -69,17 +77,24 @@ class Two(DiscordStage):
         )
         self.broadcast.attach(self.workflow.world)
         await self.workflow.start()
+        if self.with_doors:
+            served = served_doors(self.workflow, {}, "127.0.0.1", 0)
+            await self.doors.enter_async_context(served)
         self.serving = asyncio.create_task(self.broadcast.serve(self.workflow))
         if connected:
             await until(lambda: self.surface.hearing.connected, "Discord")
             await until(self.slack_hears, "Slack")
             await until(self.caught_up, "caught up")
 
+    async def ends(self) -> None:
+        await self.doors.aclose()
+        await super().ends()
+
     def slack_hears(self) -> bool:
         return self.slack.desk is not None and self.slack.desk.hearing.connected
 
     async def caught_up(self) -> bool:
-        await self.broadcast.catch_up()
+        await catch_up.run_once(self.workflow)
         assert self.slack.desk is not None
         return not self.surface.hearing.gap and not self.slack.desk.hearing.gap
 
@@ -107,17 +122,20 @@ class Two(DiscordStage):
 
     async def decided(self, proposal_id: str) -> bool:
         """Do what the jobs do, and say whether it has ended."""
-        await self.broadcast.catch_up()
+        await catch_up.run_once(self.workflow)
         await self.workflow.open_ready()
         return (await self.proposal(proposal_id)).terminal
 
 
-@pytest.fixture
-async def two(discord_server: DiscordServer, tmp_path: Path) -> AsyncIterator[Two]:
+@pytest.fixture(params=[False, True], ids=["alone", "beside the doors"])
+async def two(
+    request: pytest.FixtureRequest, discord_server: DiscordServer, tmp_path: Path
+) -> AsyncIterator[Two]:
     clock = QuickClock()
     async with SlackServer(clock.now_ms) as slack:
         store = await open_store("memory:", tmp_path)
         stage = Two(store, discord_server, a_policy(), clock=clock, slack_server=slack)
+        stage.with_doors = request.param
         await stage.begins()
         yield stage
         await stage.ends()
@@ -197,10 +215,12 @@ async def test_a_stop_given_on_a_discord_card_before_it_was_found_again_beats_an
 ) -> None:
     monkeypatch.setattr("bot.chat.discord.reactions._EARLY_S", (0.01,))
     two.server.fails("POST", "/channels/701/messages$", acts=True, says="PROPOSAL", times=1)
+    unread = two.server.fails("GET", "/channels/701/messages$", status=500, times=None)
     proposal_id = two.sends(PROD)
     await until(two.server.cards, "posted, its answer lost")
     two.server.reacts(BEN, two.server.cards()[0], CROSS)
     await two.ignored("unknown_proposal")
+    unread.times = 0
     two.clock.advance(15)  # for so long a ❌ on a message that is no card stops everything
     two.surface.hearing.alive()
     two.broadcast.nudge()

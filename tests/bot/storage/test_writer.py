@@ -17,7 +17,7 @@ from bot.storage.connection import connect
 from bot.storage.sqlite import SqliteStore
 from bot.storage.writer import MOST_IN_A_COMMIT
 from lifecycle.audit import broken_links
-from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.ports import RowRefused, StoreUnavailable, Transaction
 from tests.builders import a_document, a_proposal
 from tests.by_hand import by_hand
 from tests.contracts.store_examples import event
@@ -94,7 +94,7 @@ async def test_a_failing_trigger_fails_its_unit_alone(store: SqliteStore, path: 
         *(store.write(adding(name)) for name in ("p1", "bad", "p2")), return_exceptions=True
     )
 
-    assert [type(outcome) for outcome in outcomes] == [type(None), StoreUnavailable, type(None)]
+    assert [type(outcome) for outcome in outcomes] == [type(None), RowRefused, type(None)]
     assert "the disk is full" in str(outcomes[1])
     assert await stored(store) == ["p1", "p2"]
     assert await chain_holds(store)
@@ -110,7 +110,7 @@ async def test_a_unit_with_which_sqlite_undid_everything_leaves_nothing_half(
     )
 
     done = [name for name, o in zip(("p1", "bad", "p2"), outcomes, strict=True) if o is None]
-    assert [type(o) for o in outcomes] == [StoreUnavailable, StoreUnavailable, type(None)]
+    assert [type(o) for o in outcomes] == [RowRefused, RowRefused, type(None)]
     assert await stored(store) == done == ["p2"]
     assert await chain_holds(store)
 
@@ -145,7 +145,7 @@ async def test_a_failed_commit_fails_every_unit_of_it(store: SqliteStore, path: 
         store.write(adding("p1")), store.write(orphan_found_at_commit), return_exceptions=True
     )
 
-    assert [type(outcome) for outcome in outcomes] == [StoreUnavailable, StoreUnavailable]
+    assert [type(outcome) for outcome in outcomes] == [RowRefused, RowRefused]
     await store.write(adding("p2"))
     assert await stored(store) == ["p0", "p2"]
     assert await chain_holds(store)
