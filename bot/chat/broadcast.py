@@ -10,17 +10,18 @@ from typing import Final, Protocol
 
 from bot.cancelling import being_cancelled
 from bot.chat.card_readings import PATIENCE_S, CardReadings, went_well
+from bot.chat.closed_unread import ClosedUnread
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.others import Ears
 from bot.chat.surface import Surface
 from bot.chat.turns import Rank, Turn, taking_turns_as
-from bot.chat.watching import Watch
+from bot.chat.watching import Hears, Watch
 from bot.clock_strayed import clock_strayed
 from bot.expected import StartFailed
 from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable
-from lifecycle.records import Message
+from lifecycle.records import Card, Message
 from lifecycle.spooling import held_words
 from lifecycle.workflow import Workflow
 from lifecycle.world import World
@@ -53,8 +54,10 @@ class Broadcast:
         self._deliveries: dict[str, Delivery] = {}
         self._world: World | None = None
         self._watch: Watch | None = None
+        self._closed_unread: ClosedUnread | None = None
         self._readings = CardReadings(self._surfaces, self._now_ms)
         self._catching: dict[str, asyncio.Task[int]] = {}
+        self._late: asyncio.Task[None] | None = None
         self._alerting: set[asyncio.Task[None]] = set()
         self._alerts = itertools.count()
 
@@ -62,6 +65,7 @@ class Broadcast:
         """Take the world; before that, nothing is delivered."""
         self._world = world
         self._watch = Watch(world)
+        self._closed_unread = ClosedUnread(world)
         self._deliveries = {
             name: Delivery(world, surface) for name, surface in self._surfaces.items()
         }
@@ -91,7 +95,8 @@ class Broadcast:
                 await asyncio.Event().wait()
         finally:
             asking = (*self._catching.values(), *self._ears.asking.values())
-            ending = (*running, *self._readings.tasks(), *asking, *self._alerting)
+            late = () if self._late is None else (self._late,)
+            ending = (*running, *self._readings.tasks(), *asking, *late, *self._alerting)
             for task in ending:
                 task.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
@@ -140,8 +145,20 @@ class Broadcast:
             cards = await self._world.store.read(lambda tx: tx.cards.of(proposal_id))
         except StoreUnavailable:
             return False
-        asked = (self._readings.read(card) for card in cards if card.surface in self._surfaces)
-        return any(await asyncio.gather(*asked))
+        asked = [card for card in cards if card.surface in self._surfaces]
+        seen = await asyncio.gather(*map(self._readings.read, asked))
+        if not any(seen):
+            return False
+        return await self._noted([card for card, was in zip(asked, seen, strict=True) if not was])
+
+    async def _noted(self, unread: Sequence[Card]) -> bool:
+        """Remember whose ❌ is to be looked for yet, once their surface can be read."""
+        try:
+            if self._closed_unread is not None:
+                await self._closed_unread.note(unread)
+        except StoreUnavailable:
+            return False
+        return True
 
     async def hear_others(self, proposal_id: str, but: str) -> bool:
         """Hear what stands under ❌ on every surface in a gap `but` one; False where not yet."""
@@ -155,7 +172,19 @@ class Broadcast:
         results = await self._caught_up()
         if self._watch is not None:
             await self._watch.look(self._surfaces.values(), self.surfaces(), self.health())
+        if self._closed_unread is not None and (self._late is None or self._late.done()):
+            self._late = asyncio.create_task(self._read_late(self._closed_unread))
         return sum(results)
+
+    async def _read_late(self, unread: ClosedUnread) -> None:
+        """Read what closed over a surface that was deaf and hears again, beside all else."""
+        deaf = {each.name for each in self._surfaces.values() if _is_deaf(each)}
+        try:
+            await unread.read(self._surfaces.keys() - deaf, self._readings.read)
+        except StoreUnavailable:
+            pass  # the next round goes on
+        except Exception as error:
+            log.error("what closed unread was not read: %s", located(error))
 
     async def _caught_up(self) -> list[int]:
         """Let every surface catch up; one that is slow goes on alone and is not begun twice."""
@@ -205,6 +234,10 @@ class Broadcast:
         ours = _own_health(world) if world is not None else ()
         lines = [line for surface in self._surfaces.values() for line in surface.health()]
         return (*filter(None, ours), *lines)
+
+
+def _is_deaf(surface: object) -> bool:
+    return isinstance(surface, Hears) and surface.trouble() is not None
 
 
 def _own_health(world: World) -> tuple[str | None, ...]:

@@ -10,6 +10,7 @@ from bot.chat.event_ids import gone_event, late_event, on_card
 from bot.chat.known import (
     Known,
     approves,
+    closed_of,
     known_of,
     made_void,
     note_changed,
@@ -66,13 +67,26 @@ class CatchingUp:
         policy, store = self._workflow.policy, self._workflow.world.store
         known = await store.read(lambda tx: known_of(tx, policy, card))
         if known is None:
-            return 0
+            return await self._too_late(card, found)
         stopped = await self._stopped(card, found, known)
         await self._forgotten(card, found, known)
         if stopped or known.proposal.state is State.EXECUTING:
             return stopped
         taken_back = await self._taken_back(card, found, known)
         return taken_back + await self._approved(card, found, known)
+
+    async def _too_late(self, card: Card, found: Found) -> int:
+        """A ❌ on what its window closed over is an attempt, of which the law tells people."""
+        policy, store = self._workflow.policy, self._workflow.world.store
+        closed = await store.read(lambda tx: closed_of(tx, card)) if found.stopping else None
+        if closed is None:
+            return 0
+        for sender in (each for each in found.stopping if stops(policy, closed, each)):
+            event_id = late_event(card.message_ids[-1], sender, Signal.STOP, "closed")
+            late = replace(sender, event_id=event_id)
+            place = self._place(card)
+            await self._workflow.reject(card.proposal_id, late, card=place, found_late=True)
+        return 0
 
     async def stop_first(self, card: Card, found: Found) -> int:
         """Carry out what stands under ❌ of people who may stop it, before a ✅ is counted.

@@ -16,6 +16,7 @@ from bot.chat.card import card_of
 from bot.chat.card_facts import Beside, defaults_of
 from bot.chat.content import CardContent
 from bot.chat.due import Due
+from bot.chat.failing_log import FailingLog
 from bot.chat.known import posted_at, shown_since
 from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
 from bot.chat.turns import Rank, Turn, taking_turns_as
@@ -64,6 +65,7 @@ class Delivery:
         self._due = asyncio.Event()
         self._waiting = Due(world, surface.name)
         self._unreadable: set[str] = set()
+        self._failing = FailingLog(log)
         self._draining = asyncio.Lock()
         self._lock = asyncio.Lock()
 
@@ -119,6 +121,7 @@ class Delivery:
             match outcome:
                 case _Outcome.DONE:
                     done, failures = done + 1, 0
+                    self._failing.well()
                     self._waiting.served(turn)
                     await self._waiting.look()
                 case _Outcome.FAILED:
@@ -225,7 +228,7 @@ class Delivery:
         attempts = card.attempts + 1
         retry_at_ms = self.world.clock.now_ms() + _pause_ms(attempts, failure)
         enough = failure.lasting or attempts >= ATTENTION_AFTER
-        log.warning("%s: the card of %s: %s", card.surface, card.proposal_id, failure)
+        self._failing.failed(card.surface, card.proposal_id, str(failure))
 
         def unit(tx: Transaction) -> None:
             fresh = tx.cards.get(card.proposal_id, card.surface) or card

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, assert_never
 
@@ -14,7 +15,7 @@ from bot.chat.shown import shown_when_heard
 from bot.chat.signals import Signal
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.explaining import stopper_of
-from lifecycle.ports import Transaction
+from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.questions import may_answer, waits_in
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
@@ -41,6 +42,10 @@ _NOT_THE_CARD: Final = "This is not the card that counts; nothing was changed. D
 #: A former process heard it and ended; whether it was refused for good is found on the card.
 _ONCE_MORE: Final = "duplicate_event"
 _PASSING: Final = frozenset({"audit_unavailable", "still_running"})
+#: So often cards are looked for sooner: anybody may put an emoji on whatever the bot said.
+_SOONER_MS: Final = 5_000
+_FAR_MS: Final = 10**15
+_MOST_CARDS: Final = 1_000
 
 
 def counts_later(reply: Reply) -> bool:
@@ -62,6 +67,7 @@ class Incoming:
         self._workflow = workflow
         self._surface = surface
         self._logged = Notes(workflow.world.clock)
+        self._looked_ms = 0
 
     async def reacted(
         self,
@@ -233,6 +239,24 @@ class Incoming:
                 note_changed(tx, card, sender.id, now_ms, shown, added=added)
 
         await world.write(unit)
+
+    async def look_sooner(self) -> None:
+        """Look at once for cards that may stand although no row says where: somebody decides on
+        what may be one. After an outage the next look would be up to a minute away."""
+        world, store = self._workflow.world, self._workflow.world.store
+        now_ms = world.clock.now_ms()
+        if now_ms - self._looked_ms < _SOONER_MS:
+            return
+        self._looked_ms = now_ms
+
+        def unit(tx: Transaction) -> None:
+            for card in tx.cards.stale(self._surface, _FAR_MS, _MOST_CARDS):
+                if card.claim and not card.delivered and card.retry_at_ms > now_ms:
+                    tx.cards.put(replace(card, retry_at_ms=now_ms))
+
+        with suppress(StoreUnavailable):
+            await store.write(unit)
+            world.notifier.nudge()
 
     async def _ignored(self, sender: Sender, code: str) -> None:
         await self._workflow.note_ignored("", sender, code)

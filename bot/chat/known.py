@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bot.chat.event_ids import on_card
+from lifecycle.acts import closed_over
 from lifecycle.answers import Sender
 from lifecycle.counting import approvals
 from lifecycle.policy import Policy
@@ -89,6 +90,15 @@ def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
         posted_version=int(extra.get(_POSTED_AT, 0)),
         short=short,
     )
+
+
+def closed_of(tx: Transaction, card: Card) -> Proposal | None:
+    """Return the proposal of this card where its window has closed unopposed, None else."""
+    proposal = tx.proposals.get(card.proposal_id)
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    if proposal is None or stands is None or not stands.message_ids:
+        return None
+    return proposal if closed_over(proposal) else None
 
 
 def made_void(known: Known, person: str) -> Review | None:

@@ -111,8 +111,13 @@ class Reading:
         return in_gap or at_ms <= self._doubted_ms
 
     def _looked_at_ms(self, card: Card) -> int:
-        """Return since when all of a card is known, 0 for never."""
-        return max(card.posted_at_ms or 0, self._read_ms.get(card.message_ids[-1], 0))
+        """Return since when all of a card is known, 0 for never.
+
+        One that was posted later than now was by a clock that was set back: nobody knows when.
+        """
+        posted_ms = card.posted_at_ms or 0
+        known_ms = posted_ms if posted_ms <= self._workflow.world.clock.now_ms() else 0
+        return max(known_ms, self._read_ms.get(card.message_ids[-1], 0))
 
     async def _unbroken_since(self, at_ms: int | None) -> bool:
         """Say whether all was heard since then; on a quiet line the platform is asked once."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from bot.chat.content import CardContent
-from lifecycle.records import Card, Message
+from lifecycle.records import LONGEST_WAIT_MS, Card, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +21,17 @@ class Posted:
 class SurfaceFailed(Exception):
     """The surface could not do it; what was to be shown stays due.
 
-    `retry_after_s` is the platform's own word on when to come back; `lasting` says that trying
-    again as it is will not help (no permission, channel gone).
+    `retry_after_s` is the platform's own word on when to come back, an hour at most, whatever it
+    or something in between may say; `lasting` says that trying again as it is will not help (no
+    permission, channel gone).
     """
 
     def __init__(
         self, why: str, *, retry_after_s: float | None = None, lasting: bool = False
     ) -> None:
         super().__init__(why)
+        if retry_after_s is not None:
+            retry_after_s = min(retry_after_s, LONGEST_WAIT_MS / 1000)
         self.retry_after_s = retry_after_s
         self.lasting = lasting
 

@@ -83,6 +83,7 @@ async def test_I01_of_two_check_marks_at_once_one_begins_it_and_the_other_is_tol
     await discord_stage.ignored("already_decided")
     gate.set()
     await discord_stage.reaches(proposal_id, "completed")
+    await until(lambda: notes_to(discord_stage, "ben"), "ben's note")
 
     assert discord_stage.tool(DEPLOY).verbs() == ["execute"]
     assert notes_to(discord_stage, "ben") == [

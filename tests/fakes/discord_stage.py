@@ -150,10 +150,15 @@ class DiscordStage:
         return found
 
     async def reaches(self, proposal_id: str, state: str) -> Proposal:
-        """Wait until a proposal is in a state; keep house meanwhile."""
+        """Wait until a proposal is in a state; keep house meanwhile.
+
+        What was tried over a ✅ that is being taken off is tried again after 5 s, and the clock
+        stands still here: nothing is tried while one waits to be worked.
+        """
 
         async def there() -> Proposal | None:
-            await self.workflow.open_ready()
+            if not self.workflow.world.heard.of(proposal_id):
+                await self.workflow.open_ready()
             found = await self.store.read(lambda tx: tx.proposals.get(proposal_id))
             return found if found is not None and found.state.value == state else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -83,3 +84,15 @@ def point_library_at(settings: DiscordSettings) -> None:
     discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody speaks here
     discord.http.Route.BASE = settings.api_base.rstrip("/")
     discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(settings.gateway)
+    library = logging.getLogger("discord.client")
+    if _in_one_line not in library.filters:
+        library.addFilter(_in_one_line)
+
+
+def _in_one_line(entry: logging.LogRecord) -> bool:
+    """Leave out the traceback of an attempt at a gateway that is away: fifty lines each time."""
+    if entry.exc_info and str(entry.msg).startswith("Attempting a reconnect"):
+        error = entry.exc_info[0]
+        entry.msg = f"{entry.msg} ({error.__name__ if error else 'no error'})"
+        entry.exc_info = entry.exc_text = None
+    return True

@@ -14,7 +14,6 @@ from bot.chat.slack.rest import EditRefused, Rest
 from bot.chat.slack.text import escape, measure
 from bot.chat.spans import moment_words
 from bot.chat.surface import CardGone
-from lifecycle.ports import Clock
 
 log = logging.getLogger("signoff.slack")
 
@@ -43,9 +42,8 @@ def board_key(stood: str | None) -> str:
 class SlackBoard:
     """Places the board in the channel."""
 
-    def __init__(self, rest: Rest, clock: Clock) -> None:
+    def __init__(self, rest: Rest) -> None:
         self._rest = rest
-        self._clock = clock
 
     async def place(self, board: Board, stood: str | None) -> str:
         """Edit the board where it stands, or post and pin it; return its ts."""
@@ -70,7 +68,7 @@ class SlackBoard:
     async def _left(self, stood: str) -> None:
         """Say that a board shows what was; raises EditRefused where it is too new for another."""
         await self._rest.post(f"left:{stood}", _LEFT, thread_ts=stood)
-        if self._clock.now_ms() - float(stood) * 1000 < _RENEWED_MS:
+        if self._rest.age_ms(stood) < _RENEWED_MS:
             raise EditRefused(_NOT_EDITED)
         await self._rest.unpin(stood)
 

@@ -12,8 +12,11 @@ from urllib.request import proxy_bypass
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
+from yarl import URL
 
 from bot.cancelling import being_cancelled
+from bot.chat.slack.clocks import SlackClock
+from bot.chat.slack.fetching import fetched
 from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import Turns
 from lifecycle.ports import Clock
@@ -82,6 +85,7 @@ class SlackWeb:
         if bypassed(self.host):
             self.client.proxy = None  # the SDK takes a proxy for localhost and ignores NO_PROXY
         self.trouble = ""
+        self.clocks = SlackClock(clock)
         self._token = token
         self._clock = clock
         self._turns: defaultdict[str, Turns] = defaultdict(Turns)
@@ -112,6 +116,7 @@ class SlackWeb:
     async def _once(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any] | int:
         """Return the answer, or how many seconds to wait."""
         asked = getattr(self.client, method.replace(".", "_"))(**arguments)
+        asked_ms = self._clock.now_ms()
         try:
             response = await self._answered(asked)
         except SlackApiError as error:
@@ -122,6 +127,7 @@ class SlackWeb:
         except _NO_ANSWER as error:
             words = f"Slack cannot be reached ({method}: {type(error).__name__})"
             raise self._told(AnswerLost(words)) from None
+        self.clocks.answered(response.headers, asked_ms)
         return dict(response.data) if isinstance(response.data, dict) else {}
 
     async def _answered(self, asked: Coroutine[Any, Any, Any]) -> Any:
@@ -177,23 +183,8 @@ class SlackWeb:
 
         Raises SurfaceFailed where the address is not Slack's or the file is not given out.
         """
-        host = urlsplit(url).hostname or ""
-        if not (host == self.host or host.endswith((".slack.com", ".slack-gov.com"))):
-            raise SurfaceFailed("the file is not on Slack", lasting=True)
-        headers = {"Authorization": f"Bearer {self._token}"}
-        timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
-        try:
-            async with (
-                aiohttp.ClientSession(timeout=timeout) as session,
-                session.get(url, headers=headers, proxy=self.client.proxy) as response,
-            ):
-                signed_out = response.content_type == "text/html"
-                if response.status != 200 or signed_out:
-                    words = "Slack does not give the file out; is the scope files:read granted?"
-                    raise SurfaceFailed(words, lasting=True)
-                return await _read(response, most_bytes + 1)
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise SurfaceFailed(f"the file cannot be fetched: {type(error).__name__}") from None
+        api = URL(self.client.base_url)
+        return await fetched(url, api, self._token, self.client.proxy, most_bytes)
 
     async def upload(self, name: str, text: str, channel: str, thread_ts: str) -> None:
         """Put a text file into a thread, in Slack's three steps; raises SurfaceFailed."""
@@ -231,15 +222,6 @@ class SlackWeb:
 def bypassed(host: str) -> bool:
     """Say whether a host is reached without a proxy: this machine, and what NO_PROXY names."""
     return host in ("localhost", "127.0.0.1", "::1") or bool(host and proxy_bypass(host))
-
-
-async def _read(response: aiohttp.ClientResponse, most_bytes: int) -> bytes:
-    found = bytearray()
-    async for chunk in response.content.iter_chunked(65_536):
-        found += chunk
-        if len(found) >= most_bytes:
-            break
-    return bytes(found[:most_bytes])
 
 
 def _wait_s(error: SlackApiError) -> int | None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from aiohttp import web as http
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
@@ -19,6 +18,7 @@ from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.chat.hearing import Hearing
+from bot.chat.slack.callers import Callers, listening
 from bot.chat.slack.calls import FATAL, SlackRefused, SlackWeb, bypassed
 from bot.chat.slack.checks import Me
 from bot.chat.slack.left_out import notice
@@ -175,16 +175,12 @@ class SlackClient:
             self._hearing.lost(f"Slack asked to connect anew ({message.get('reason')})")
 
     async def _over_http(self, app: AsyncApp) -> None:
-        entry = self._doors.http
+        entry, callers = self._doors.http, Callers()
         server = app.server(port=entry.port, path=entry.path, host=entry.host)
-        server.web_app.middlewares.append(only_signed(self._doors.signing_secret or ""))
-        runner = http.AppRunner(server.web_app, access_log=None, shutdown_timeout=_GOODBYE_S)
-        await runner.setup()
-        try:
-            await http.TCPSite(runner, entry.host, entry.port).start()
+        signed = only_signed(self._doors.signing_secret or "", callers)
+        server.web_app.middlewares.append(signed)
+        async with listening(server.web_app, callers, entry.host, entry.port):
             await self._alive()
-        finally:
-            await runner.cleanup()
 
     async def _alive(self) -> None:
         """Over HTTP silence says nothing: ask Slack itself whether it is there."""

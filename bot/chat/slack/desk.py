@@ -32,5 +32,5 @@ class Desk:
         self.hearing = Hearing(world.clock.now_ms)
         self.presence = Presence(self.web, entry.channel, self.hearing)
         self.calling = Calling(world, SURFACE, settings.usergroups)
-        self.board = BoardKeeper(world, SURFACE, SlackBoard(self.rest, world.clock).place)
+        self.board = BoardKeeper(world, SURFACE, SlackBoard(self.rest).place)
         self.me: Me | None = None

@@ -115,7 +115,7 @@ class Listening:
             if typed(heard.text).word not in STOPS:
                 raise
             # As with a ❌: where nothing can be stored a stop is heard, and the law spools it.
-            await self.inbox.work_unstored(event_id, _payload("said", body, event_id), stops)
+            await self.inbox.work_unstored(event_id, self._payload("said", body, event_id), stops)
 
     async def _heard_edit(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         """Keep the edit of a command, to note that it changes nothing."""
@@ -142,7 +142,9 @@ class Listening:
             if heard.signal is not Signal.STOP:
                 raise
             # Where nothing can be stored a ❌ must be heard all the same: the law spools it.
-            await self.inbox.work_unstored(event_id, _payload("reaction", body, event_id), stops)
+            await self.inbox.work_unstored(
+                event_id, self._payload("reaction", body, event_id), stops
+            )
 
     async def _keep(
         self,
@@ -152,7 +154,13 @@ class Listening:
         lane: str,
         stops: StopOf | None = None,
     ) -> None:
-        await self.inbox.take(event_id, lane, _payload(kind, body, event_id), stops)
+        await self.inbox.take(event_id, lane, self._payload(kind, body, event_id), stops)
+
+    def _payload(self, kind: str, body: Mapping[str, Any], event_id: str) -> dict[str, Any]:
+        event = dict(body.get("event") or {})
+        given_ms = self._desk.web.clocks.ours(ms_of(event.get("event_ts")))
+        told = {"kind": kind, "event": event, "team_id": body.get("team_id"), "event_id": event_id}
+        return told | {GIVEN_MS: given_ms}
 
     # -- after the acknowledgement --------------------------------------------------------
 
@@ -229,13 +237,6 @@ class Listening:
 def _mentions_by_edit(event: Mapping[str, Any]) -> bool:
     """Say whether an app_mention is of an edit: Slack sends one of a message that was edited."""
     return event.get("type") == "app_mention" and bool(event.get("edited"))
-
-
-def _payload(kind: str, body: Mapping[str, Any], event_id: str) -> dict[str, Any]:
-    event = dict(body.get("event") or {})
-    given_ms = ms_of(event.get("event_ts"))
-    told = {"kind": kind, "event": event, "team_id": body.get("team_id"), "event_id": event_id}
-    return told | {GIVEN_MS: given_ms}
 
 
 def _number(body: Mapping[str, Any]) -> str:

@@ -140,6 +140,8 @@ class SlackSurface:
         lines += desk.me.notes if desk.me else ()
         if desk.presence.shared is not None:
             lines.append(f"slack: {desk.presence.shared}")
+        if away := desk.web.clocks.trouble():
+            lines.append(f"slack: {away}")
         if desk.web.trouble:
             lines.append(f"slack: {desk.web.trouble}")
         if desk.board.trouble:

@@ -11,6 +11,7 @@ from bot.chat.delivery import Delivery
 from bot.chat.inbox import Payload
 from bot.chat.incoming import UNKNOWN, Incoming
 from bot.chat.looks import Looks
+from bot.chat.shown import GIVEN_MS
 from bot.chat.signals import Signal
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
@@ -69,7 +70,7 @@ class Reacting:
             *(sender, heard.message_ts, heard.signal),
             added=heard.added,
             in_place=True,
-            given_ms=heard.given_ms,
+            given_ms=payload.get(GIVEN_MS),
         )
         if heard.added:
             self._asides.begin(self._told(heard, reply), to=heard.user)
@@ -127,7 +128,7 @@ class Reacting:
         """Wait where the message may be a card that is posted and not written down yet."""
         if await self._world.store.read(lambda tx: tx.cards.find(SURFACE, ts)) is None:
             async with self._delivery.held():
-                return
+                await self._incoming.look_sooner()
 
     def _may_decide(self, sender: Sender) -> bool:
         """Say whether a card is to be looked at for whoever this is: Slack lets few be looked at a

@@ -28,8 +28,7 @@ _TOO_FEW: Final = "Slack counts more people under a card than it names"
 
 @dataclass(frozen=True, slots=True)
 class Reacted:
-    """One reaction_added or reaction_removed that stands for a decision; `given_ms`: when Slack
-    says it was."""
+    """One reaction_added or reaction_removed that stands for a decision."""
 
     user: str
     channel: str
@@ -38,7 +37,6 @@ class Reacted:
     signal: Signal
     added: bool
     author: str
-    given_ms: int | None
 
 
 def reacted(event: Mapping[str, Any]) -> Reacted | None:
@@ -55,7 +53,6 @@ def reacted(event: Mapping[str, Any]) -> Reacted | None:
         signal=signal,
         added=event.get("type") == "reaction_added",
         author=str(event.get("item_user", "")),
-        given_ms=ms_of(event.get("event_ts")),
     )
 
 

@@ -35,6 +35,7 @@ class Rest:
     def __init__(self, web: SlackWeb, channel: str, clock: Clock) -> None:
         self.id = channel
         self._web = web
+        self._clock = clock
         self._standing = StandingPosts(web, channel, clock)
 
     @property
@@ -49,6 +50,10 @@ class Rest:
     def doubt(self, keys: Iterable[str], since_ms: int = 0) -> None:
         """Say that a former process may have posted these since then: they are looked for first."""
         self._standing.doubt(keys, since_ms)
+
+    def age_ms(self, ts: str) -> int:
+        """Return for how long a message stands, by Slack's own clock."""
+        return self._web.clocks.slacks(self._clock.now_ms()) - int(float(ts) * 1000)
 
     async def post(
         self, key: str, text: str, blocks: list[Block] | None = None, thread_ts: str | None = None

@@ -11,7 +11,7 @@ from bot.chat.slack.calls import SlackWeb
 from lifecycle.ports import Clock
 
 _LOOK_BACK_MS: Final = 172_800_000
-#: So far Slack's clock may be from ours.
+#: So much may be wrong with what is known of Slack's clock, and with ours of before a restart.
 _CLOCKS_APART_MS: Final = 3_600_000
 _PAGES: Final = 5
 _PAGE: Final = 200
@@ -86,6 +86,7 @@ class StandingPosts:
         """Yield page by page what of ours stands in the channel, or in a thread, by its key."""
         method = "conversations.replies" if thread_ts else "conversations.history"
         oldest_ms = max(self._clock.now_ms() - _LOOK_BACK_MS, since_ms - _CLOCKS_APART_MS)
+        oldest_ms = max(0, self._web.clocks.slacks(oldest_ms))
         arguments: dict[str, Any] = {
             "channel": self._channel,
             "include_all_metadata": True,

@@ -1,7 +1,7 @@
 """The terminal channel: a line, its tool call included, is finished before the next is read.
 
-Unless the store cannot be written: what waits for that waits for as long as the disk is full, and
-a ❌ must be heard meanwhile.
+What others set in motion holds up no line: the next one may be a ❌. Nor does what cannot be
+written: that waits for as long as the disk is full.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import logging
 import secrets
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -21,6 +21,7 @@ from bot.chat.terminal.commands import TerminalCommands
 from bot.chat.terminal.documents import Abandoned, Heard, Input, Said
 from bot.chat.terminal.lines import Lines
 from bot.chat.terminal.render import Screen
+from bot.chat.terminal.unclosed import text_of
 from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable
 
@@ -30,6 +31,8 @@ log = logging.getLogger("signoff.terminal")
 #: So long a line may take while writes fail; then the next one is read.
 _PATIENCE_S: Final = 1.0
 _LOOK_S: Final = 0.1
+#: An id is among so many first words: `ben: settle p1 happened`.
+_NAMED: Final = 4
 _WELCOME: Final = (
     "Signoff at the terminal. Whoever types here is trusted: `ben: approve p1` speaks for ben. "
     "All commands: help. To leave: Ctrl-D"
@@ -95,24 +98,27 @@ class TerminalClient:
             else:
                 self._screen.line(_LATER)
                 self._begun(self._shown_later(work))
-        await self.settled()
+        await self.settled(_about(command, work))
         self._screen.forget_answer()
 
-    async def settled(self) -> None:
-        """Show what is due and let what waited for its card begin, until nothing can move now."""
+    async def settled(self, about: Collection[str] = ()) -> None:
+        """Show what is due and let what waited for its card begin, until nothing can move now.
+
+        Tools that are called for the proposals `about` which the line was end first.
+        """
         try:
-            while await self._moved():
+            while await self._moved(about):
                 continue
         except StoreUnavailable:
             log.error("the store cannot be read or written; the terminal shows the rest later")
         except Exception as error:
             log.error("what is due could not be shown: %s", located(error))
 
-    async def _moved(self) -> bool:
+    async def _moved(self, about: Collection[str]) -> bool:
         if not self._unwritten:
-            idle = self._begun(self._workflow.idle())
-            if not await self._ended(idle):
-                idle.cancel()
+            called = self._begun(self._workflow.called(about))
+            if not await self._ended(called):
+                called.cancel()
         if self._unwritten:
             return False  # what is shown now could not be noted, and would be shown at every line
         shown = await self._delivery.drain()
@@ -170,6 +176,14 @@ class TerminalClient:
     @property
     def _unwritten(self) -> bool:
         return self._world.unwritten.since_ms is not None
+
+
+def _about(command: Said, work: asyncio.Task[CommandReply | None]) -> frozenset[str]:
+    """Return the ids of the proposals that a line may have been about."""
+    named = text_of(command.line).split(maxsplit=_NAMED)[:_NAMED]
+    reply = work.result() if work.done() and not work.cancelled() else None
+    answered = reply.document.get("proposal_id") if reply is not None and reply.document else None
+    return frozenset((*named, str(answered)))
 
 
 def standard_input(history: Path, say: Callable[[str], None]) -> Input:

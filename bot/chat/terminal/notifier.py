@@ -12,6 +12,7 @@ from bot.chat.content import CardContent
 from bot.chat.delivery import Delivery
 from bot.chat.surface import Posted, SurfaceFailed
 from bot.chat.terminal.client import TerminalClient, standard_input
+from bot.chat.terminal.outlet import FULL
 from bot.chat.terminal.render import Screen
 from bot.chat.terminal.speakers import SURFACE
 from lifecycle.records import Card, Message
@@ -82,5 +83,11 @@ class TerminalSurface:
             write()
             await self._screen.settled()
         except (OSError, ValueError) as error:
-            raise SurfaceFailed("nobody reads the terminal any more", lasting=True) from error
+            raise SurfaceFailed(_why(error), lasting=True) from error
         await asyncio.sleep(0)
+
+
+def _why(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError) and error.errno in FULL:
+        return f"standard output cannot be written ({error.strerror})"
+    return "nobody reads the terminal any more"

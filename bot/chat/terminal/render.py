@@ -45,8 +45,10 @@ class Screen:
     `stream` None means whatever standard output is at the moment: a prompt may stand in for it.
     """
 
-    def __init__(self, stream: TextIO | Outlet | None = None) -> None:
+    def __init__(self, stream: TextIO | Outlet | None = None, behind: Outlet | None = None) -> None:
+        """Take the stream, and what stands behind standard output where that is an outlet."""
         self._stream = stream
+        self._outlet = stream if isinstance(stream, Outlet) else behind
         self._answered: str | None = None
 
     @property
@@ -73,8 +75,8 @@ class Screen:
 
     async def settled(self) -> None:
         """Wait until what was written has left this process. Raises OSError where it cannot."""
-        if isinstance(self._stream, Outlet):
-            await self._stream.settled()
+        if self._outlet is not None:
+            await self._outlet.settled()
 
     def reply(self, reply: CommandReply) -> None:
         """Write the answer to a command."""

@@ -260,3 +260,20 @@ async def test_a_cancellation_that_a_surface_takes_for_its_own_ends_the_delivery
 
     assert done
     assert delivering.cancelled()
+
+
+@pytest.mark.parametrize("asked_s", [10**9, 1e30, float("inf")])
+async def test_no_platform_puts_a_card_off_for_more_than_an_hour(asked_s: float) -> None:
+    surface = FakeSurface()
+    surface.failures = [SurfaceFailed("429", retry_after_s=asked_s)]
+    stage = Stage(surface)
+    await stage.submits(PROD)
+    await stage.delivery().drain()
+
+    stage.world.clock.advance(3_599)
+    await stage.delivery().drain()
+    assert surface.posted == []
+    stage.world.clock.advance(1)
+    await stage.delivery().drain()
+
+    assert len(surface.posted) == 1

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from email.utils import formatdate
 from typing import Any
 
 from aiohttp import web
@@ -134,7 +135,7 @@ class SlackServer(Stage):
         try:
             body = self._faulty(fault) or self._answer(request, method, arguments)
         except RateLimited as limit:
-            return _json(
+            return self._json(
                 {"ok": False, "error": "ratelimited"},
                 429,
                 {"Retry-After": str(limit.retry_after_s)},
@@ -145,7 +146,11 @@ class SlackServer(Stage):
             return await self._unanswered(request, at_once=failed == "lost_answer")
         if fault is not None and fault.kind == "status":
             return web.Response(status=fault.status, text="upstream error")
-        return _json(body, 200, {"x-oauth-scopes": ",".join(self.workspace.scopes)})
+        return self._json(body, 200, {"x-oauth-scopes": ",".join(self.workspace.scopes)})
+
+    def _json(self, body: dict[str, Any], status: int, headers: dict[str, str]) -> web.Response:
+        dated = {"Date": formatdate(self.workspace.now_ms() // 1000, usegmt=True)}
+        return web.json_response(body, status=status, headers=dated | headers)
 
     async def _unanswered(self, request: web.Request, *, at_once: bool) -> web.StreamResponse:
         if not at_once:
@@ -197,10 +202,6 @@ async def _arguments(request: web.Request) -> dict[str, Any]:
         if isinstance(found.get(key), str):
             found[key] = json.loads(found[key])
     return found
-
-
-def _json(body: dict[str, Any], status: int, headers: dict[str, str]) -> web.Response:
-    return web.json_response(body, status=status, headers=headers)
 
 
 def _hung_up(request: web.Request) -> web.StreamResponse:

@@ -48,6 +48,8 @@ class FileRoutes:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.downloads: list[str] = []
+        #: Where whoever asks for a file is sent on to, by its id.
+        self.moved: dict[str, str] = {}
 
     async def upload(self, request: web.Request) -> web.Response:
         """Take the bytes of an upload, raw or as a form."""
@@ -66,6 +68,8 @@ class FileRoutes:
         """Give the bytes to whoever has the bot's token; anybody else gets the sign-in page."""
         file = self.workspace.files.get(request.match_info["id"])
         self.downloads.append(request.match_info["id"])
+        if place := self.moved.get(request.match_info["id"]):
+            raise web.HTTPFound(place)
         if request.headers.get("Authorization") != f"Bearer {self.workspace.bot_token}":
             return web.Response(text="<html>Sign in</html>", content_type="text/html")
         if file is None:

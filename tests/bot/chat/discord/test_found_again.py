@@ -26,7 +26,7 @@ async def its_answer_is_lost(stage: DiscordStage) -> tuple[str, Message]:
 
 
 async def is_found(stage: DiscordStage, proposal_id: str) -> None:
-    stage.clock.advance(2)
+    stage.clock.advance(4)
     stage.surface.hearing.alive()
     stage.broadcast.nudge()
     await stage.card(proposal_id)
@@ -36,9 +36,11 @@ async def is_found(stage: DiscordStage, proposal_id: str) -> None:
 async def given_meanwhile(stage: DiscordStage, monkeypatch: pytest.MonkeyPatch) -> str:
     """Let a ❌ be given on a card before anybody knows that it is one, and the card be found."""
     monkeypatch.setattr("bot.chat.discord.reactions._EARLY_S", (0.01,))
+    unread = stage.server.fails("GET", POSTS, status=500, times=None)
     proposal_id, card = await its_answer_is_lost(stage)
     stage.server.reacts(BEN, card, CROSS)
     await stage.ignored("unknown_proposal")
+    unread.times = 0
     await is_found(stage, proposal_id)
     await stage.quiet()
     return proposal_id
@@ -63,6 +65,15 @@ async def test_a_card_that_was_found_again_is_read_soon(
     before = len(stage.server.called("GET", READS))
     await stage.broadcast.catch_up()
     assert len(stage.server.called("GET", READS)) == before, "once"
+
+
+async def test_a_card_on_which_somebody_decides_is_looked_for_at_once_whatever_pause_it_had(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await its_answer_is_lost(stage)
+    stage.server.reacts(BEN, card, CROSS)
+    await stage.reaches(proposal_id, "rejected")
+    assert len(stage.server.cards()) == 1
 
 
 async def test_a_stop_given_on_a_card_that_a_crash_left_unnoted_is_heard_before_an_approval_counts(

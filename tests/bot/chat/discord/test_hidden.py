@@ -151,8 +151,10 @@ async def test_a_card_that_may_carry_no_embed_is_not_posted_until_it_may(
 
 
 async def test_no_approval_counts_on_a_card_that_was_posted_without_its_embed(
-    stage: DiscordStage,
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The ✅ waits until the card is written down, which this one never is.
+    monkeypatch.setattr("bot.chat.discord.reactions._EARLY_S", (0.01,))
     await may_embed(stage, False, told=False)
     proposal_id = stage.sends(PROD)
     await until(stage.answers, "the answer")

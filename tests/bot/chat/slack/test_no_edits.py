@@ -99,8 +99,13 @@ async def test_an_end_under_a_card_that_may_not_be_edited_is_told_once(restarted
         assert "USIGNOFF" not in str(card.reactions)
 
 
-async def test_a_board_that_may_not_be_edited_says_so_and_is_posted_anew_after_an_hour() -> None:
-    async with on_slack() as slack:
+@pytest.mark.parametrize("ahead_s", [0, 7_200, -7_200])
+async def test_a_board_that_may_not_be_edited_says_so_and_is_posted_anew_after_an_hour(
+    ahead_s: int,
+) -> None:
+    async with on_slack(opened=False) as slack:
+        slack.server.workspace.now_ms = lambda: slack.world.clock.now_ms() + ahead_s * 1000
+        await slack.opens()
         first = (await eventually(lambda: boards(slack)))[0]
         await eventually(lambda: first.pinned)
         slack.server.workspace.edit_window_closed = True

@@ -36,6 +36,10 @@ async def shows_all(slack: OnSlack) -> None:
     await eventually_async(shown, "the edit")
 
 
+def slacks_clock_is_ahead(slack: OnSlack, by_s: int) -> None:
+    slack.server.workspace.now_ms = lambda: slack.world.clock.now_ms() + by_s * 1000
+
+
 def told(slack: OnSlack) -> list[str]:
     return [hint for hint in slack.hints() if "It was judged anew" in hint]
 
@@ -101,10 +105,12 @@ async def test_a_check_mark_that_had_to_wait_counts_for_what_its_card_showed_whe
 
 
 @pytest.mark.parametrize("found_before", [False, True])
+@pytest.mark.parametrize("ahead_s", [0, 300, 10**8, -300])
 async def test_a_check_mark_that_slack_tells_of_late_counts_for_what_its_card_showed_when_given(
-    found_before: bool,
+    found_before: bool, ahead_s: int
 ) -> None:
     async with on_slack() as slack:
+        slacks_clock_is_ahead(slack, ahead_s)
         card = await slack.proposes(PROD, **DUAL)
         await slack.server.reacts("UBEN", card.ts, heard=False)
         told_late = slack.server.reaction("reaction_added", "UBEN", card.ts)
@@ -143,3 +149,19 @@ async def test_a_check_mark_that_slack_tells_of_late_counts_where_its_card_showe
         await slack.server.event(told_late)
         await all_done(slack)
         assert sorted(await counting(slack)) == ["ana", "ben"]
+
+
+@pytest.mark.parametrize("ahead_s", [-300, 300])
+async def test_a_check_mark_counts_though_slacks_clock_is_minutes_away_from_ours(
+    ahead_s: int,
+) -> None:
+    async with on_slack() as slack:
+        slacks_clock_is_ahead(slack, ahead_s)
+        card = await slack.proposes(PROD, **DUAL)
+        await goes_elsewhere(slack)
+        await shows_all(slack)
+        slack.world.clock.advance(5)
+        await slack.server.reacts("UBEN", card.ts)
+        await all_done(slack)
+        assert await counting(slack) == ["ben"]
+        assert "Slack's clock is" in "".join(slack.surface.health())

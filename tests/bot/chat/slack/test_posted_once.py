@@ -35,8 +35,10 @@ async def changed(slack: OnSlack) -> None:
     await slack.settles()
 
 
-async def test_a_card_whose_answer_was_lost_calls_its_people_once() -> None:
+@pytest.mark.parametrize("ahead_s", [0, -7_200, 10**8, -(10**8)])
+async def test_a_card_whose_answer_was_lost_calls_its_people_once(ahead_s: int) -> None:
     async with on_slack(**GROUPS) as slack:
+        slack.server.workspace.now_ms = lambda: slack.world.clock.now_ms() + ahead_s * 1000
         await slack.beats(5)
         slack.server.fails("chat.postMessage", "lost_answer", holding="PROPOSAL from agent")
         document = slack.document(PROD, proposal_id="p1", **DUAL)
@@ -188,4 +190,21 @@ async def test_a_card_posted_again_whose_answer_is_lost_stands_there_once(restar
         if restarted:
             await slack.restarts()
         await slack.keeps_delivering(lambda: slack.seeded("p1"))
+        assert len(slack.cards("p1")) == 1
+
+
+async def test_a_card_on_which_somebody_decides_is_looked_for_at_once_whatever_pause_it_had() -> (
+    None
+):
+    async with on_slack() as slack:
+        await slack.beats(5)
+        slack.server.fails("chat.postMessage", "lost_answer", holding="PROPOSAL from agent")
+        document = slack.document(PROD, proposal_id="p1")
+        await slack.server.proposes("ULEILA", document)
+        card = await eventually(lambda: next(iter(slack.cards("p1")), None), "the card")
+        await slack.server.reacts("UBEN", card.ts, "x")
+        await eventually(lambda: "USIGNOFF" in card.reactions["x"], "found")
+        await eventually_async(slack.nothing_stale, "written down")
+        await slack.keeps_catching_up()
+        await eventually(lambda: "rejected" in shown(card), "the stop")
         assert len(slack.cards("p1")) == 1

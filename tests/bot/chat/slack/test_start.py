@@ -126,6 +126,31 @@ async def test_slacks_question_whether_the_address_is_ours_is_answered(
         assert (answered.status, "c-1" in answered.body) == (200, True)
 
 
+async def test_slacks_look_at_the_certificate_is_answered_unsigned_and_leads_to_nothing(
+    unused_tcp_port: int,
+) -> None:
+    """Slack signs no ssl_check: it was turned away, as if the address were not ours."""
+    form = "application/x-www-form-urlencoded"
+    command = "&command=%2Fsignoff&text=freeze+now&user_id=UANA&team_id=T1"
+    async with on_slack(port=unused_tcp_port) as slack:
+        poster = slack.over_http()
+        for body, status in (
+            ("ssl_check=1&token=xxx", 200),
+            ("ssl_check=1", 200),
+            ("ssl_check=0&token=xxx", 401),
+            ("ssl_check=true", 401),
+            (f"ssl_check=1&token=xxx{command}", 401),
+            (f"ssl_check=1&token={'x' * 2_000}{command}", 401),
+            ('{"ssl_check": 1}', 401),
+            ("ssl_check=1&ssl_check=0", 401),
+        ):
+            answered = await poster.post(body, form, slack.wall_s(), signed=False)
+            assert (answered.status, body) == (status, body)
+        signed = await poster.post(f"ssl_check=1{command}", form, slack.wall_s())
+        assert signed.status == 200
+        assert await slack.world.audit("frozen") == []
+
+
 async def test_a_proxy_in_the_environment_does_not_stand_before_this_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,0 +1,30 @@
+"""A platform that is away fails every card: the log has each reason once, the others with -v."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+#: Of reasons that differ each time none is kept for good.
+_MOST: Final = 50
+
+
+class FailingLog:
+    """Keeps the reasons that were told since something went well."""
+
+    def __init__(self, log: logging.Logger) -> None:
+        """Write to `log`."""
+        self._log = log
+        self._told: set[str] = set()
+
+    def failed(self, surface: str, proposal_id: str, why: str) -> None:
+        """Warn of a card that failed, unless others did for the same reason just now."""
+        level = logging.INFO if why in self._told else logging.WARNING
+        if len(self._told) >= _MOST:
+            self._told.clear()
+        self._told.add(why)
+        self._log.log(level, "%s: the card of %s: %s", surface, proposal_id, why)
+
+    def well(self) -> None:
+        """Something was delivered: whatever fails from here on is news."""
+        self._told.clear()

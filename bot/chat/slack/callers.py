@@ -1,0 +1,190 @@
+"""Who is connected to Slack's door: whoever signed nothing stays for a moment, and makes room."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import resource
+from collections.abc import AsyncIterator, Iterator
+from typing import Final
+
+from aiohttp import web as http
+from aiohttp.http_exceptions import HttpProcessingError
+
+from lifecycle.located import located
+
+#: So long a connection may bring nothing that is signed: Slack sends an event at once and whole.
+_UNSIGNED_S: Final = 10.0
+#: So long it may bring nothing more after that. Proxies keep theirs for the next event, and hang up
+#: by themselves long before: one that we hang up on as it begins to send would lose what it sends.
+_KEPT_S: Final = 3_600.0
+#: Connections at most, and of the files that the bot may open at most this part.
+_MOST: Final = 128
+_PART: Final = 8
+#: So long events under way may go on once the bot ends.
+_GOODBYE_S: Final = 2
+
+
+class Callers:
+    """The connections that are open.
+
+    Anybody may connect, and nobody's signature can be looked at before the message is here. With
+    connections alone, without a word, a stranger took all files that the bot may open, and it could
+    neither hear nor write anything any more.
+    """
+
+    def __init__(self) -> None:
+        """Nobody is connected."""
+        self._open: dict[asyncio.BaseTransport, _Caller] = {}
+
+    @contextlib.contextmanager
+    def at_work(self, transport: asyncio.BaseTransport | None) -> Iterator[None]:
+        """Have a connection left alone while entered: what came over it is signed."""
+        caller = self._open.get(transport) if transport is not None else None
+        if caller is None:  # it has left
+            yield
+            return
+        caller.begins()
+        try:
+            yield
+        finally:
+            caller.ends()
+
+    def join(self, transport: asyncio.BaseTransport, caller: _Caller) -> bool:
+        """Take a connection in; False where all that are open are at work."""
+        if len(self._open) >= most_callers() and not self._one_gave_way():
+            return False
+        self._open[transport] = caller
+        return True
+
+    def left(self, transport: asyncio.BaseTransport) -> None:
+        """Forget a connection."""
+        self._open.pop(transport, None)
+
+    def _one_gave_way(self) -> bool:
+        """Hang up on the oldest that has signed nothing, else on the oldest that is not at work."""
+        idle = [each for each in self._open.values() if not each.works]
+        oldest = next((each for each in idle if not each.known), next(iter(idle), None))
+        if oldest is None:
+            return False
+        oldest.hang_up()
+        return True
+
+
+class _Caller(asyncio.Protocol):
+    """One connection, passed on to the protocol that reads it."""
+
+    def __init__(self, callers: Callers, reads: asyncio.Protocol) -> None:
+        self._callers = callers
+        self._reads = reads
+        self._transport: asyncio.Transport | None = None
+        self._end: asyncio.TimerHandle | None = None
+        #: Whether something that it brought was signed, and whether that is worked on now.
+        self.known = self.works = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - of a TCP server it is one
+        if not self._callers.join(transport, self):
+            transport.abort()
+            return
+        self._transport = transport
+        self._wait(_UNSIGNED_S)
+        self._reads.connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._transport is None:
+            return
+        self._wait(None)
+        self._callers.left(self._transport)
+        self._transport = None
+        self._reads.connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._reads.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        return self._reads.eof_received()
+
+    def pause_writing(self) -> None:
+        self._reads.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._reads.resume_writing()
+
+    def begins(self) -> None:
+        self.known = self.works = True
+        self._wait(None)
+
+    def ends(self) -> None:
+        self.works = False
+        if self._transport is not None:
+            self._wait(_KEPT_S)
+
+    def hang_up(self) -> None:
+        self._wait(None)
+        if self._transport is not None:
+            self._callers.left(self._transport)
+            self._transport.abort()
+
+    def _wait(self, seconds: float | None) -> None:
+        """Hang up after so long, None for never, whatever was said before."""
+        if self._end is not None:
+            self._end.cancel()
+        loop = asyncio.get_running_loop()
+        self._end = None if seconds is None else loop.call_later(seconds, self.hang_up)
+
+
+@contextlib.asynccontextmanager
+async def listening(
+    app: http.Application, callers: Callers, host: str, port: int
+) -> AsyncIterator[None]:
+    """Serve `app` to those who call while entered. Raises OSError where nobody can listen there.
+
+    A packed body is not unpacked: Slack sends none, and signs what it sends.
+    """
+    runner = http.AppRunner(
+        app,
+        access_log=None,
+        logger=_library_log(),
+        shutdown_timeout=_GOODBYE_S,
+        auto_decompress=False,
+    )
+    await runner.setup()
+    try:
+        reader = runner.server
+        assert reader is not None  # noqa: S101 - it is set up
+        server = await asyncio.get_running_loop().create_server(
+            lambda: _Caller(callers, reader()), host, port, backlog=most_callers()
+        )
+        try:
+            yield
+        finally:
+            server.close()
+    finally:
+        await runner.cleanup()
+
+
+def most_callers() -> int:
+    """Return how many connections may be open at once."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = files == resource.RLIM_INFINITY
+    return _MOST if unlimited else max(_PART, min(_MOST, files // _PART))
+
+
+def _library_log() -> logging.Logger:
+    """The library's own log, without what strangers send: they could fill it."""
+    library = logging.getLogger("signoff.slack.http")
+    if not library.filters:
+        library.addFilter(_of_ours)
+    return library
+
+
+def _of_ours(entry: logging.LogRecord) -> bool:
+    error = entry.exc_info[1] if entry.exc_info else None
+    if isinstance(error, HttpProcessingError):
+        return False
+    if isinstance(error, Exception):
+        entry.msg, entry.args = f"{entry.getMessage()}: {located(error)}", ()
+    entry.exc_info = entry.exc_text = None
+    return True

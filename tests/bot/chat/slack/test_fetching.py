@@ -1,0 +1,75 @@
+"""A file that came with a message is fetched from Slack, and from nowhere else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.fakes.slack_server import SlackServer
+from tests.slack_stage import on_slack
+
+#: Addresses that whoever shares a file which lies elsewhere may write.
+_NOT_SLACKS = (
+    "http://files.slack.com/f.json",
+    "https://files.slack.com:8443/f.json",
+    "https://leila:secret@files.slack.com/f.json",
+    "https://slack.com.evil.invalid/f.json",
+    "https://evil.invalid\\@files.slack.com/f.json",
+    "https://x..slack.com/f.json",
+    "https://[files.slack.com/f.json",
+    "file://files.slack.com/etc/passwd",
+    "",
+)
+
+
+async def shared(slack: Any, url: str) -> dict[str, Any]:
+    """Let leila share a file that lies at an address; return the answer."""
+    file = slack.server.a_file("p1.json", b"{}").as_json("")
+    message, _ = await slack.server.says("ULEILA", "hello")
+    await slack.server.event(
+        {
+            "type": "message",
+            "user": "ULEILA",
+            "bot_id": "BLEILA",
+            "channel": "C0OPS",
+            "ts": message.ts,
+            "text": "<@USIGNOFF> propose",
+            "files": [file | {"url_private": url, "url_private_download": url}],
+            "subtype": "file_share",
+        }
+    )
+    return dict(await slack.answered(reason="malformed_json"))
+
+
+@pytest.mark.parametrize("url", _NOT_SLACKS)
+async def test_an_address_that_is_not_slacks_is_answered_and_never_asked(url: str) -> None:
+    async with on_slack() as slack:
+        assert "The file was not read" in json.dumps(await shared(slack, url))
+
+
+@pytest.mark.parametrize("sent_on", [False, True])
+async def test_another_server_hears_nothing_of_us_not_even_where_slack_sends_us_there(
+    *, sent_on: bool
+) -> None:
+    async with on_slack() as slack, SlackServer() as other:
+        url = f"{other.base}/files/F1"
+        if sent_on:
+            slack.server.files.moved["F2"] = url
+            url = f"{slack.server.base}/files/F2"
+        answer = await shared(slack, url)
+        assert "not on Slack" in json.dumps(answer)
+        assert other.files.downloads == []
+
+
+async def test_slack_may_send_us_on_to_itself_but_not_for_ever() -> None:
+    async with on_slack() as slack:
+        moved, base = slack.server.files.moved, slack.server.base
+        moved["F1"] = f"{base}/files/F1"
+        assert "on and on" in json.dumps(await shared(slack, f"{base}/files/F1"))
+
+        file = slack.server.a_file("p1.json", slack.bytes_of(slack.document(proposal_id="p1")))
+        moved["moved"] = f"/files/{file.id}"
+        web = slack.surface.desk.web
+        assert await web.download(f"{base}/files/moved", 100_000) == file.body
