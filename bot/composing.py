@@ -62,7 +62,8 @@ def _filled(
 
 
 def _identifier(stem: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem)[:_LONGEST_STEM] or "proposal"
+    """Return what of a file's name an id may have; in front no hyphen, which begins an option."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).lstrip("-")[:_LONGEST_STEM] or "proposal"
 
 
 def _texts(raw: bytes) -> Iterator[_Text]:

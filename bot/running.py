@@ -9,7 +9,7 @@ import sys
 from collections.abc import Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 from bot.bootstrap import App, opened, summaries_of
 from bot.chat.broadcast import Broadcast, ServedSurface
@@ -20,7 +20,11 @@ from bot.database_kept import keep_database
 from bot.garbage import spare_what_is_loaded
 from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
+from bot.pool import started_pool
 from bot.supervised import Supervisor
+
+if TYPE_CHECKING:
+    from bot.chat.terminal.render import Screen
 
 #: How long calls under way may go on after SIGTERM; the process ends within 10 s.
 GRACE_S: Final = 8.0
@@ -35,6 +39,7 @@ async def run_until_stopped(config: Config, choice: Choice, environment: Mapping
     SIGTERM and SIGINT end it: no new work, calls under way get GRACE_S. SIGHUP reads the config
     again. Raises what EXPECTED names where the start fails, after letting go of what was opened.
     """
+    asyncio.get_running_loop().set_default_executor(started_pool())
     with _Signals() as signals:
         broadcast = Broadcast(_surfaces(config, choice, environment), summaries_of(config))
         async with opened(config, environment, broadcast) as app:
@@ -142,12 +147,20 @@ def _slack(config: Config, environment: Mapping[str, str]) -> ServedSurface:
 
 def _terminal(config: Config) -> ServedSurface:
     from bot.chat.terminal.notifier import TerminalSurface
-    from bot.chat.terminal.outlet import Outlet
+
+    return TerminalSurface(_screen(), (Path(), config.folder), config.data)
+
+
+def _screen() -> Screen:
+    """Return where the terminal writes: who reads nothing must not hold up the loop."""
+    from bot.chat.terminal.outlet import Drawn, Outlet
     from bot.chat.terminal.render import Screen
 
-    # A pipe that nobody reads must not hold up the loop; a prompt may stand in for a keyboard's.
-    screen = Screen(None if sys.stdout.isatty() else Outlet(sys.stdout))
-    return TerminalSurface(screen, (Path.cwd(), config.folder), config.data)
+    if not sys.stdout.isatty():
+        return Screen(Outlet(sys.stdout))
+    drawn = Drawn(sys.stdout)
+    sys.stdout = cast("TextIO", drawn)  # in whose place a prompt may put itself
+    return Screen(None, behind=drawn)
 
 
 class _Signals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -38,6 +39,18 @@ People approve and reject in the chat, or at the prompt that run opens.
 
 Exit codes: 0 success, 1 refused or failed, 2 usage or bad config."""
 
+_NO_FILE: Final = frozenset({errno.EMFILE, errno.ENFILE})
+#: What Python says where no thread can be started.
+_NO_THREAD: Final = "can't start new thread"
+_MORE_THREADS: Final = (
+    "This machine starts no more threads for Signoff: raise the limit of its account or of its "
+    "unit (ulimit -u, TasksMax=), or give it more memory, and start it again."
+)
+#: Only where a process stands has no name that the system could give.
+_NO_FOLDER: Final = (
+    "The folder in which this command was called is gone: cd into one that is there, and call it "
+    "again."
+)
 #: The exit code by which typer says that Ctrl-C was typed.
 _INTERRUPTED: Final = 130
 
@@ -134,11 +147,25 @@ def _told(error: Exception) -> int:
     if isinstance(error, EXPECTED):
         refuse(str(error) or type(error).__name__, _code_of(error))
         return USAGE if isinstance(error, KeysRefused) else FAILED
-    if isinstance(error, OSError) and error.filename is not None:
-        refuse(f"{error.filename} cannot be used: {error.strerror}.{_remedy(error)}")
+    if lacking := _of_the_system(error):
+        refuse(lacking)
         return FAILED
     refuse(f"Signoff met an error it does not know ({type(error).__name__}).{_kept(error)}")
     return FAILED
+
+
+def _of_the_system(error: Exception) -> str | None:
+    """Say what this machine does not give, None where it is something else."""
+    if isinstance(error, MemoryError):
+        return "There is no memory left for Signoff: end what takes it, or let Signoff have more."
+    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+        return _MORE_THREADS
+    if isinstance(error, FileNotFoundError) and error.filename is None:
+        return _NO_FOLDER
+    if isinstance(error, OSError) and (error.filename is not None or error.errno in _NO_FILE):
+        what = error.filename or "One more file or connection"
+        return f"{what} cannot be used: {error.strerror}.{_remedy(error)}"
+    return None
 
 
 def _code_of(error: Exception) -> str | None:
@@ -150,6 +177,10 @@ def _code_of(error: Exception) -> str | None:
 
 
 def _remedy(error: OSError) -> str:
+    if error.errno in _NO_FILE:
+        from bot.storage.remedies import MORE_FILES
+
+        return MORE_FILES
     if not isinstance(error, PermissionError):
         return ""
     return " Call Signoff as the account that runs the bot, as in: sudo -u signoff signoff status"
@@ -161,8 +192,9 @@ def _kept(error: Exception) -> str:
 
     try:
         path = Path(gettempdir()) / f"signoff-error-{os.getpid()}.log"
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(mask_text("".join(traceback.format_exception(error))))
+        told = mask_text("".join(traceback.format_exception(error)))
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(told.encode(errors="backslashreplace"))  # of any language and folder
     except OSError:
         return ""
     return f" What happened stands in {path}."

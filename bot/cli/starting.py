@@ -169,5 +169,10 @@ def _notes(choice: Choice) -> None:
 
 
 def _log_to_stderr(verbose: bool) -> None:
+    from bot.cli.streams import unhindered_errors
+
+    unhindered_errors()
     level = logging.INFO if verbose else logging.WARNING
     logging.basicConfig(stream=sys.stderr, level=level, format=_FORMAT)
+    # It tells each call with the whole address, and the query of a webhook's is often its secret.
+    logging.getLogger("httpx").setLevel(logging.WARNING)

@@ -81,6 +81,18 @@ def guard_streams() -> None:
     sys.stderr = cast("TextIO", Guarded(sys.stderr, lambda _error: None))
 
 
+def unhindered_errors() -> None:
+    """Let a thread of its own write standard error: a reader that stopped holds up nobody.
+
+    Without one, where no thread can be started, it is written as it was.
+    """
+    from bot.cli.log_outlet import LogOutlet
+
+    if isinstance(sys.stderr, Guarded):  # a process of our own, not one that called us
+        with suppress(OSError, RuntimeError, ValueError):
+            sys.stderr = cast("TextIO", LogOutlet(cast("TextIO", sys.stderr)))
+
+
 def _unprinted(error: OSError) -> NoReturn:
     raise Unprinted(error) from error
 

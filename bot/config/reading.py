@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -26,6 +28,16 @@ _TAG: Final = "tag:yaml.org,2002:"
 _PADDED: Final = re.compile(r"[+-]?0[0-9]")
 #: What YAML says of a second colon in a line, as in `database: memory:`.
 _COLON: Final = "mapping values are not allowed here"
+_TAGGED: Final = "a tag (!…) is not read here; a text that begins with ! stands in quotes"
+_ALIAS: Final = "an alias (*…) that nothing explains; a text that begins with * stands in quotes"
+#: Names under which a process finds what it was handed open.
+_HANDED: Final = re.compile(r"/dev/(std(in|out|err)|fd/\d+)|/proc/[^/]+/(task/[^/]+/)?fd/\d+")
+_NO_FOLDER: Final = (
+    "this has no folder of its own, in which data/ would stand: write the config into a file, and "
+    "name that"
+)
+#: What the library quotes of the file: longer than a character, and no kind of its own (<scalar>).
+_QUOTED: Final = re.compile(r"""(['"])(?!<[a-z ]+>\1).{2,}\1""")
 
 
 @dataclass(slots=True)
@@ -76,7 +88,7 @@ class _Reader:
             )
 
     def _unread_tag(self, node: Node, parts: Parts) -> None:
-        self.problems.add(parts, f"the tag {node.tag} is not read here; write a plain value")
+        self.problems.add(parts, _TAGGED)
 
     def _mapping(self, node: MappingNode, parts: Parts) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -169,6 +181,8 @@ def read_file(path: Path) -> Written:
 
 
 def _text_of(path: Path) -> str:
+    if _passing(path):
+        raise _invalid(path, 0, _NO_FOLDER)
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
@@ -187,6 +201,20 @@ def _text_of(path: Path) -> str:
         raise _invalid(path, line, "the file is not UTF-8 from here on") from None
 
 
+def _passing(path: Path) -> bool:
+    """Say whether it is a pipe, a device or a descriptor: whoever opened it knows where it stands.
+
+    Paths are counted from the folder of the config; below /dev they would be gone by the next
+    start. A pipe is gone once it was read, and keeps waiting whom nobody writes to.
+    """
+    try:
+        kind = path.stat().st_mode
+    except OSError:
+        return False
+    handed = _HANDED.fullmatch(os.path.normpath(path)) is not None
+    return handed or not (stat.S_ISREG(kind) or stat.S_ISDIR(kind))
+
+
 def _composed(path: Path, text: str) -> Node | None:
     yaml = YAML(typ="safe", pure=True)
     try:
@@ -194,7 +222,7 @@ def _composed(path: Path, text: str) -> Node | None:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
-        words = f"this is not YAML: {error.problem or error.context}"
+        words = f"this is not YAML: {_unquoted(error.problem or error.context)}"
         if error.problem == _COLON:
             words += '; a text with a colon stands in quotes, as in database: "memory:"'
         raise _invalid(path, line, words) from None
@@ -205,6 +233,12 @@ def _composed(path: Path, text: str) -> Node | None:
         raise _invalid(path, line, f"this is not YAML: {words}") from None
     except RecursionError:
         raise _invalid(path, 0, "the file is nested too deeply to be read") from None
+
+
+def _unquoted(problem: str | None) -> str:
+    """Return the library's words without what stands in the file: it may be a password."""
+    words = problem or "unreadable"
+    return _ALIAS if "undefined alias" in words else _QUOTED.sub("…", words)
 
 
 def _invalid(path: Path, line: int, words: str) -> ConfigInvalid:

@@ -98,3 +98,10 @@ def test_the_name_of_a_file_becomes_an_identifier():
     )
     long = json.loads(filled('{"proposal_id":"@new"}', "x" * 200))["proposal_id"]
     assert len(long) == 64
+
+
+@pytest.mark.parametrize("stem", ["-", "--json", "почта", ""])
+def test_an_id_made_from_a_file_is_no_option_of_the_command_line(stem):
+    made = json.loads(filled('{"proposal_id":"@new"}', stem))["proposal_id"]
+
+    assert made in ("proposal-a1b2c3", "json-a1b2c3")

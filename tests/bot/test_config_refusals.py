@@ -149,6 +149,18 @@ def test_what_is_no_config_is_refused_with_a_sentence(
     assert str(path) in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "word", ["*hunter2", "!hunter2", "!hunter2 x", "!hunter2!x y", "!<hunter2> x"]
+)
+def test_a_password_that_yaml_takes_for_something_else_is_not_repeated(write_config, word) -> None:
+    path = write_config(("permit_secret_env: SIGNOFF", f"permit_secret_env: {word} SIGNOFF"))
+
+    with pytest.raises(ConfigInvalid, match=r"config\.yaml:\d+") as refused:
+        load_config(path)
+
+    assert "hunter2" not in str(refused.value)
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigInvalid, match=r"absent\.yaml: there is no such file"):
         load_config(tmp_path / "absent.yaml")

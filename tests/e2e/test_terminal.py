@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -63,6 +64,20 @@ def test_each_example_shows_its_tier_and_everything_that_runs_leaves_a_trace(
     assert bot.end_of_input() == 0
     assert "Traceback" not in bot.complaints()
     assert bot.beside("audit", "verify").returncode == 0
+
+
+def test_the_card_that_the_readme_shows_is_the_one_that_is_printed(bot: Process) -> None:
+    def blurred(text: str) -> str:
+        """Leave out what differs from one mail to the next."""
+        return re.sub(r"mail-[0-9a-f]{8}|sha256:[0-9a-f]{64}|(?<=Deadline: ).*", "…", text)
+
+    bot.start()
+    printed = said(bot, "leila: propose @examples/mail.json")
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    card = re.search(r"^```\n(🔔.*?)\n```", readme, re.DOTALL | re.MULTILINE)
+
+    assert card is not None
+    assert blurred(card[1]) in blurred(printed)
 
 
 def test_what_is_proposed_can_be_followed_to_a_trail_that_can_be_checked(

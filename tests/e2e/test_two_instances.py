@@ -163,12 +163,9 @@ def proposed(bot: Process, example: str, paper: list[str]) -> str:
 
 
 def expired(bot: Process, proposal_id: str) -> bool:
-    """Wait until the proposal has expired."""
-    for _ in range(100):
-        shown = json.loads(bot.beside("--json", "show", proposal_id).stdout)
-        if shown["reason"] == "expired":
-            return True
-    return False
+    """Wait until the trail tells that the proposal expired; `show` says so at its deadline."""
+    trails = (bot.beside("audit", "export").stdout.splitlines() for _ in range(100))
+    return any(proposal_id in entry and "expired" in entry for trail in trails for entry in trail)
 
 
 def cards(paper: list[str], proposal_id: str) -> list[str]:

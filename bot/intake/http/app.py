@@ -168,7 +168,7 @@ async def _told(_incoming: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
     detail = error.detail
     if error.status_code == HTTPStatus.NOT_FOUND:
-        detail = "There is no such path: GET /openapi.json lists all of them."
+        detail = "There is no such path: see GET /openapi.json. MCP is at /mcp, AAP below /aap/v1."
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         detail = f"This path takes {(error.headers or {}).get('Allow', 'another method')} alone."
     return problem(error.status_code, detail, headers=error.headers)

@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
 
 import httpx
@@ -160,8 +161,10 @@ class Callbacks:
     def _outwards(self) -> httpx.AsyncClient:
         """Return the client, made when there is something to tell."""
         if self._client is None:
+            # What one server sets would go to another agent's on the same host, and more each time.
+            no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
             self._client = httpx.AsyncClient(
-                timeout=_TIMEOUT_S, follow_redirects=False, trust_env=False
+                timeout=_TIMEOUT_S, follow_redirects=False, trust_env=False, cookies=no_cookies
             )
         return self._client
 

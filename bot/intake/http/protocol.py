@@ -64,7 +64,8 @@ def last_words(status: int, detail: str, **members: Any) -> bytes:
 
 #: Of each server those that may be hung up on, in the order in which they became so.
 _GIVING_WAY: Final[WeakKeyDictionary[ServerState, dict[PromptProtocol, None]]] = WeakKeyDictionary()
-_FULL: Final = last_words(503, "Too many connections are open: try again soon.", retry_after_s=5)
+#: What a connection hears for which there is no place.
+FULL: Final = last_words(503, "Too many connections are open: try again soon.", retry_after_s=5)
 
 
 class PromptProtocol(H11Protocol):
@@ -87,7 +88,7 @@ class PromptProtocol(H11Protocol):
         super().connection_made(transport)
         self._giving_way = _GIVING_WAY.setdefault(self.server_state, {})
         if len(self.connections) > most_connections() and not self._one_gave_way():
-            transport.write(_FULL)  # the first bytes of a connection always fit
+            transport.write(FULL)  # the first bytes of a connection always fit
             transport.close()
             return
         # Writing pauses as soon as the client's side is full, and goes on once all is taken.

@@ -200,7 +200,7 @@ HOUSE: Final = (
         "GET",
         "/healthz",
         "health",
-        "Whether the bot can read its store, and whether all is frozen.",
+        "Whether the bot can read and write its store, and whether all is frozen.",
         house.healthz,
         {200: "Health"},
         open_to_all=True,

@@ -11,13 +11,18 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from bot.config import load_config
+from bot.intake import mcp
+from bot.intake.http.openapi import openapi
+from bot.intake.http.queries import LONGEST_WAIT_S, MOST_ITEMS
 from bot.intake.http.table import OPERATIONS
-from lifecycle.policy import Safety
+from lifecycle.policy import Limits, Safety
+from lifecycle.reading import DOCUMENT_LIMIT_BYTES, MAX_DEPTH, PARAMETERS_LIMIT_BYTES
 from tests.bot.intake.conftest import Outside
 from tests.bot.intake.published import decided, in_real_time
 
@@ -60,6 +65,47 @@ def test_every_operation_of_the_door_stands_on_the_page_and_no_other(root: Path)
     named = set(re.findall(r"`([A-Z]+ /[^` ?]+)`", table))
 
     assert named == {f"{each.method} {each.path}" for each in OPERATIONS} | {"GET /openapi.json"}
+
+
+def test_every_status_of_the_door_is_told_and_no_other(root: Path) -> None:
+    page = (root / "docs" / "agents.md").read_text(encoding="utf-8")
+    table = page.split("| status | what became of it |")[1].split("\n\n")[0]
+    cells = re.findall(r"^\| ([0-9, ]+) \|", table, re.MULTILINE)
+    paths = openapi(OPERATIONS, "http://127.0.0.1", "1")["paths"].values()
+    answered = {each for path in paths for one in path.values() for each in one["responses"]}
+
+    told = {each for cell in cells for each in cell.split(", ")}
+    assert told == answered | {"405", "431", "500", "501", "505"}  # HTTP's own
+
+
+def test_the_tools_over_mcp_and_the_longest_waits_are_told_as_they_are(root: Path) -> None:
+    page = (root / "docs" / "agents.md").read_text(encoding="utf-8")
+    named = page.split("Seven tools: ")[1].split(". ")[0]
+
+    assert re.findall(r"`(\w+)`", named) == list(mcp._TOOLS)
+    assert len(mcp._TOOLS) == 7
+    assert f"`?wait=` seconds, {LONGEST_WAIT_S} at most" in page
+    assert f"`timeout_s`, {mcp._LONGEST_WAIT_S} at most" in page
+    assert f"`limit` of at most {MOST_ITEMS}" in page
+
+
+def test_how_large_and_how_old_a_document_may_be_is_told_as_it_is(root: Path) -> None:
+    page = (root / "docs" / "agents.md").read_text(encoding="utf-8")
+    whole, inner = DOCUMENT_LIMIT_BYTES // 1024, PARAMETERS_LIMIT_BYTES // 1024
+
+    assert f"{whole} KiB and {MAX_DEPTH} levels at most, its `parameters` {inner} KiB" in page
+    assert Limits().clock_skew_s == 10 * 60
+    assert "`ts_ms` is the time of writing, at most ten minutes off" in page
+
+
+async def test_whoever_misses_a_path_is_told_where_all_doors_are(outside: Outside) -> None:
+    headers = {"Authorization": "Bearer leila-token"}
+    async with httpx.AsyncClient(base_url=outside.url, headers=headers) as client:
+        told = (await client.get("/aap")).json()["detail"]
+        assert (await client.post("/mcp", json={})).status_code != 404
+        assert (await client.get("/aap/v1/requests/none")).json() != {}
+
+    assert all(door in told for door in ("/openapi.json", "/mcp", "/aap/v1"))
 
 
 async def test_the_example_for_curl_proposes_and_hears_what_people_said(

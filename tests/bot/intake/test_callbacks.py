@@ -30,6 +30,7 @@ class Receiver:
 
     statuses: list[int] = field(default_factory=list)
     came: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    cookie: str = ""
     url: str = ""
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -41,9 +42,9 @@ class Receiver:
         self.came.append((headers, body))
         self.arrived.set()
         status = self.statuses.pop(0) if self.statuses else 200
-        writer.write(
-            f"HTTP/1.1 {status} x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".encode()
-        )
+        fields = "content-length: 0\r\nconnection: close\r\n"
+        fields += f"set-cookie: {self.cookie}\r\n" if self.cookie else ""
+        writer.write(f"HTTP/1.1 {status} x\r\n{fields}\r\n".encode())
         await writer.drain()
         writer.close()
 
@@ -89,6 +90,18 @@ async def test_an_end_is_called_back_signed(called: Outside, receiver: Receiver)
         headers["webhook-id"], datetime.fromtimestamp(at, UTC), body.decode()
     )
     assert headers["webhook-signature"] == expected
+
+
+async def test_what_a_server_wants_remembered_is_told_to_none(
+    called: Outside, receiver: Receiver
+) -> None:
+    receiver.cookie = "mine=" + "x" * 900
+    for number in (1, 2):
+        version = {"version": f"v{number}"}
+        await called.world.submits(PROD, proposal_id=f"p{number}", parameters=version)
+        await called.world.rejects("ben", f"p{number}", "not today")
+        await asyncio.wait_for(receiver.told(number), 20)
+    assert [headers.get("cookie") for headers, _ in receiver.came] == [None, None]
 
 
 async def test_a_callback_that_failed_comes_again_with_the_same_id(

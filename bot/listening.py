@@ -1,0 +1,87 @@
+"""A socket that listens, also where this process may open no further file."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import socket
+import time
+from contextlib import suppress
+from typing import Any, Final
+
+_NO_MORE: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+#: So often this is told, in seconds.
+_TOLD_S: Final = 60.0
+#: So long nothing is accepted where not even the spare descriptor helps.
+_PAUSE_S: Final = 0.05
+
+log = logging.getLogger("signoff.http")
+
+
+class Listening(socket.socket):
+    """Turns away whoever comes while no further file may be opened.
+
+    asyncio (CPython 3.11) asks again and again meanwhile, from ever more timers, and logs each
+    answer: that takes the processor and fills the disk of the log. A descriptor is kept for the
+    moment, so that a connection can be taken and closed.
+    """
+
+    def __init__(self, family: int, last_words: bytes) -> None:
+        """Take what those who are turned away hear."""
+        super().__init__(family, socket.SOCK_STREAM)
+        self._last_words = last_words
+        self._told_s = -_TOLD_S
+        self._spare: int | None = _spare()
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection. Raises BlockingIOError where the next one was turned away."""
+        try:
+            return super().accept()
+        except OSError as error:
+            if error.errno not in _NO_MORE:
+                raise
+            self._tell(error)
+            self._turn_away()
+            raise BlockingIOError from error
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._let_go()
+        super().close()
+
+    def _turn_away(self) -> None:
+        self._let_go()
+        try:
+            connection, _ = super().accept()
+            with connection, suppress(OSError):
+                connection.setblocking(False)
+                connection.send(self._last_words)
+        except BlockingIOError:
+            return
+        except OSError:
+            time.sleep(_PAUSE_S)  # nobody can be taken or turned away
+        finally:
+            self._spare = _spare()
+
+    def _let_go(self) -> None:
+        spare, self._spare = getattr(self, "_spare", None), None
+        if spare is not None:
+            os.close(spare)
+
+    def _tell(self, error: OSError) -> None:
+        now_s = time.monotonic()
+        if now_s - self._told_s < _TOLD_S:
+            return
+        self._told_s = now_s
+        log.error(
+            "connections are turned away (%s): raise the limit of this process (ulimit -n, or "
+            "LimitNOFILE= of its unit) and start it again",
+            error.strerror,
+        )
+
+
+def _spare() -> int | None:
+    with suppress(OSError):
+        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    return None

@@ -1,0 +1,72 @@
+"""A process that may open no further file turns callers away, and says so once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import resource
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from bot.listening import Listening
+
+FULL = b"come again"
+CALLERS = 5
+#: More than the tests have open, and soon taken.
+MOST = 512
+
+
+@contextmanager
+def no_more_files() -> Iterator[None]:
+    """Let this process open nothing, until this is left."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (MOST, before[1]))
+    try:
+        while True:
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for descriptor in taken:
+            os.close(descriptor)
+
+
+async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"welcome")
+    writer.close()
+
+
+async def heard_by(caller: socket.socket, place: tuple[str, int]) -> bytes:
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(10):
+        await loop.sock_connect(caller, place)
+        return await loop.sock_recv(caller, 64)
+
+
+async def test_callers_are_turned_away_and_the_log_is_not_filled(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    listening = Listening(socket.AF_INET, FULL)
+    listening.bind(("127.0.0.1", 0))
+    server = await asyncio.start_server(greet, sock=listening)
+    place = listening.getsockname()
+    callers = [socket.socket() for _ in range(CALLERS + 1)]
+    for caller in callers:
+        caller.setblocking(False)
+
+    with caplog.at_level(logging.WARNING), no_more_files():
+        heard = [await heard_by(caller, place) for caller in callers[1:]]
+
+    assert heard == [FULL] * CALLERS
+    (told,) = caplog.records
+    assert "connections are turned away (Too many open files)" in told.message
+    assert await heard_by(callers[0], place) == b"welcome"
+    server.close()
+    for caller in callers:
+        caller.close()
