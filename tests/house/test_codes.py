@@ -9,7 +9,8 @@ import pytest
 
 from lifecycle import codes
 
-PAGE = (Path(__file__).parents[2] / "docs" / "codes.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "codes.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `([^`]+)` \| (.+) \|$", re.MULTILINE)
 
 
@@ -33,6 +34,15 @@ def test_codes_are_stable_words() -> None:
     odd = [code for code in codes.ALL if not re.fullmatch(r"[a-z][a-z0-9_]+|V-PROP-\d{3}", code)]
 
     assert odd == []
+
+
+def test_the_page_names_the_codes_that_are_said_nowhere() -> None:
+    rooms = (ROOT / room for room in ("bot", "lifecycle", "sentinel_rules"))
+    files = [path for room in rooms for path in room.rglob("*.py") if path.name != "codes.py"]
+    said = set(re.findall(r"[\w-]+", "\n".join(path.read_text("utf-8") for path in files)))
+    told = re.findall(r"^- `([^`]+)`: [^`]", PAGE.partition("## Never said here")[2], re.MULTILINE)
+
+    assert sorted(codes.ALL - said) == sorted(told)
 
 
 @pytest.mark.parametrize("retry", [codes.Retry.LATER, codes.Retry.NEVER])
