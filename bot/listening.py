@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import os
@@ -79,6 +80,39 @@ class Listening(socket.socket):
             "LimitNOFILE= of its unit) and start it again",
             error.strerror,
         )
+
+
+async def listeners(host: str, port: int, last_words: bytes) -> list[Listening]:
+    """Return a socket for each address of `host`, bound. Raises OSError where one cannot be."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    made: list[Listening] = []
+    try:
+        for family, place in dict.fromkeys((each[0], each[4]) for each in found):
+            if listening := _of_family(family, last_words):
+                made.append(listening)
+                listening.bind(place)
+        if not made:
+            raise OSError(errno.EAFNOSUPPORT, os.strerror(errno.EAFNOSUPPORT))
+    except OSError:
+        for listening in made:
+            listening.close()
+        raise
+    return made
+
+
+def _of_family(family: int, last_words: bytes) -> Listening | None:
+    """Return a socket that takes a place, None where this machine has none of this family."""
+    try:
+        listening = Listening(family, last_words)
+    except OSError as error:
+        if error.errno != errno.EAFNOSUPPORT:
+            raise
+        return None
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6:  # an address of the other family has a socket of its own
+        listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    return listening
 
 
 def _spare() -> int | None:

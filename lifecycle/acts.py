@@ -136,8 +136,6 @@ def ignored(
             "found_late": act.found_late,
         },
     )
-    if act.found_late and code == "window_closed" and closed_over(proposal):
-        _tell_of_a_late_stop(tx, moment, act, proposal)
     return Reviewed.of(proposal, words, code=code)
 
 
@@ -170,7 +168,7 @@ def closed_over(proposal: Proposal) -> bool:
     return windowed and proposal.state is State.COMPLETED
 
 
-def _tell_of_a_late_stop(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> None:
+def tell_of_a_late_stop(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> None:
     """Announce a ❌ that was found on a card after its window had closed by another surface."""
     proposal_id, sender = proposal.proposal_id, act.sender
     person = sender.identity or sender.account

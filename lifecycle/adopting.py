@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from lifecycle.door import announce, record
 from lifecycle.evidence import judged, unjudged
@@ -17,10 +16,10 @@ from lifecycle.gating import Gatekeeper
 from lifecycle.last_judged import awaits_answer, is_owed, policy_before
 from lifecycle.membership import Membership, of_approvers
 from lifecycle.moment import Moment
-from lifecycle.open_windows import owes_evidence, recheck_window, rules_to_run
+from lifecycle.open_windows import owes_evidence, rules_to_run
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
-from lifecycle.rechecking import recheck, standing_before
+from lifecycle.rechecking import recheck, recheck_by_evidence, standing_before
 from lifecycle.records import EvidencePacket
 from lifecycle.standing import (
     POLICY_FLAG,
@@ -131,7 +130,12 @@ class Adopter:
         concluded = await self.world.write(unit)
         self._carry(concluded)
         if concluded.proposal.opener is not None:
-            await self.gatekeeper.open(proposal.proposal_id)
+            await self._begun_if_heard(proposal.proposal_id)
+
+    async def _begun_if_heard(self, proposal_id: str) -> None:
+        """Try to begin it; where a ❌ may stand that nobody heard, that is for the next round."""
+        for each in await self.gatekeeper.heard_first.among([proposal_id]):
+            await self.gatekeeper.open(each)
 
     async def _there(self, proposal: Proposal) -> Membership:
         """Ask for those who approved where they are counted anew; in a window nobody is."""
@@ -140,16 +144,14 @@ class Adopter:
         return await of_approvers(self.world, proposal.proposal_id)
 
     async def evidence_changed(self, evidence_id: str) -> int:
-        """Judge again the open windows that rest on this evidence, and try what waited for it."""
+        """Judge again what is open and rests on this evidence, and try what waited for it."""
         bound = await self.world.store.read(lambda tx: tx.proposals.bound_to(evidence_id, _ALL))
         for proposal in bound:
-            if proposal.state is State.EXECUTING:
-                work: Coroutine[Any, Any, object] = self._recheck_evidence(proposal)
-            elif proposal.opener is not None:
-                work = self.gatekeeper.open(proposal.proposal_id)
-            else:
-                continue
-            await self.world.beside(proposal.proposal_id, work)
+            if proposal.state is not State.PENDING:  # that is judged by what is on record then
+                await self.world.beside(proposal.proposal_id, self._recheck_evidence(proposal))
+            if proposal.opener is not None and proposal.state is State.SENTINEL_APPROVED:
+                opening = self._begun_if_heard(proposal.proposal_id)
+                await self.world.beside(proposal.proposal_id, opening)
         return len(bound)
 
     async def judge_evidence(self) -> int:
@@ -162,7 +164,7 @@ class Adopter:
         return len(waits)
 
     async def _recheck_evidence(self, proposal: Proposal) -> None:
-        """Judge again what is under way; where that fails, it is tried again at each round."""
+        """Judge it again; what is under way, where that fails, at each round until it is."""
         if not fits_its_digest(proposal):
             return  # taken back when its window closes
         checking = self.gatekeeper.check_evidence(proposal)
@@ -173,7 +175,7 @@ class Adopter:
             fresh = tx.proposals.get(proposal.proposal_id)
             if fresh is None or (checked and not same_evidence(tx, fresh, checked[0])):
                 return Concluded(fresh or proposal)  # judged again by the packet that came since
-            return recheck_window(tx, moment, fresh, verdict)
+            return recheck_by_evidence(tx, moment, fresh, verdict)
 
         self._carry(await self.world.write(unit))
 

@@ -62,7 +62,8 @@ class Redemption:
 
 
 async def redeem(gatekeeper: Gatekeeper, token: str, asked: Redemption) -> Reply:
-    """Use up a permit with exactly the approved parameters; execution begins here.
+    """Use up a permit with exactly the approved parameters; execution begins here, over no ❌ that
+    was given since the permit and that nobody heard.
 
     A repeat with the same parameters is `permit_already_consumed` with the proposal as it stands.
     """
@@ -74,6 +75,8 @@ async def redeem(gatekeeper: Gatekeeper, token: str, asked: Redemption) -> Reply
         proposal = await world.store.read(lambda tx: tx.proposals.get(permit.proposal_id))
         if proposal is None:
             raise PermitRefused("proposal_not_found", "No proposal belongs to this permit.")
+        if proposal.state is State.SENTINEL_APPROVED and sender.identity == proposal.actor:
+            await gatekeeper.heard_first.in_time(permit.proposal_id)
         for _ in range(_FRESH_CHECKS):
             checked = await _judged(gatekeeper, proposal, parameters)
             unit = partial(_redeemed, world.moment(), permit, asked, checked)

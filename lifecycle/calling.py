@@ -16,6 +16,7 @@ from lifecycle.located import located
 from lifecycle.masking import mask_text
 from lifecycle.ports import Call, Tool, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Outcome, Verb
+from lifecycle.time_limits import within
 
 log = logging.getLogger("signoff.tools")
 
@@ -44,11 +45,13 @@ class CallResult:
 async def call_tool(tool: Tool, call: Call) -> CallResult:
     """Call the verb of `call` within `call.limit_s`; raises only the caller's cancellation.
 
+    What it answered while this process was stopped, and could not look, is taken.
+
     A tool that ends the program, or that is cancelled by something of its own, ends no more than
     its call.
     """
     try:
-        async with asyncio.timeout(call.limit_s) as limit:
+        async with within(call.limit_s) as limit:
             receipt = await _called(tool, call)
     except ToolFailed as failure:
         return CallResult(Outcome.FAILED, explanation=_words(call.tool, failure))
@@ -61,7 +64,20 @@ async def call_tool(tool: Tool, call: Call) -> CallResult:
             raise
         log.error("%s of %s: %s", call.verb, call.tool, located(error))
         return _unknown(f"{call.tool} ended with {type(error).__name__}; what it did is not known.")
-    return result_of(call.tool, call.verb, receipt)
+    return _answered(call, receipt)
+
+
+def _answered(call: Call, receipt: object) -> CallResult:
+    """Judge an answer; one that cannot be read, for whatever reason, is no receipt.
+
+    It may be an object of the tool's own, whose methods are run here.
+    """
+    try:
+        return result_of(call.tool, call.verb, receipt)
+    except Exception as error:
+        log.error("the receipt of %s: %s", call.tool, located(error))
+        name = type(error).__name__
+        return _unknown(f"{call.tool} answered with a receipt that cannot be read ({name}).")
 
 
 def _ours(error: BaseException) -> bool:

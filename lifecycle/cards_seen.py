@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from lifecycle.proposal import Proposal
@@ -13,6 +14,16 @@ from lifecycle.world import World
 
 #: So long those of one unit are waited for together; what is late is come back to.
 TOGETHER_S: Final = 1.0
+#: An answer that came late counts so long: what was given on the card since is not in it.
+_COUNTS_MS: Final = 75_000
+
+
+@dataclass(slots=True)
+class _Look:
+    """One reading, and when its answer came."""
+
+    task: asyncio.Task[bool]
+    came_ms: int | None = None
 
 
 @dataclass(slots=True)
@@ -20,7 +31,7 @@ class CardsSeen:
     """What is being read for a ❌ nobody heard, by proposal, also from one round to the next."""
 
     world: World
-    begun: dict[str, asyncio.Task[bool]] = field(default_factory=dict)
+    begun: dict[str, _Look] = field(default_factory=dict)
 
     async def look(
         self, batch: Sequence[Proposal]
@@ -28,7 +39,8 @@ class CardsSeen:
         """Read their cards; return whose were read, and whose can be read on no surface.
 
         What is not known yet is neither: the next round has its answer, or goes on waiting, while
-        all others close. Raises what a reading raised.
+        all others close; where that round comes too late, the card is read anew. Raises what a
+        reading raised.
         """
         reading = [self._reading(proposal) for proposal in batch]
         await asyncio.wait(reading, timeout=TOGETHER_S)
@@ -41,26 +53,29 @@ class CardsSeen:
     def keep(self, due: Sequence[Proposal]) -> None:
         """Let go of answers that no window waits for any more: one that does is read anew."""
         ids = {proposal.proposal_id for proposal in due}
-        for proposal_id, task in list(self.begun.items()):
-            if proposal_id not in ids and task.done():
+        for proposal_id, look in list(self.begun.items()):
+            if proposal_id not in ids and look.task.done():
                 self.begun.pop(proposal_id)
 
     def _reading(self, proposal: Proposal) -> asyncio.Task[bool]:
-        task = self.begun.get(proposal.proposal_id)
-        if task is None:
-            task = asyncio.create_task(self._seen(proposal))
-            task.add_done_callback(_looked_at)
-            self.begun[proposal.proposal_id] = task
-        return task
+        look = self.begun.get(proposal.proposal_id)
+        if look is None or self._is_old(look):
+            look = _Look(asyncio.create_task(self._seen(proposal)))
+            look.task.add_done_callback(partial(self._came, look))
+            self.begun[proposal.proposal_id] = look
+        return look.task
+
+    def _is_old(self, look: _Look) -> bool:
+        now_ms = self.world.clock.now_ms()
+        return look.came_ms is not None and now_ms - look.came_ms > _COUNTS_MS
+
+    def _came(self, look: _Look, task: asyncio.Task[bool]) -> None:
+        look.came_ms = self.world.clock.now_ms()
+        if not task.cancelled():
+            task.exception()  # an answer may be let go of: then nobody need hear how it failed
 
     async def _seen(self, proposal: Proposal) -> bool:
         """Read its cards for a ❌ nobody heard; True where that is done, or there is no card."""
         if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE:
             return True
         return await self.world.notifier.read_cards(proposal.proposal_id)
-
-
-def _looked_at(task: asyncio.Task[bool]) -> None:
-    """An answer may be let go of: then nobody need hear with what it failed."""
-    if not task.cancelled():
-        task.exception()

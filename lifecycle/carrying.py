@@ -57,7 +57,7 @@ class Carrier:
             called = proposal.execution
             if called is None:
                 return proposal
-            result = await self._call(proposal, called, token)
+            result = await self._result(proposal, called, token)
             concluded = await self._concluded(proposal, called, result, answering=answering)
             if concluded.claim is None or concluded.claim.token is None:
                 return concluded.proposal
@@ -81,6 +81,18 @@ class Carrier:
             words = f"{proposal.tool} answered {result.outcome}, which could not be judged."
             result = CallResult(Outcome.UNKNOWN, explanation=words)
             return await self.world.write_surely(unit)
+
+    async def _result(self, proposal: Proposal, called: Execution, token: str) -> CallResult:
+        """Call, and return how that ended: what nobody hears the end of would run for ever.
+
+        `call_tool` lets no error out, so that what comes here came before the call.
+        """
+        try:
+            return await self._call(proposal, called, token)
+        except Exception as error:
+            log.error("before the call of %s: %s", proposal.tool, located(error))
+            name = type(error).__name__
+            return _not_called(called, f"{proposal.tool} could not be called ({name}).")
 
     async def _call(self, proposal: Proposal, called: Execution, token: str) -> CallResult:
         """Verify the permit right before the call, then call."""

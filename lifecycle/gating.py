@@ -8,7 +8,8 @@ from functools import partial
 from lifecycle.carrying import Carrier
 from lifecycle.document import ProposalDocument
 from lifecycle.fitting import fits_its_digest
-from lifecycle.gathering import gather
+from lifecycle.gathering import gather, same_evidence
+from lifecycle.heard_first import HeardFirst
 from lifecycle.judging import judge
 from lifecycle.last_judged import BY_EVIDENCE
 from lifecycle.located import located
@@ -43,6 +44,11 @@ class Gatekeeper:
     world: World
     carrier: Carrier
     gating: set[str] = field(default_factory=set)
+    heard_first: HeardFirst = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing asked for."""
+        self.heard_first = HeardFirst(self.world)
 
     async def gate(
         self, proposal: Proposal, facts: Facts | None = None, *, answering: bool = False
@@ -264,7 +270,7 @@ def _judged_and_begun(
         raise KeyError(proposal_id)
     facts, verdict = checked
     timely = of_this_policy(moment, fresh, verdict, facts) and there.covers(tx, proposal_id)
-    if fresh.state is State.PENDING and not timely:
+    if fresh.state is State.PENDING and not (timely and same_evidence(tx, fresh, facts)):
         return Opening(fresh, again=True)
     stands = stands_anew(tx, moment, fresh) if in_force(tx, moment) else fresh
     if stands is not fresh:  # its row is not what the rules were told of

@@ -19,6 +19,8 @@ from lifecycle.proposal import Proposal
 FLAG: Final = "stops_heard"
 #: What a proposal waits for while such a stop is of it.
 HEARD: Final = "a stop that was heard and is not carried out yet"
+#: What stands for all of them where somebody wrote over what is kept.
+_NO_ROWS: Final = "?"
 #: A message may be a card that is posted and not written down yet; so long it may be anything's.
 UNPLACED_MS: Final = 10_000
 #: What nobody could work for so long a person may let go of.
@@ -196,7 +198,8 @@ def kept_stops(tx: Transaction) -> list[HeardStop]:
 
 
 def _kept(tx: Transaction) -> dict[str, Any]:
-    return dict(tx.flags.get(FLAG) or {})
+    kept = tx.flags.get(FLAG) or {}
+    return dict(kept) if isinstance(kept, Mapping) else {_NO_ROWS: kept}
 
 
 def _row(stop: HeardStop) -> dict[str, Any]:
@@ -206,6 +209,12 @@ def _row(stop: HeardStop) -> dict[str, Any]:
     return {"surface": stop.surface, "at_ms": stop.at_ms, **named, **takes_back}
 
 
-def _stop(key: str, row: Mapping[str, Any]) -> HeardStop:
-    of_what = (row.get("proposal_id"), row.get("message_id"), bool(row.get("takes_back")))
-    return HeardStop(key, row["surface"], row["at_ms"], *of_what)
+def _stop(key: str, row: Any) -> HeardStop:
+    """Return the stop in a row; one that tells nothing may be of everything, since ever."""
+    told = row if isinstance(row, Mapping) else {}
+    surface, at_ms = told.get("surface"), told.get("at_ms")
+    of_what = (told.get("proposal_id"), told.get("message_id"))
+    named = all(each is None or isinstance(each, str) for each in of_what)
+    if not (named and isinstance(surface, str) and isinstance(at_ms, int)):
+        return HeardStop(key, "", 0)
+    return HeardStop(key, surface, at_ms, *of_what, takes_back=bool(told.get("takes_back")))

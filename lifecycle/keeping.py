@@ -96,7 +96,8 @@ class Keeper:
         for proposal in batch:
             if self.world.heard.late(now_ms, proposal.proposal_id):
                 moment = self.world.moment()
-                await self.world.write(partial(_kept_open, moment, proposal.proposal_id))
+                noting = self.world.write(partial(_kept_open, moment, proposal.proposal_id))
+                await self.world.beside(proposal.proposal_id, noting)
 
     async def _closed(self, seen: Sequence[Proposal]) -> Sequence[Concluded]:
         """Close as seen a moment ago; where one has moved since, look at all of them again."""
@@ -122,9 +123,7 @@ class Keeper:
             one = await self.world.beside(proposal.proposal_id, self.world.write(unit))
             closed += one or ()
             if one is None:
-                why = "it cannot be judged, as the log says"
-                noting = self._not_closed(proposal.proposal_id, why)
-                await self.world.beside(proposal.proposal_id, noting)
+                await self._not_closed(proposal.proposal_id, "it cannot be judged, as the log says")
         return closed
 
     async def _not_closed(self, proposal_id: str, why: str) -> None:
@@ -135,14 +134,14 @@ class Keeper:
             if fresh is not None and may_close(tx, moment, fresh):
                 not_closed(tx, moment, fresh, why)
 
-        await self.world.write(unit)
+        await self.world.beside(proposal_id, self.world.write(unit))
 
     async def expire_due(self) -> int:
         """Reject what is past its deadline, but not what a stop that waits decides."""
         moment = self.world.moment()
         since_ms = self.since_ms = moment.now_ms if self.since_ms is None else self.since_ms
         ids = await self.world.store.read(partial(_past_their_deadline, moment, since_ms))
-        return await self.world.write(lambda tx: _expired(tx, moment, since_ms, ids)) if ids else 0
+        return await self.world.write_each(ids, partial(_expired, moment, since_ms))
 
     async def open_ready(self) -> int:
         """Try to begin what is approved and had to wait, oldest first."""
@@ -152,8 +151,8 @@ class Keeper:
         while after is not None:
             page, after = await self.world.store.read(partial(self._worth_trying, moment, after))
             worth += page
-        opened = 0
-        for _, proposal_id in sorted(worth):
+        opened, ids = 0, [proposal_id for _, proposal_id in sorted(worth)]
+        for proposal_id in await self.gatekeeper.heard_first.among(ids):
             tried = await self.world.beside(proposal_id, self.gatekeeper.open(proposal_id))
             opened += tried is not None and tried.state is not State.SENTINEL_APPROVED
             self._look_again(tried, moment.now_ms)
@@ -199,17 +198,16 @@ class Keeper:
         """Remind people once of what waits for them, at a quarter of the remaining time."""
         moment = self.world.moment()
         due = await self.world.store.read(lambda tx: tx.proposals.to_remind(moment.now_ms, _PAGE))
-        if not due:
-            return 0
         ids = [proposal.proposal_id for proposal in due]
-        return await self.world.write(lambda tx: _reminded(tx, moment, ids))
+        return await self.world.write_each(ids, partial(_reminded, moment))
 
     async def reasons_due(self) -> int:
         """Tell proposers of a ❌ for which nobody gave a reason in time."""
         moment = self.world.moment()
         due = await self.world.store.read(lambda tx: tx.proposals.reasons_due(moment.now_ms, _PAGE))
         for proposal in due:
-            await self.world.write(partial(_no_reason, moment, proposal.proposal_id))
+            telling = self.world.write(partial(_no_reason, moment, proposal.proposal_id))
+            await self.world.beside(proposal.proposal_id, telling)
         return len(due)
 
     async def anchor(self) -> int:
@@ -255,7 +253,7 @@ def _past_their_deadline(moment: Moment, since_ms: int, tx: Transaction) -> list
     return [p.proposal_id for p in ended]
 
 
-def _expired(tx: Transaction, moment: Moment, since_ms: int, ids: Sequence[str]) -> int:
+def _expired(moment: Moment, since_ms: int, tx: Transaction, ids: Sequence[str]) -> int:
     fresh = [tx.proposals.get(proposal_id) for proposal_id in ids]
     late = [p for p in fresh if p is not None and p.expired(moment.now_ms)]
     ended = [expire(tx, moment, proposal) for proposal in late]
@@ -265,7 +263,7 @@ def _expired(tx: Transaction, moment: Moment, since_ms: int, ids: Sequence[str])
     return sum(proposal.terminal for proposal in ended)
 
 
-def _reminded(tx: Transaction, moment: Moment, ids: Sequence[str]) -> int:
+def _reminded(moment: Moment, tx: Transaction, ids: Sequence[str]) -> int:
     count = 0
     for proposal_id in ids:
         proposal = tx.proposals.get(proposal_id)

@@ -11,7 +11,7 @@ from lifecycle.books import Transaction
 from lifecycle.door import call_for_attention
 from lifecycle.masking import harmless, mask_secrets
 from lifecycle.moment import Moment
-from lifecycle.proposal import ActorKind, Attention, Identity, Outcome, Proposal
+from lifecycle.proposal import ActorKind, Attention, Execution, Identity, Outcome, Proposal
 from lifecycle.retelling_calls import digest_told
 
 #: So many parts are told in a sentence, each with so many characters; all are in `show --json`.
@@ -29,16 +29,23 @@ def unknown(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Pr
     execution = proposal.execution
     if execution is None:
         return proposal
+    call = f"{execution.verb.value} of {proposal.idempotency_key}{_or_before(execution)}"
     return call_for_attention(
         tx,
         moment,
         proposal,
         Attention.OUTCOME_UNKNOWN,
-        f"{why} Whether {execution.verb.value} of {proposal.idempotency_key} happened is unknown; "
-        f"look, then: settle {proposal.proposal_id} happened | did-not-happen",
+        f"{why} Whether {call} happened is unknown; look, then: settle {proposal.proposal_id} "
+        "happened | did-not-happen",
         tool_of(proposal),
         execution=replace(execution, outcome=Outcome.UNKNOWN, explanation=why),
     )
+
+
+def _or_before(execution: Execution) -> str:
+    """Name the calls before, which had keys of their own, where one of them may have happened."""
+    earlier = execution.doubted and execution.attempt > 1
+    return ", or of an attempt before it," if earlier else ""
 
 
 def commit_failed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:

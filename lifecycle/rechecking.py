@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any, Final
 
 from lifecycle.authority import explain
@@ -21,9 +22,9 @@ from lifecycle.judging import (
 )
 from lifecycle.last_judged import note_judged, policy_before
 from lifecycle.moment import Moment
-from lifecycle.open_windows import in_window, passes_or_waits
-from lifecycle.opening import digest_mismatch
-from lifecycle.policy import Policy, ToolPolicy
+from lifecycle.open_windows import in_window, passes_or_waits, recheck_window
+from lifecycle.opening import WAITABLE, ask_people, digest_mismatch, newly_soft
+from lifecycle.policy import Level, Policy, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.proposers import configured
@@ -32,7 +33,7 @@ from lifecycle.restanding import restood, revoke_permit, standing_changes, stand
 from lifecycle.standing import Standing, standing_of, standing_under
 from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
-from lifecycle.verdict import Verdict
+from lifecycle.verdict import Finding, Verdict
 
 _MAY_NOT_ASK: Final = "Its proposer may not use this tool any more."
 _OUT_OF_REACH: Final = "Its quorum can no longer be reached."
@@ -68,6 +69,36 @@ def recheck(
     if not _may_still_ask(moment.policy, proposal, tool):
         return Concluded(policy_changed(tx, moment, proposal, _MAY_NOT_ASK))
     return Concluded(_restand(tx, moment, proposal, tool, verdict, before, after, lost))
+
+
+def recheck_by_evidence(
+    tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict | None
+) -> Concluded:
+    """Judge one open proposal again by evidence recorded since: a hard finding ends it.
+
+    What is under way is taken back; what waits is rejected, so that nobody is asked about what
+    could not begin, and a soft finding is put before people again. `verdict` is of the rules that
+    ask for evidence alone.
+    """
+    if proposal.state is not State.SENTINEL_APPROVED:
+        return recheck_window(tx, moment, proposal, verdict)
+    if verdict is None or proposal.expired(moment.now_ms):
+        return Concluded(proposal)
+    if not proposal.checked_policy_digest == verdict.policy_digest == moment.policy.digest:
+        return Concluded(proposal)  # all rules are run anew under the policy in force
+    whole = _brought_up_to_date(proposal.verdict, verdict)
+    if not passes_or_waits(verdict):
+        return Concluded(reject_by_sentinel(tx, moment, proposal, whole))
+    if newly_soft(proposal, verdict):
+        return Concluded(ask_people(tx, moment, proposal, whole))
+    return Concluded(proposal)
+
+
+def _brought_up_to_date(known: Verdict | None, fresh: Verdict) -> Verdict:
+    """Return the verdict on record with what the rules that ran again say now."""
+    ran = {result.rule for result in fresh.results}
+    others = (result for result in known.results if result.rule not in ran) if known else ()
+    return replace(fresh, results=(*others, *fresh.results))
 
 
 def stands_anew(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
@@ -162,8 +193,18 @@ def _within_reach(policy: Policy, tool: ToolPolicy, fresh: Proposal) -> bool:
 
 
 def _changed(proposal: Proposal, fresh: Proposal, verdict: Verdict) -> bool:
-    same_results = proposal.verdict is not None and proposal.verdict.results == verdict.results
-    return not same_results or _stands_otherwise(proposal, fresh)
+    found_the_same = proposal.verdict is not None and _found(proposal.verdict) == _found(verdict)
+    return not found_the_same or _stands_otherwise(proposal, fresh)
+
+
+def _found(verdict: Verdict) -> list[tuple[Level, str, Finding]]:
+    """Return what of a verdict people answered for.
+
+    Not which rules found nothing, nor what merely makes it wait: the hour passes by itself, and
+    evidence ages.
+    """
+    everything = [(level, *found) for level in Level for found in verdict.findings_at(level)]
+    return [each for each in everything if not (each[0] is Level.HARD and each[2].code in WAITABLE)]
 
 
 def _stands_otherwise(proposal: Proposal, fresh: Proposal) -> bool:

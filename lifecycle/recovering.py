@@ -83,9 +83,9 @@ class Recoverer:
         called, after, moment = 0, "", self.world.moment()
         while page := await self.world.store.read(partial(_in_flight, after)):
             after = page[-1].proposal_id
-            late = [p for p in page if _agents_own(p) and reporting.is_overdue(moment, p)]
-            if late:
-                called += await self.world.write(partial(_called_overdue, moment, late))
+            late = (p for p in page if _agents_own(p) and reporting.is_overdue(moment, p))
+            ids = [proposal.proposal_id for proposal in late]
+            called += await self.world.write_each(ids, partial(_called_overdue, moment))
         return called
 
     async def _recover_checks(self) -> int:
@@ -110,8 +110,8 @@ def _in_flight(after: str, tx: Transaction) -> Sequence[Proposal]:
     return tx.proposals.in_flight(_PAGE, after)
 
 
-def _called_overdue(moment: Moment, late: Sequence[Proposal], tx: Transaction) -> int:
-    before = [tx.proposals.get(proposal.proposal_id) for proposal in late]
+def _called_overdue(moment: Moment, tx: Transaction, late: Sequence[str]) -> int:
+    before = [tx.proposals.get(proposal_id) for proposal_id in late]
     after = [reporting.overdue(tx, moment, p) for p in before if p is not None]
     return sum(p.attention is not None for p in after)
 

@@ -13,7 +13,7 @@ from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.heard import HEARD, OVERDUE_MS
-from lifecycle.moment import Moment
+from lifecycle.moment import Moment, clock_words
 from lifecycle.opening import still_true
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Outcome, Proposal, Verb
@@ -43,8 +43,8 @@ def retry(
     """Repeat the failed verb with a new attempt and permit, where Sentinel has nothing against it.
 
     Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, tool_blocked,
-    already_decided, frozen, digest_mismatch, permit_already_consumed, or with the id of the rule
-    that objects; CheckAgain where `checked` is of another policy or other evidence.
+    already_decided, frozen, digest_mismatch, permit_already_consumed, permit_expired, or with the
+    id of the rule that objects; CheckAgain where `checked` is of another policy or other evidence.
     """
     proposal = found(tx, moment, act)
     by = reviewer(moment, proposal, act)
@@ -118,4 +118,18 @@ def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
             "digest_mismatch",
             "The stored row no longer fits what was approved; it is not called again. Somebody "
             "changed the database.",
+        )
+    _may_begin_anew(moment, proposal)
+
+
+def _may_begin_anew(moment: Moment, proposal: Proposal) -> None:
+    """Raise ReviewRefused permit_expired where the time is over in which execution may begin."""
+    execution, window = proposal.execution, proposal.read().time_window
+    starts = execution is not None and execution.verb is Verb.EXECUTE
+    if starts and window is not None and window.valid_until_ms <= moment.now_ms:
+        raise ReviewRefused(
+            "permit_expired",
+            f"It had to begin before {clock_words(window.valid_until_ms)}, so it is not called "
+            f"again. Find out what happened, then settle {proposal.proposal_id} happened | "
+            "did-not-happen",
         )

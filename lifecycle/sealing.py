@@ -26,7 +26,9 @@ def holds(ring: KeyRing, seal: Any, *parts: Any) -> bool:
     """Say whether a seal is of exactly these values, by a key that is known."""
     key_id, _, mark = seal.partition(".") if isinstance(seal, str) else ("", "", "")
     key = ring.keys.get(key_id)
-    return key is not None and hmac.compare_digest(mark.encode(), _mark(key, parts).encode())
+    return key is not None and hmac.compare_digest(
+        mark.encode(errors="surrogatepass"), _mark(key, parts).encode()
+    )
 
 
 def _mark(key: bytes, parts: tuple[Any, ...]) -> str:

@@ -9,6 +9,7 @@ from lifecycle.acts import (
     Act,
     Reviewed,
     as_given,
+    closed_over,
     decided_words,
     found,
     given_details,
@@ -17,6 +18,7 @@ from lifecycle.acts import (
     late_words,
     looked_up,
     review_of,
+    tell_of_a_late_stop,
 )
 from lifecycle.answers import Reply
 from lifecycle.claiming import claim_roll_back
@@ -50,6 +52,8 @@ def stop(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     proposal = found(tx, moment, act)
     act = as_given(moment, act, proposal)
     if proposal.terminal:
+        if act.found_late and closed_over(proposal) and _is_stopper(moment, proposal, act):
+            tell_of_a_late_stop(tx, moment, act, proposal)
         return ignored(tx, moment, act, proposal, *_over(proposal))
     if _by_orchestrator(moment, proposal, act):
         return _rejected_by_orchestrator(tx, moment, proposal, act)
@@ -141,6 +145,14 @@ def _stopper(moment: Moment, proposal: Proposal, act: Act) -> str:
     if objection is not None:
         raise ReviewRefused(*objection)
     return sender.id
+
+
+def _is_stopper(moment: Moment, proposal: Proposal, act: Act) -> bool:
+    try:
+        _stopper(moment, proposal, act)
+    except ReviewRefused:
+        return False
+    return True
 
 
 def _no_stopper() -> NoReturn:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from lifecycle.failing import Failing
@@ -26,6 +27,7 @@ from lifecycle.ports import (
     Toolbox,
     Transaction,
 )
+from lifecycle.rows_met import note_row
 from lifecycle.sentinel_run import Sentinel
 from lifecycle.unwritten import Unwritten, takes_others
 
@@ -181,13 +183,17 @@ class World:
         try:
             return await self.store.write(unit)
         except RowAtFault as error:
-            if not isinstance(error, RowRefused) or await takes_others(self.store):
-                raise
-            self._not_taken(error)
-            raise StoreUnavailable(str(error)) from error
+            await self.check_others(error)
+            raise
         except StoreUnavailable as error:
             self._not_taken(error)
             raise
+
+    async def check_others(self, error: RowAtFault) -> None:
+        """Raise StoreUnavailable, and tell people, where no other unit is taken either."""
+        if isinstance(error, RowRefused) and not await takes_others(self.store):
+            self._not_taken(error)
+            raise StoreUnavailable(str(error)) from error
 
     def _not_taken(self, error: StoreUnavailable) -> None:
         words = self.unwritten.failed(self.clock.now_ms(), str(error))
@@ -222,6 +228,22 @@ class World:
         """Do work to its end, and wait for it as long as the caller likes."""
         return await asyncio.shield(self.spawn(work))
 
+    async def write_each(
+        self, proposal_ids: Sequence[str], unit: Callable[[Transaction, Sequence[str]], int]
+    ) -> int:
+        """Run one unit for all of these, and one for each where a row of one is at fault; return
+        what they counted."""
+        if not proposal_ids:
+            return 0
+        try:
+            return await self.write(lambda tx: unit(tx, proposal_ids))
+        except RowAtFault:
+            pass
+        count = 0
+        for each in proposal_ids:
+            count += await self.beside(each, self.write(partial(_of_one, unit, each))) or 0
+        return count
+
     async def beside(self, proposal_id: str, work: Coroutine[Any, Any, T]) -> T | None:
         """Do one of many works; what goes wrong with it stands in the way of none beside it.
 
@@ -229,8 +251,11 @@ class World:
         """
         try:
             return await work
+        except RowUnreadable as error:
+            self._tell_once(proposal_id, str(error))
         except RowAtFault as error:
             self._tell_once(proposal_id, str(error))
+            note_row(error)  # it may be mended, and nothing else says that it stands
         except StoreUnavailable:
             raise
         except Exception as error:
@@ -262,3 +287,9 @@ class World:
         self.calls.pop(task, None)
         if not task.cancelled() and task.exception() is not None:
             log.error("background work failed: %s", located(task.exception()))
+
+
+def _of_one(
+    unit: Callable[[Transaction, Sequence[str]], int], proposal_id: str, tx: Transaction
+) -> int:
+    return unit(tx, [proposal_id])

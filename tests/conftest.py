@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,21 @@ def vectors() -> Path:
     if not folder.is_dir():
         pytest.skip("Conformance vectors are not here; SIGNOFF_VECTORS names their folder.")
     return folder
+
+
+@pytest.fixture
+def stopped_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Let the running loop find that so many seconds have passed: its process was stopped.
+
+    All its timers are late at once, and it has not looked at what arrived meanwhile.
+    """
+
+    def by(seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        told = loop.time
+        monkeypatch.setattr(loop, "time", lambda: told() + seconds)
+
+    return by
 
 
 #: What takes long and comes in few tests: begun last, it would keep one process busy alone.

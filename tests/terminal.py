@@ -11,12 +11,14 @@ from typing import Any
 
 from bot.chat.broadcast import Broadcast
 from bot.chat.commands import Commands
+from bot.chat.delivery import Delivery
 from bot.chat.terminal.client import TerminalClient
 from bot.chat.terminal.documents import Said
 from bot.chat.terminal.notifier import TerminalSurface
 from bot.chat.terminal.render import Screen
 from bot.storage.memory import MemoryStore
 from lifecycle.policy import Policy
+from lifecycle.workflow import Workflow
 from tests.builders import MAIL, a_document
 from tests.world import World, a_world
 
@@ -43,10 +45,9 @@ class Lines:
 
 
 @dataclass
-class Terminal:
-    """A terminal at which a story is typed; `printed` are all lines so far."""
+class AnyTerminal:
+    """What is typed, and every line that is printed, over whichever law."""
 
-    world: World
     client: TerminalClient
     commands: Commands
     paper: io.StringIO
@@ -56,15 +57,6 @@ class Terminal:
         """Type one line and return what was printed for it."""
         await self.client.answer(Said(line.encode() if isinstance(line, str) else line))
         return self.fresh()
-
-    async def proposes(
-        self, base: Mapping[str, Any] = MAIL, /, *, by: str = "leila", **changes: Any
-    ) -> dict[str, Any]:
-        """Type a proposal made now and return the answer, the first JSON line."""
-        changes.setdefault("ts_ms", self.world.clock.now_ms())
-        document = a_document(base, **({"actor": by} | changes))
-        lines = await self.types(f"{by}: propose {json.dumps(document)}")
-        return documents(lines)[0]
 
     def fresh(self) -> list[str]:
         """Return the lines that were printed since the last look."""
@@ -76,6 +68,22 @@ class Terminal:
     def printed(self) -> list[str]:
         """All lines."""
         return self.paper.getvalue().split("\n")[:-1]
+
+
+@dataclass(kw_only=True)
+class Terminal(AnyTerminal):
+    """A terminal at which a story is typed; `printed` are all lines so far."""
+
+    world: World
+
+    async def proposes(
+        self, base: Mapping[str, Any] = MAIL, /, *, by: str = "leila", **changes: Any
+    ) -> dict[str, Any]:
+        """Type a proposal made now and return the answer, the first JSON line."""
+        changes.setdefault("ts_ms", self.world.clock.now_ms())
+        document = a_document(base, **({"actor": by} | changes))
+        lines = await self.types(f"{by}: propose {json.dumps(document)}")
+        return documents(lines)[0]
 
 
 def documents(lines: list[str]) -> list[dict[str, Any]]:
@@ -95,4 +103,13 @@ def a_terminal(
     broadcast.attach(world.workflow.world)
     commands = Commands(world.workflow, health=broadcast.health)
     client = TerminalClient(commands, broadcast.delivery("terminal"), screen, folders=folders)
-    return Terminal(world, client, commands, paper)
+    return Terminal(client, commands, paper, world=world)
+
+
+def a_terminal_beside(workflow: Workflow, broadcast: Broadcast) -> AnyTerminal:
+    """Set up a terminal beside the surfaces of a bot that runs; no card is shown there."""
+    paper = io.StringIO()
+    screen = Screen(paper)
+    commands = Commands(workflow, health=broadcast.health)
+    delivery = Delivery(workflow.world, TerminalSurface(screen))
+    return AnyTerminal(TerminalClient(commands, delivery, screen, folders=()), commands, paper)

@@ -162,7 +162,10 @@ class Broadcast:
 
     async def hear_others(self, proposal_id: str, but: str) -> bool:
         """Hear what stands under ❌ on every surface in a gap `but` one; False where not yet."""
-        return self._world is None or await self._ears.hear_others(self._world, proposal_id, but)
+        if self._world is None:
+            return True
+        counts, unheard = await self._ears.hear_others(self._world, proposal_id, but)
+        return await self._noted(unheard) and counts  # a ✅ may close its window early
 
     def _now_ms(self) -> int:
         return self._world.clock.now_ms() if self._world is not None else 0

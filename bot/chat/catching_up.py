@@ -16,6 +16,7 @@ from bot.chat.known import (
     note_changed,
     note_cleared,
     note_told,
+    seen_off,
     stops,
 )
 from bot.chat.others import Elsewhere
@@ -36,7 +37,8 @@ _VOID: Final = "stale_card"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Who stands under ✅ and ❌ of a card, the bot left out; `seeded`: its own emoji stand.
+    """Who stands under ✅ and ❌ of a card, the bot left out; `seeded`: its own emoji stand,
+    `lacking`: one of them does not.
 
     `asked_ms` is when the platform was asked: a ✅ heard after that was not taken back.
     """
@@ -45,6 +47,7 @@ class Found:
     stopping: Sequence[Sender] = ()
     seeded: bool = True
     asked_ms: int | None = None
+    lacking: bool = False
 
 
 class CatchingUp:
@@ -145,23 +148,24 @@ class CatchingUp:
             await world.write(lambda tx: note_refused(tx, card, key, now_ms))
 
     async def _forgotten(self, card: Card, found: Found, known: Known) -> None:
-        """What was refused and stands no more was given anew where it is found again."""
+        """What was refused or is void and stands no more was given anew where it is found again."""
         stopping = {(each.account, Signal.STOP) for each in found.stopping}
         approving = {(each.account, Signal.APPROVE) for each in found.approving}
         gone = gone_from(known.card, stopping | approving, found.asked_ms)
-        if not gone:
+        off = seen_off(known, {each.id for each in found.approving}, found.asked_ms)
+        if not gone and not off:
             return
         policy, world = self._workflow.policy, self._workflow.world
-        people = [
+        refused = {
             sender_of(policy, self._surface, account).id
             for account, signal in gone
             if signal is Signal.APPROVE
-        ]
+        }
         now_ms, shown = world.clock.now_ms(), card.shown_version
 
         def unit(tx: Transaction) -> None:
             note_gone(tx, card, gone)
-            for person in filter(None, people):
+            for person in sorted(off.union(filter(None, refused))):
                 note_changed(tx, card, person, now_ms, shown, added=False)
 
         await world.write(unit)

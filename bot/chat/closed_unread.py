@@ -7,20 +7,21 @@ attempt in the trail, and people are told (design section 6).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
 from lifecycle.ports import RowUnreadable, Transaction
+from lifecycle.proposal import Proposal
 from lifecycle.records import Card
+from lifecycle.state import State
 from lifecycle.world import World
 
 _FLAG: Final = "closed_unread"
 #: So many are remembered of a surface; the newest, which people may still do something about.
 _MOST: Final = 200
-#: So many are read a round: windows that close and people come first.
-_AT_ONCE: Final = 3
 #: After one that could not be read, so long until the next round.
-_PAUSE_MS: Final = 60_000
+_PAUSE_MS: Final = 20_000
 
 _Kept = Mapping[str, Sequence[str]]
 
@@ -31,27 +32,33 @@ class ClosedUnread:
     def __init__(self, world: World) -> None:
         self._world = world
         self._kept: _Kept | None = None
-        self._again_ms = 0
+        self._again_ms: dict[str, int] = {}
 
     async def note(self, cards: Collection[Card]) -> None:
-        """Remember these cards; raises StoreUnavailable."""
+        """Remember these cards, but those of what waits for approval: it has no window that could
+        close. Raises StoreUnavailable."""
         fresh = [card for card in cards if card.message_ids and not await self._knows(card)]
-        if fresh:
+        if fresh and (fresh := await self._world.store.read(partial(_opened, fresh))):
             self._kept = await self._world.write(partial(_added, fresh))
 
     async def read(self, hearing: Collection[str], read: Callable[[Card], Awaitable[bool]]) -> None:
-        """Read some cards of the surfaces that hear, and forget them; raises StoreUnavailable."""
-        if self._world.clock.now_ms() < self._again_ms:
-            return
+        """Read the next card of each surface that hears, and forget it; raises StoreUnavailable.
+
+        One a round: a platform lets few be read a minute, and most of that is for what is open.
+        """
+        now_ms = self._world.clock.now_ms()
         for surface, ids in (await self._all()).items():
-            first = ids[:_AT_ONCE] if surface in hearing else ()
-            cards = await self._world.store.read(partial(_ended, surface, first)) if first else ()
-            done = [proposal_id for proposal_id, card in cards if card is None or await read(card)]
-            if len(done) < len(first):
-                self._again_ms = self._world.clock.now_ms() + _PAUSE_MS
-            if first:
-                turned = partial(_turned, surface, first, done)
-                self._kept = await self._world.write(turned)
+            if ids and surface in hearing and self._again_ms.get(surface, 0) <= now_ms:
+                await self._read_next(surface, ids[0], read)
+
+    async def _read_next(
+        self, surface: str, proposal_id: str, read: Callable[[Card], Awaitable[bool]]
+    ) -> None:
+        ended, card = await self._world.store.read(partial(_ended, surface, proposal_id))
+        done = ended and (card is None or await read(card))
+        if not done:
+            self._again_ms[surface] = self._world.clock.now_ms() + _PAUSE_MS
+        self._kept = await self._world.write(partial(_turned, surface, proposal_id, done))
 
     async def _all(self) -> _Kept:
         if self._kept is None:
@@ -67,6 +74,20 @@ def _kept(tx: Transaction) -> _Kept:
     return kept
 
 
+def _opened(cards: Sequence[Card], tx: Transaction) -> list[Card]:
+    return [card for card in cards if (found := _found(tx, card.proposal_id)) and _begun(found)]
+
+
+def _begun(proposal: Proposal) -> bool:
+    return proposal.terminal or proposal.state is State.EXECUTING
+
+
+def _found(tx: Transaction, proposal_id: str) -> Proposal | None:
+    with suppress(RowUnreadable):
+        return tx.proposals.get(proposal_id)
+    return None
+
+
 def _added(cards: Sequence[Card], tx: Transaction) -> _Kept:
     kept = {surface: list(ids) for surface, ids in _kept(tx).items()}
     for card in cards:
@@ -76,25 +97,20 @@ def _added(cards: Sequence[Card], tx: Transaction) -> _Kept:
     return kept
 
 
-def _turned(surface: str, tried: Sequence[str], done: Collection[str], tx: Transaction) -> _Kept:
+def _turned(surface: str, proposal_id: str, done: bool, tx: Transaction) -> _Kept:
     """Forget what was read; what could not be stands behind the others."""
     kept = dict(_kept(tx))
-    others = [each for each in kept.get(surface, ()) if each not in tried]
-    kept[surface] = [*others, *(each for each in tried if each not in done)]
+    others = [each for each in kept.get(surface, ()) if each != proposal_id]
+    kept[surface] = others if done else [*others, proposal_id]
     tx.flags.put(_FLAG, kept)
     return kept
 
 
-def _ended(surface: str, ids: Sequence[str], tx: Transaction) -> list[tuple[str, Card | None]]:
-    """Return the cards of what has ended, None where there is none to be read; those of what has
-    not are read with all open ones."""
-    found: list[tuple[str, Card | None]] = []
-    for proposal_id in ids:
-        try:
-            proposal = tx.proposals.get(proposal_id)
-        except RowUnreadable:
-            proposal = None
-        card = tx.cards.get(proposal_id, surface) if proposal is not None else None
-        if proposal is None or proposal.terminal:
-            found.append((proposal_id, card if card is not None and card.message_ids else None))
-    return found
+def _ended(surface: str, proposal_id: str, tx: Transaction) -> tuple[bool, Card | None]:
+    """Say whether it has ended, and return its card where there is one to be read; that of what has
+    not is read with all open ones."""
+    proposal = _found(tx, proposal_id)
+    if proposal is None:
+        return True, None
+    card = tx.cards.get(proposal_id, surface)
+    return proposal.terminal, card if card is not None and card.message_ids else None

@@ -17,12 +17,13 @@ from bot.chat.card_facts import Beside, defaults_of
 from bot.chat.content import CardContent
 from bot.chat.due import Due
 from bot.chat.failing_log import FailingLog
-from bot.chat.known import posted_at, shown_since
+from bot.chat.known import not_posted, posted_at, shown_since
+from bot.chat.set_aside import SetAside
 from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
 from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.chat.undelivered import healed, undelivered
 from lifecycle.located import located
-from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
+from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
 from lifecycle.posted_cards import note_card
 from lifecycle.proposal import Proposal
 from lifecycle.questions import note_posted
@@ -64,7 +65,7 @@ class Delivery:
         self.surface = surface
         self._due = asyncio.Event()
         self._waiting = Due(world, surface.name)
-        self._unreadable: set[str] = set()
+        self._aside = SetAside(world, surface.name)
         self._failing = FailingLog(log)
         self._draining = asyncio.Lock()
         self._lock = asyncio.Lock()
@@ -138,10 +139,13 @@ class Delivery:
     async def _delivered(self, item: Card | Message) -> _Outcome:
         """Deliver one thing; a mistake of ours with it is a failure like any other, so that what
         stands behind it is delivered all the same. Raises StoreUnavailable."""
+        if self._aside.holds(item):
+            return _Outcome.PASSED
         try:
-            return await (self._card(item) if isinstance(item, Card) else self._message(item))
-        except RowUnreadable as unreadable:
-            self._not_readable(item, unreadable)
+            outcome = await (self._card(item) if isinstance(item, Card) else self._message(item))
+        except RowAtFault as error:
+            await self.world.check_others(error)
+            self._aside.put(item, error)
             return _Outcome.PASSED
         except StoreUnavailable:
             raise
@@ -151,12 +155,9 @@ class Delivery:
             log.error("%s: delivery failed: %s", self.surface.name, located(error))
             await self._failed(item, SurfaceFailed(f"an unexpected {type(error).__name__}"))
             return _Outcome.FAILED
-
-    def _not_readable(self, item: Card | Message, unreadable: RowUnreadable) -> None:
-        proposal_id = item.proposal_id or ""
-        if proposal_id not in self._unreadable:
-            self._unreadable.add(proposal_id)
-            log.error("%s: a card is not shown: %s", self.surface.name, unreadable)
+        if outcome is _Outcome.DONE:
+            self._aside.delivered(item)
+        return outcome
 
     async def _card(self, card: Card) -> _Outcome:
         """Show one card."""
@@ -228,13 +229,14 @@ class Delivery:
         attempts = card.attempts + 1
         retry_at_ms = self.world.clock.now_ms() + _pause_ms(attempts, failure)
         enough = failure.lasting or attempts >= ATTENTION_AFTER
+        surely, asked_ms = not failure.may_be_done, retry_at_ms if failure.retry_after_s else 0
         self._failing.failed(card.surface, card.proposal_id, str(failure))
 
         def unit(tx: Transaction) -> None:
             fresh = tx.cards.get(card.proposal_id, card.surface) or card
             tx.cards.put(
                 replace(
-                    fresh,
+                    not_posted(fresh, surely=surely, not_before_ms=asked_ms),
                     attempts=attempts,
                     retry_at_ms=retry_at_ms,
                     why=str(failure),

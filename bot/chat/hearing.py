@@ -14,6 +14,7 @@ SILENT_AFTER_S: Final = 60
 FRESH_FOR_S: Final = 2
 #: So long a surface may be away before the others are told.
 TOLD_AFTER_S: Final = 30
+_HEARD: Final = ", heard "
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,10 @@ class Hearing:
             return f"DEAF since {moment_words(self._last_ms)}: connected, but nothing was heard"
         if self._blind is not None:
             return f"BLIND since {moment_words(self._blind.since_ms)}: {self._blind.why}"
-        return (
-            f"connected since {moment_words(self._since_ms)}, heard {about(self._last_ms, now_ms)}"
-        )
+        heard = about(self._last_ms, now_ms)
+        return f"connected since {moment_words(self._since_ms)}{_HEARD}{heard}"
+
+
+def lasting(line: str) -> str:
+    """Return what a line for `status` says without how long ago something was heard."""
+    return line.partition(_HEARD)[0]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
 from bot.cancelling import being_cancelled
+from bot.chat.kept_events import KeptEvent, KeptEvents, Standing
 from bot.chat.shown import as_it_showed, with_shown
 from bot.chat.stops import StopOf
 from bot.chat.surface import SurfaceFailed
@@ -21,7 +22,6 @@ from lifecycle.heard import HeardStop, forget, key_of, note
 from lifecycle.located import located
 from lifecycle.moment import Moment
 from lifecycle.ports import StoreUnavailable, Transaction
-from lifecycle.sealing import holds, sealed
 from lifecycle.world import World
 
 log = logging.getLogger("signoff.inbox")
@@ -30,12 +30,20 @@ _LONGEST_PAUSE_S: Final = 60.0
 #: So often an event is worked that met a mistake of ours, before it is let go.
 _MOST_FAILURES: Final = 3
 
-_NOT_OURS: Final = (
-    "is not what the bot kept, and is not worked: somebody changed the database, or the key that "
-    "signs permits is another one. Whoever decided or typed something just before the start: look "
-    "whether it counted, else do it again. What it may have stopped stands still until somebody "
-    "stops it, or lets go of that: retry ID (a freeze: thaw)."
-)
+_WHY: Final = {
+    Standing.CHANGED: (
+        "is not what the bot kept, and is not worked: somebody changed the database, or the key "
+        "that signs permits is another one. Whoever decided or typed something just before the "
+        "start: look whether it counted, else do it again. What it may have stopped stands still "
+        "until somebody stops it, or lets go of that: retry ID (a freeze: thaw)."
+    ),
+    Standing.OF_A_COPY: (
+        "waited in the copy that was brought back, and is not worked: whether it was since, the "
+        "copy does not know. Whoever decided, typed or proposed something just before that copy "
+        "was made: look whether it was done, else do it again."
+    ),
+}
+_CODES: Final = {Standing.CHANGED: "digest_mismatch", Standing.OF_A_COPY: "stale_card"}
 
 Payload = Mapping[str, Any]
 Work = Callable[[str, Payload], Awaitable[None]]
@@ -63,6 +71,7 @@ class Inbox:
         self._surface = surface
         self._world = world
         self._work = work
+        self._kept = KeptEvents(surface, world.ring)
         self._pace = asyncio.Lock()
         self._lanes: dict[str, _Lane] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -124,57 +133,52 @@ class Inbox:
         def unit(tx: Transaction) -> tuple[bool, HeardStop | None]:
             if not tx.flags.first_time(self._surface, f"inbox:{event_id}", now_ms):
                 return False, stop
-            kept = self._kept(tx)
-            place = _free({each.get("place") for each in kept.values()})
             payload.update(with_shown(tx, self._surface, lane, payload))
-            tx.flags.put(self._place(place), payload)
-            seal = sealed(self._world.ring, self._surface, event_id, lane, payload)
-            row = {"lane": lane, "place": place, "seal": seal}
-            tx.flags.put(self._flag, kept | {event_id: row})
+            self._kept.put(tx, event_id, lane, payload)
             return True, note(tx, stop) if stop is not None else None
 
         return await self._world.store.write(unit)
 
     async def kept(self) -> tuple[str, ...]:
         """Return the ids of what was stored and not finished."""
-        return tuple(await self._world.store.read(self._kept))
+        return tuple(await self._world.store.read(self._kept.rows))
 
     async def resume(self) -> int:
         """Work off what was stored and not finished; return how much that is."""
-        kept = await self._world.store.read(self._all)
-        ours = {name: each for name, each in kept.items() if self._is_ours(name, each)}
-        if not_ours := kept.keys() - ours.keys():
-            unit = partial(self._let_go, sorted(not_ours), self._world.moment())
+        kept, begun = await self._world.store.read(self._kept.all), self._in_hand()
+        waiting = {name: each for name, each in kept.items() if name not in begun}
+        ours = {name: each for name, each in waiting.items() if self._is_worked(name, each)}
+        left = {name: each.standing for name, each in waiting.items() if name not in ours}
+        if left:
             with suppress(StoreUnavailable):  # the next start tells of it
-                await self._world.write(unit)
+                await self._world.write(partial(self._let_go, left, self._world.moment()))
         for event_id, each in ours.items():
-            self._begin(event_id, each["lane"], each["payload"])
+            self._begin(event_id, each.lane, each.payload)
         return len(ours)
 
-    def _is_ours(self, event_id: str, each: Any) -> bool:
-        """Say whether this was kept by a process of ours, as it stands."""
-        if event_id in self._in_hand():
-            return True  # in its memory it stands as it came
-        try:
-            parts = (self._surface, event_id, each["lane"], each["payload"])
-            return holds(self._world.ring, each.get("seal"), *parts)
-        except (TypeError, ValueError, KeyError, AttributeError):
-            return False
-
     def _in_hand(self) -> set[str]:
+        """Return what is in memory already, where it stands as it came."""
         return {each for lane in self._lanes.values() for each in lane.events}
 
-    def _let_go(self, event_ids: Sequence[str], moment: Moment, tx: Transaction) -> None:
-        """Work nothing that nobody may have said, and tell people, who can say it again.
+    def _is_worked(self, event_id: str, each: KeptEvent) -> bool:
+        """Say whether it is worked after a start; a stop counts also where it waited in a copy."""
+        stops = self._world.heard.get(self._key(event_id)) is not None
+        return each.standing is Standing.OURS or (stops and each.standing is Standing.OF_A_COPY)
 
-        What it may have stopped stands still all the same, until a person lets go of that.
-        """
+    def _let_go(self, left: Mapping[str, Standing], moment: Moment, tx: Transaction) -> None:
+        """Work nothing that nobody may have said, or that may be done, and tell people, who can
+        say it again. What it may have stopped stands still all the same."""
         nobody = Act("", Sender(self._surface, None, None))
-        for event_id in event_ids:
-            self._dropped(tx, event_id)
-            note_ignored(tx, moment, nobody, "digest_mismatch")
-        heard = f"{len(event_ids)} of what was heard on {self._surface} before the start"
-        announce(tx, moment, f"{self._flag}:{moment.now_ms}", f"{heard} {_NOT_OURS}")
+        for event_id, standing in sorted(left.items()):
+            self._kept.drop(tx, event_id)
+            note_ignored(tx, moment, nobody, _CODES[standing])
+        for standing in sorted(set(left.values()), key=str):
+            count = list(left.values()).count(standing)
+            words = (
+                f"{count} of what was heard on {self._surface} before the start {_WHY[standing]}"
+            )
+            key = f"inbox:{self._surface}:{moment.now_ms}:{standing.value}"
+            announce(tx, moment, key, words)
 
     async def settled(self) -> None:
         """Wait until all that was taken is worked off."""
@@ -217,8 +221,9 @@ class Inbox:
                 with as_it_showed(payload):
                     await self._work(event_id, payload)
                 return True
-            except (StoreUnavailable, SurfaceFailed) as error:
-                log.warning("%s: event %s waits: %s", self._surface, event_id, error)
+            except (StoreUnavailable, SurfaceFailed, MemoryError) as error:
+                why = str(error) or type(error).__name__
+                log.warning("%s: event %s waits: %s", self._surface, event_id, why)
                 await self._world.clock.sleep(pause_s)
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
             except BaseException as error:
@@ -249,38 +254,6 @@ class Inbox:
     def _stop(self, event_id: str, now_ms: int, stops: StopOf) -> HeardStop:
         return HeardStop(self._key(event_id), self._surface, now_ms, *stops)
 
-    @property
-    def _flag(self) -> str:
-        return f"inbox:{self._surface}"
-
-    def _place(self, number: int) -> str:
-        return f"{self._flag}#{number}"
-
-    def _kept(self, tx: Transaction) -> dict[str, Any]:
-        return dict(tx.flags.get(self._flag) or {})
-
-    def _all(self, tx: Transaction) -> dict[str, Any]:
-        """Return every event with its payload; a former version kept it beside the lane."""
-        return {
-            event_id: {**each, "payload": each.get("payload") or self._payload(tx, each)}
-            for event_id, each in self._kept(tx).items()
-        }
-
-    def _payload(self, tx: Transaction, each: Mapping[str, Any]) -> Any:
-        return tx.flags.get(self._place(each["place"])) if "place" in each else None
-
     def _forget(self, tx: Transaction, event_id: str) -> None:
-        self._dropped(tx, event_id)
+        self._kept.drop(tx, event_id)
         forget(tx, [self._key(event_id)])
-
-    def _dropped(self, tx: Transaction, event_id: str) -> None:
-        kept = self._kept(tx)
-        gone = kept.pop(event_id, {})
-        tx.flags.put(self._flag, kept)
-        if "place" in gone:
-            tx.flags.put(self._place(gone["place"]), None)
-
-
-def _free(taken: Collection[int | None]) -> int:
-    """Return the first place that nobody has."""
-    return next(number for number in range(len(taken) + 1) if number not in taken)

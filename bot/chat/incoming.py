@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from bot.chat.event_ids import card_event, late_event
-from bot.chat.known import HIDDEN, note_changed
+from bot.chat.known import HIDDEN, may_stand, note_changed
 from bot.chat.notes import Notes
 from bot.chat.refused import heard_already, note_gone, note_refused, turn_of
 from bot.chat.shown import shown_when_heard
@@ -242,7 +242,10 @@ class Incoming:
 
     async def look_sooner(self) -> None:
         """Look at once for cards that may stand although no row says where: somebody decides on
-        what may be one. After an outage the next look would be up to a minute away."""
+        what may be one. After an outage the next look would be up to a minute away.
+
+        What the platform refused does not stand, and what it asks to wait for is waited for.
+        """
         world, store = self._workflow.world, self._workflow.world.store
         now_ms = world.clock.now_ms()
         if now_ms - self._looked_ms < _SOONER_MS:
@@ -251,7 +254,7 @@ class Incoming:
 
         def unit(tx: Transaction) -> None:
             for card in tx.cards.stale(self._surface, _FAR_MS, _MOST_CARDS):
-                if card.claim and not card.delivered and card.retry_at_ms > now_ms:
+                if may_stand(card, now_ms) and card.retry_at_ms > now_ms:
                     tx.cards.put(replace(card, retry_at_ms=now_ms))
 
         with suppress(StoreUnavailable):

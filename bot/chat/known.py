@@ -9,7 +9,9 @@ from typing import Final
 from bot.chat.event_ids import on_card
 from lifecycle.acts import closed_over
 from lifecycle.answers import Sender
+from lifecycle.audit import AuditEvent
 from lifecycle.counting import approvals
+from lifecycle.moment import ms_of
 from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Proposal
@@ -25,20 +27,24 @@ GONE: Final = "gone_ms"
 _GONE_AT: Final = "gone_version"
 _POSTED_AT: Final = "posted_version"
 _SHOWN_SINCE: Final = "shown_since"
+#: Of a card that may stand unnoted: until when the platform wants to be left alone.
+_IN_DOUBT: Final = "in_doubt"
 #: Of so many renderings of a message it is remembered since when they stand.
 _MOST_RENDERINGS: Final = 8
 _TOLD: Final = "told_ms"
 #: What a card shows whose message was emptied: less than anything that is decided on.
 HIDDEN: Final = -1
 _TAKEN_BACK: Final = "taken back"
-_LAST_WORDS: Final = frozenset({"reviewed", "approval_taken_back"})
+_BACK: Final = "approval_taken_back"
+_LAST_WORDS: Final = frozenset({"reviewed", _BACK})
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
     """A proposal that has not ended, with its reviews.
 
-    `seen_gone` are people whose ✅ was seen taken off this very card after they last gave it;
+    `seen_gone` are people whose ✅ was seen taken off this very card after they last gave it,
+    `back_ms` is when people took their approval back, wherever that was;
     `cleared_ms` is when somebody cleared the card, `given_ms` when people whose approval counted
     already gave their ✅ once more; `short` says that the quorum is there but was
     not when it was counted, somebody's membership being unknown then; `told_ms` which approval of
@@ -51,6 +57,7 @@ class Known:
     reviews: Sequence[Review]
     card: Card
     seen_gone: frozenset[str] = frozenset()
+    back_ms: Mapping[str, int] = field(default_factory=dict)
     cleared_ms: int = 0
     given_ms: Mapping[str, int] = field(default_factory=dict)
     told_ms: Mapping[str, int] = field(default_factory=dict)
@@ -72,9 +79,11 @@ def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
     if proposal is None or proposal.terminal or stands is None or not card.message_ids:
         return None
     reviews = tx.reviews.of(card.proposal_id)
-    gone = frozenset[str]()
+    gone, back_ms = frozenset[str](), dict[str, int]()
     if not all(review.counts for review in reviews):
-        gone = _seen_gone(tx, card) | _gone_since(stands, reviews)
+        words = _last_words(tx, card)
+        gone = _seen_gone(words, card) | _gone_since(stands, reviews)
+        back_ms = {person: ms_of(each.at) for person, each in words.items() if each.kind == _BACK}
     waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
     short = waits and len(approvals(reviews, policy, proposal)) >= max(1, proposal.quorum)
     extra = stands.extra
@@ -83,6 +92,7 @@ def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
         reviews,
         stands,
         gone,
+        back_ms,
         cleared_ms=int(extra.get(_CLEARED, 0)),
         given_ms=extra.get(_GIVEN, {}),
         told_ms=extra.get(_TOLD, {}),
@@ -156,7 +166,22 @@ def _was_judged_anew(tx: Transaction, card: Card) -> bool:
 
 def posted_at(card: Card, version: int) -> Card:
     """Note the version that is about to be posted: its message shows nothing that came before."""
-    return replace(card, extra={**card.extra, _POSTED_AT: version})
+    extra = {name: value for name, value in card.extra.items() if name != _IN_DOUBT}
+    return replace(card, extra={**extra, _POSTED_AT: version})
+
+
+def not_posted(card: Card, *, surely: bool, not_before_ms: int) -> Card:
+    """Note that its post failed, `surely` or not; `not_before_ms` is the platform's own word on
+    when to come back, 0 for none. What may stand once may stand until it is found."""
+    if card.delivered or (surely and _IN_DOUBT not in card.extra):
+        return card
+    return replace(card, extra={**card.extra, _IN_DOUBT: not_before_ms})
+
+
+def may_stand(card: Card, now_ms: int) -> bool:
+    """Say whether it may stand although no row says where, and the platform may be asked now."""
+    not_before_ms = card.extra.get(_IN_DOUBT)
+    return not card.delivered and not_before_ms is not None and not_before_ms <= now_ms
 
 
 def shown_since(card: Card, now_ms: int) -> Card:
@@ -198,17 +223,35 @@ def stops(policy: Policy, proposal: Proposal, sender: Sender) -> bool:
     return by_person and may_stop(policy, tool, proposal.actor, str(sender.id)) is None
 
 
-def _seen_gone(tx: Transaction, card: Card) -> frozenset[str]:
-    last = {
+def seen_off(known: Known, standing: Collection[str | None], asked_ms: int | None) -> set[str]:
+    """Return whose approval was void already when the card was read, with no ✅ of theirs on it.
+
+    One that is found there later is a new decision. Of what became void while it was read nobody
+    knows whether the ✅ came before: where somebody took it back its time says so, and else what
+    the card showed then.
+    """
+    if asked_ms is None:
+        return set()
+    mine = [review for review in known.reviews if approves(review)]
+    void = {review.person for review in mine} - {each.person for each in mine if each.counts}
+    off = void - known.seen_gone - set(standing)
+    return {person for person in off if known.back_ms.get(person, 0) < asked_ms}
+
+
+def _last_words(tx: Transaction, card: Card) -> dict[str, AuditEvent]:
+    return {
         entry.event.actor.id: entry.event
         for entry in tx.audit.of(card.proposal_id)
         if entry.event.kind in _LAST_WORDS and entry.event.actor is not None
     }
+
+
+def _seen_gone(last: Mapping[str, AuditEvent], card: Card) -> frozenset[str]:
     here = on_card(card.message_ids[-1])
     return frozenset(
         person
         for person, event in last.items()
-        if event.kind == "approval_taken_back"
+        if event.kind == _BACK
         and event.surface == card.surface
         and (event.event_id or "").startswith(here)
     )

@@ -23,6 +23,8 @@ _TOGETHER: Final = (
     frozenset({"HAN", "HANGUL"}),
     frozenset({"HAN", "BOPOMOFO"}),
 )
+#: What is written as one word may be as long as a document: a longer one is not remembered.
+_LONGEST_KEPT: Final = 64
 _NO_SCRIPT: Final = frozenset({"COMMON", "INHERITED"})
 _WORD: Final = re.compile(r"[^\W_]+(?:[\u0300-\u036f][^\W_]*)*")
 
@@ -61,11 +63,12 @@ def strangers(text: str) -> frozenset[int]:
     found: set[int] = set()
     for word in _WORD.finditer(text):
         if not word.group().isascii():
-            found.update(word.start() + place for place in _strangers_in(word.group()))
+            short = len(word.group()) <= _LONGEST_KEPT
+            places = (_strangers_in_short if short else _strangers_in)(word.group())
+            found.update(word.start() + place for place in places)
     return frozenset(found)
 
 
-@lru_cache(maxsize=4096)
 def _strangers_in(word: str) -> tuple[int, ...]:
     scripts = [_script(char) for char in word]
     kinds = {script for script in scripts if script not in _NO_SCRIPT}
@@ -74,6 +77,11 @@ def _strangers_in(word: str) -> tuple[int, ...]:
         return styled
     home = "LATIN" if "LATIN" in kinds else Counter(scripts).most_common(1)[0][0]
     return styled + tuple(i for i, s in enumerate(scripts) if s in kinds and s != home)
+
+
+@lru_cache(maxsize=4096)
+def _strangers_in_short(word: str) -> tuple[int, ...]:
+    return _strangers_in(word)
 
 
 @lru_cache(maxsize=8192)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol, runtime_checkable
 
+from bot.chat.card_readings import went_well
 from bot.chat.hearing import Trouble
 from lifecycle.located import located
+from lifecycle.records import Card
 from lifecycle.workflow import Workflow
 from lifecycle.world import World
 
@@ -49,17 +51,26 @@ class Ears:
         self._surfaces = surfaces
         self.asking: dict[tuple[str, str], asyncio.Task[bool]] = {}
 
-    async def hear_others(self, world: World, proposal_id: str, but: str) -> bool:
-        """Look at the proposal's other cards on surfaces that are in a gap."""
+    async def hear_others(
+        self, world: World, proposal_id: str, but: str
+    ) -> tuple[bool, Sequence[Card]]:
+        """Look at the proposal's other cards on surfaces that are in a gap; return whether a ✅ may
+        count, and which of them nobody could look at.
+
+        Of a surface in trouble people were told to decide elsewhere: it is looked at, and not
+        waited for.
+        """
         cards = await world.store.read(lambda tx: tx.cards.of(proposal_id))
-        names = {card.surface for card in cards if card.message_ids} - {but}
-        found = (self._surfaces.get(name) for name in sorted(names))
-        ears = [each for each in found if isinstance(each, HearsStops)]
-        return all(await asyncio.gather(*(self._heard(each, proposal_id) for each in ears)))
+        found = [(self._surfaces.get(card.surface), card) for card in cards if card.message_ids]
+        ears = [(ear, card) for ear, card in found if isinstance(ear, HearsStops)]
+        others = [(ear, card) for ear, card in ears if ear.name != but]
+        heard = await asyncio.gather(*(self._heard(ear, proposal_id) for ear, _ in others))
+        unheard = [each for each, was_heard in zip(others, heard, strict=True) if not was_heard]
+        waited_for = [ear for ear, _ in unheard if ear.trouble() is None]
+        return not waited_for, [card for _, card in unheard]
 
     async def _heard(self, surface: HearsStops, proposal_id: str) -> bool:
-        """Look at one card, in time. Of a surface in trouble people were told to decide elsewhere:
-        it is looked at, and not waited for."""
+        """Look at one card, in time."""
         key = (surface.name, proposal_id)
         task = self.asking.get(key)
         if task is None:
@@ -68,8 +79,7 @@ class Ears:
         await asyncio.wait({task}, timeout=_ANSWERED_S)
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             log.warning("a card could not be read: %s", located(error))
-        heard = task.done() and not task.cancelled() and task.exception() is None and task.result()
-        return heard or surface.trouble() is not None
+        return went_well(task) and task.result()
 
 
 class Elsewhere:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 from bot.chat.content import CardContent
 from lifecycle.records import LONGEST_WAIT_MS, Card, Message
@@ -25,6 +25,9 @@ class SurfaceFailed(Exception):
     or something in between may say; `lasting` says that trying again as it is will not help (no
     permission, channel gone).
     """
+
+    #: True of a failure after which what was asked for may have been done all the same.
+    may_be_done: ClassVar[bool] = False
 
     def __init__(
         self, why: str, *, retry_after_s: float | None = None, lasting: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
-from bot.chat.hearing import Trouble
+from bot.chat.hearing import Trouble, lasting
 from bot.chat.spans import moment_words
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.records import Message
@@ -32,6 +32,7 @@ class Watch:
     def __init__(self, world: World) -> None:
         self._world = world
         self._troubled: dict[str, Trouble] = {}
+        self._written: Sequence[str] = ()
         self._written_ms = 0
 
     async def look(
@@ -40,8 +41,9 @@ class Watch:
         """Tell what is new on the surfaces `names`, and keep `lines`; return how many were told."""
         now = {each.name: each.trouble() for each in surfaces if isinstance(each, Hears)}
         told = [m for name, trouble in now.items() for m in self._news(name, trouble, names)]
-        now_ms = self._world.clock.now_ms()
-        if not told and now_ms - self._written_ms < _WRITTEN_EVERY_MS:
+        now_ms, standing = self._world.clock.now_ms(), [lasting(line) for line in lines]
+        fresh = standing == self._written and now_ms - self._written_ms < _WRITTEN_EVERY_MS
+        if not told and fresh:
             return 0
         troubles = {n: {"since_ms": t.since_ms, "why": t.why} for n, t in now.items() if t}
 
@@ -56,7 +58,7 @@ class Watch:
             await self._world.write(unit)
         except StoreUnavailable:
             return 0
-        self._written_ms = now_ms
+        self._written, self._written_ms = standing, now_ms
         self._troubled = {name: trouble for name, trouble in now.items() if trouble}
         return len(told)
 

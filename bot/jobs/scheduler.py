@@ -18,9 +18,12 @@ from apscheduler.triggers.interval import IntervalTrigger
 from bot.jobs.job import Job
 from lifecycle.located import located
 from lifecycle.ports import Clock, RowAtFault, StoreUnavailable
+from lifecycle.rows_met import rows_met
 from lifecycle.workflow import Workflow
 
 LONGEST_PAUSE_S: Final = 60
+#: Where one row stood in the way of its own proposal, all others are not to wait long for the next.
+_LONGEST_FOR_ONE_S: Final = 10
 #: Much longer than a round takes that has thousands of proposals before it.
 LONGEST_ROUND_S: Final = 600
 _LATE_S: Final = 10
@@ -52,8 +55,12 @@ class Round:
             return
         self.running, self._began_ms = True, self._clock.now_ms()
         try:
-            await self.job.run_once(self._workflow)
-            self._well()
+            with rows_met() as met:
+                await self.job.run_once(self._workflow)
+            if met:
+                self._back_off(met[0])
+            else:
+                self._well()
         except Exception as error:
             self._back_off(error)
         finally:
@@ -77,7 +84,8 @@ class Round:
     def _back_off(self, error: Exception) -> None:
         self._failures += 1
         self._tell(error)
-        pause_s = min(LONGEST_PAUSE_S, 2 ** min(self._failures, 10))
+        longest_s = _LONGEST_FOR_ONE_S if isinstance(error, RowAtFault) else LONGEST_PAUSE_S
+        pause_s = min(longest_s, 2 ** min(self._failures, 10))
         self._not_before_ms = self._clock.now_ms() + pause_s * 1000
         log.error(
             "The job %s failed (%s), for the %d. time; it is tried again in %d s.",

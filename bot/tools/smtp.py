@@ -95,10 +95,10 @@ class SmtpCarrier:
 async def _hand_over(server: SMTP, data: bytes) -> None:
     """Send the text. An answer that refuses it is clear; no answer at all is not.
 
-    Every 2xx has taken it, though the library knows 250 alone.
+    Every 2xx has taken it, though the library knows 250 alone. Whoever calls bounds the wait.
     """
     try:
-        await server.data(data)
+        await server.data(data, timeout=None)
     except SMTPDataError as error:
         if 200 <= error.code < 300:
             return

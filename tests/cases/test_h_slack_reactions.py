@@ -165,6 +165,17 @@ async def test_H08_a_card_without_any_emoji_keeps_its_reviews_and_gets_its_seeds
         await slack.stands("p1", "completed")
 
 
+async def test_H08_a_card_that_lacks_one_of_its_seeds_gets_it_after_a_restart() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, approval_class="dual")
+        await eventually(lambda: "x" in card.reactions, "seeding")
+        await slack.closes()
+        del card.reactions["x"]  # the bot was killed between the two
+        await slack.restarts()
+        await slack.broadcast.catch_up()
+        await eventually(lambda: "x" in card.reactions, "seeding again")
+
+
 async def test_H09_a_check_mark_gone_during_an_absence_counts_as_taken_back() -> None:
     async with on_slack() as slack:
         card = await slack.proposes(PROD, approval_class="dual")

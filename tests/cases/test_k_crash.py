@@ -167,7 +167,8 @@ async def test_I10_a_time_window_bounds_the_start_not_what_is_taken_up_again(
 
 
 async def test_I10_what_may_have_happened_is_never_called_failed(world: World) -> None:
-    """The permit of a repeat has expired before its call: that says nothing about the first."""
+    """The time in which it could begin is over before a repeat: that says nothing about the first,
+    which alone has to be looked for."""
     now_ms = world.clock.now_ms()
     window = {"valid_from_ms": now_ms, "valid_until_ms": now_ms + 60_000, "max_duration_ms": 1000}
     world.tool(DEPLOY).on["execute"] = waiting_for(asyncio.Event())
@@ -176,12 +177,15 @@ async def test_I10_what_may_have_happened_is_never_called_failed(world: World) -
     world.clock.advance(3600)
     await dies(world)
 
-    await world.workflow.retry("p1", world.sender("ana"))
+    reply = await world.workflow.retry("p1", world.sender("ana"))
     await world.workflow.idle()
 
     stuck = await world.proposal("p1")
     assert world.tool(DEPLOY).verbs() == ["execute"]
     assert (stuck.state, stuck.attention) == (State.EXECUTING, Attention.OUTCOME_UNKNOWN)
+    assert reply.code == "permit_expired"
+    assert "It had to begin before 2026-03-02 12:01" in reply.words
+    assert "Whether execute of p1:execute:1 happened" in stuck.attention_why
 
 
 async def test_K02_three_restarts_while_it_waits_double_nothing(world: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -101,6 +102,75 @@ async def test_no_answer_within_the_limit_is_unknown():
 
     assert result.outcome is Outcome.UNKNOWN
     assert "within 0.01 s" in result.explanation
+
+
+class Unreadable(Mapping):
+    """A receipt of a tool's own making, which fails when it is looked at."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __getitem__(self, key):
+        raise self.error
+
+    def __iter__(self):
+        raise self.error
+
+    def __len__(self):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("it changed"), AttributeError("no")])
+async def test_a_receipt_that_cannot_be_looked_at_is_unknown(error):
+    result = await call_tool(Answers(Unreadable(error)), CALL)
+
+    assert result.outcome is Outcome.UNKNOWN
+    assert type(error).__name__ in result.explanation
+
+
+class AnswersMeanwhile(Answers):
+    """Answers while nobody can look: some turns of the loop are needed to take its answer."""
+
+    def __init__(self, answer, stop):
+        super().__init__(answer)
+        self.stop = stop
+
+    async def _act(self, verb):
+        self.stop(90)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return await super()._act(verb)
+
+
+async def test_an_answer_that_came_while_the_process_was_stopped_is_taken(stopped_for):
+    result = await call_tool(AnswersMeanwhile({"id": 7}, stopped_for), CALL)
+
+    assert (result.outcome, result.receipt) == (Outcome.DONE, {"id": 7})
+
+
+async def test_a_tool_that_gave_none_meanwhile_is_not_waited_for_long(stopped_for):
+    calling = asyncio.create_task(call_tool(Answers(hangs=True), CALL))
+    await asyncio.sleep(0)
+    for _ in range(3):
+        stopped_for(90)
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    assert calling.done()
+    assert "did not answer within 5 s" in calling.result().explanation
+
+
+async def test_a_cancellation_while_an_answer_is_taken_is_passed_on(stopped_for):
+    calling = asyncio.create_task(call_tool(Answers(hangs=True), CALL))
+    await asyncio.sleep(0)
+    stopped_for(90)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert not calling.done()
+    calling.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await calling
 
 
 async def test_a_cancellation_of_the_caller_is_passed_on():

@@ -34,6 +34,8 @@ def test_it_outlives_a_new_key_as_long_as_the_old_one_is_kept() -> None:
     assert sealed(NEW, *EVENT) == seal
 
 
-@pytest.mark.parametrize("seal", [None, 5, "", ".", "old", "old.", "old.é", "gone.00", ["old"]])
+@pytest.mark.parametrize(
+    "seal", [None, 5, "", ".", "old", "old.", "old.é", "old.\ud800", "gone.00", ["old"]]
+)
 def test_what_is_no_seal_holds_nothing(seal: Any) -> None:
     assert not holds(OLD, seal, *EVENT)

@@ -118,3 +118,29 @@ async def test_a_late_answer_that_nobody_waits_for_any_more_is_not_kept_for_late
 
     assert world.workflow.keeper.cards_seen.begun == {}
     assert (await world.proposal(slow)).state is State.ROLLED_BACK
+
+
+async def test_a_late_answer_counts_for_the_next_round_and_for_none_long_after_it(
+    world: World, mails: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was given on the card since, on a platform that was deaf, is not in it."""
+    monkeypatch.setattr(cards_seen, "TOGETHER_S", 0.05)
+    slow, answered, crossed = mails[0], asyncio.Event(), False
+
+    async def reading(proposal_id: str) -> bool:
+        if proposal_id == slow:
+            await answered.wait()
+            if crossed:
+                await world.rejects("ben", slow)
+        return True
+
+    monkeypatch.setattr(world.notifier, "read_cards", reading)
+    await world.workflow.close_due()
+    answered.set()
+    await asyncio.sleep(0.01)
+    crossed = True
+    world.clock.advance(76)  # as while a round of the job does not end, or the store is away
+    await world.workflow.close_due()
+    await world.workflow.idle()
+
+    assert (await world.proposal(slow)).state is State.ROLLED_BACK

@@ -76,6 +76,22 @@ async def test_a_retry_that_failed_leaves_the_first_attempt_unknown(world: World
     assert (await world.proposal(proposal_id)).reason == "did_not_happen"
 
 
+async def test_who_looks_after_a_second_call_is_told_that_the_first_may_have_happened(
+    world: World,
+) -> None:
+    proposal_id = await unknown_deployment(world)
+    first = (await world.proposal(proposal_id)).attention_why
+    world.tool(DEPLOY).on["execute"] = raising(RuntimeError("cut off"))
+
+    await world.workflow.retry(proposal_id, world.sender("ana"))
+    await world.workflow.idle()
+
+    second = (await world.proposal(proposal_id)).attention_why
+    key = f"{proposal_id}:execute"
+    assert f"Whether execute of {key}:1 happened is unknown" in first
+    assert f"Whether execute of {key}:2, or of an attempt before it, happened is unknown" in second
+
+
 async def test_a_mail_that_may_be_out_is_not_called_unsent(world: World, mail: str) -> None:
     world.tool(SEND).on["commit"] = raising(RuntimeError("cut off"))
     await world.passes(minutes=15)

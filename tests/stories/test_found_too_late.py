@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from lifecycle.answers import CardPlace
 from tests.builders import PROD
 from tests.world import World
@@ -54,3 +56,20 @@ async def test_what_never_had_a_window_is_not_said_to_have_closed(world: World) 
 
     assert await finds(world, late=True) == "window_closed"
     assert await announced(world) == []
+
+
+@pytest.mark.parametrize("who", ["stranger", "leila", "cal"])
+async def test_one_by_whoever_could_not_have_stopped_it_calls_nobody(
+    world: World, who: str
+) -> None:
+    """Anybody in the channel, and any agent, could have everybody told to take things back."""
+    await world.submits()
+    await world.approves("ana", "p1")
+    await world.passes(minutes=15)
+
+    sender = replace(world.sender(who), event_id="card:m-p1:found")
+    reply = await world.workflow.reject("p1", sender, card=PLACE, found_late=True)
+
+    assert reply.code == "window_closed"
+    assert await announced(world) == []
+    assert len(await world.audit("ignored")) == 1

@@ -15,7 +15,7 @@ import pytest
 from bot.storage.opening import open_store
 from lifecycle.calling import CallResult
 from lifecycle.concluding import conclude
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import StoreUnavailable, Tool
 from lifecycle.proposal import Attention, Outcome
 from lifecycle.records import EvidencePacket
 from lifecycle.state import State
@@ -85,6 +85,22 @@ async def test_a_row_spoiled_while_its_tool_runs_does_not_hide_the_answer(
     await stage.workflow.idle()
 
     assert (await stage.proposal(proposal_id)).attention is Attention.OUTCOME_UNKNOWN
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RecursionError(), RuntimeError("no thread")])
+async def test_what_fails_before_a_call_is_no_call_that_runs_for_ever(
+    stage: World, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def tool(name: str) -> Tool:
+        raise error
+
+    monkeypatch.setattr(stage.toolbox, "tool", tool)
+    proposal_id = (await stage.submits(PROD)).proposal_id or ""
+    await stage.approves("ana", proposal_id)
+
+    ended = await stage.proposal(proposal_id)
+    assert (ended.state, ended.reason) == (State.ROLLED_BACK, "tool_failed")
+    assert "Nothing was called" in (ended.explanation or "")
 
 
 async def test_evidence_recorded_right_before_a_crash_is_judged_at_the_start(

@@ -16,6 +16,7 @@ from tests.fakes.tools import raising
 from tests.world import World
 
 TOOL = "production-deploy"
+HOUR_S = 3600
 
 
 def tools(world: World, name: str, **changes: Any) -> dict[str, Any]:
@@ -86,6 +87,53 @@ async def test_an_unrelated_change_disturbs_nothing(world: World) -> None:
     await world.adopts(tools=tools(world, "search", timeout_s=11))
 
     await world.approves("ben", proposal_id)
+
+    assert world.tool(TOOL).verbs() == ["execute"]
+
+
+async def approved_by_one(world: World, **changes: Any) -> None:
+    await world.submits(PROD, proposal_id="p1", approval_class="dual", **changes)
+    await world.approves("ana", "p1")
+
+
+@pytest.mark.parametrize("level", [Level.SOFT, Level.ADVISORY])
+async def test_how_hard_a_rule_is_that_found_nothing_voids_no_approval(
+    world: World, level: Level
+) -> None:
+    await approved_by_one(world)
+    rules = dict(world.workflow.policy.rules)
+    other = replace(rules["secrets_absent"], level=level)
+    await world.adopts(rules=rules | {"secrets_absent": other})
+
+    await world.approves("ben", "p1")
+
+    assert world.tool(TOOL).verbs() == ["execute"]
+
+
+async def test_what_waits_for_its_hours_keeps_its_approvals_over_a_new_policy(
+    world: World,
+) -> None:
+    await approved_by_one(world)
+    world.clock.advance(8 * HOUR_S)  # nine in the evening, there
+    await world.adopts(tools=tools(world, "search", timeout_s=11))
+    await world.approves("ben", "p1")
+    assert (await world.proposal("p1")).waiting_for == "outside_hours"
+    await world.adopts(tools=tools(world, "search", timeout_s=12))
+
+    await world.passes(minutes=11 * 60)
+
+    assert world.tool(TOOL).verbs() == ["execute"]
+
+
+async def test_an_approval_outlives_that_its_evidence_aged(world: World) -> None:
+    await record(world, world.sender("crm-sensor"), allowed=True)
+    condition = {"field": "allowed", "operator": "eq", "value": True, "evidence_ref": "e1"}
+    await approved_by_one(world, preconditions=[condition])
+    world.clock.advance(480)
+    await world.adopts(tools=tools(world, "search", timeout_s=11))
+
+    await record(world, world.sender("crm-sensor"), allowed=True)
+    await world.approves("ben", "p1")
 
     assert world.tool(TOOL).verbs() == ["execute"]
 

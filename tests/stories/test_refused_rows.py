@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 
+from bot.jobs.close_windows import JOB as CLOSING
 from bot.jobs.expire import JOB as EXPIRING
+from bot.jobs.open_ready import JOB as BEGINNING
+from bot.jobs.remind import JOB as REMINDING
 from bot.jobs.scheduler import Round
 from lifecycle.ports import Call, RowRefused, Transaction
 from lifecycle.state import State
+from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD
 from tests.stories.unrecorded import break_audit
 from tests.world import World
@@ -150,6 +154,95 @@ async def test_a_round_that_meets_a_refused_row_is_told_as_that_jobs_and_not_as_
     (words,) = stage.notifier.alerts
     assert words.lower().startswith(EXPIRING.doing.lower())
     assert "not p1" in words
+
+
+async def goes_on(stage: World, rounds: Round, *, minutes: int) -> None:
+    """Let a job have its rounds."""
+    for _ in range(minutes * 60):
+        await rounds.run()
+        stage.clock.advance(1)
+    await stage.workflow.idle()
+
+
+async def test_a_refused_row_keeps_no_other_proposal_from_its_end(
+    stage: World, forged: Any
+) -> None:
+    """All that were past their deadline ended in one unit, or none did."""
+    await stage.submits(PROD)
+    await stage.submits(ANOTHER, proposal_id="p2")
+    forged(FORBID)
+    stage.clock.set((await stage.proposal("p2")).deadline_ms + 1_000)
+
+    await Round(EXPIRING, stage.workflow, stage.clock).run()
+
+    assert (await stage.proposal("p2")).reason == "expired"
+    assert (await stage.proposal("p1")).state is State.SENTINEL_APPROVED
+
+
+async def test_nor_from_its_reminder(stage: World, forged: Any) -> None:
+    await stage.submits(PROD)
+    await stage.submits(ANOTHER, proposal_id="p2")
+    forged(FORBID)
+    stage.clock.set((await stage.proposal("p2")).deadline_ms - 60_000)
+
+    await Round(REMINDING, stage.workflow, stage.clock).run()
+
+    assert (await stage.proposal("p2")).reminded_at_ms is not None
+
+
+async def test_nor_its_agent_from_the_word_that_nobody_gave_a_reason(
+    stage: World, forged: Any
+) -> None:
+    for proposal_id, document in (("p1", PROD), ("p2", ANOTHER)):
+        await stage.submits(document, proposal_id=proposal_id)
+        await stage.reacts("ben", proposal_id, "❌")
+    forged(FORBID)
+    stage.clock.advance(301)
+
+    await Round(REMINDING, stage.workflow, stage.clock).run()
+
+    assert (await stage.proposal("p1")).reason_due_ms is not None
+    assert (await stage.proposal("p2")).reason_due_ms is None
+
+
+async def test_a_window_whose_row_is_refused_is_told_to_people_and_the_others_close(
+    stage: World, forged: Any
+) -> None:
+    """It stood open for good, one line in the log said so, and each second wrote half a megabyte
+    three times to see whether the store takes anything."""
+    await stage.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
+    await stage.submits(MAIL)
+    await stage.submits(MAIL, proposal_id="p2", parameters=MAIL["parameters"] | {"subject": "Two"})
+    forged(FORBID)
+    stage.clock.advance(901)
+
+    closing = Round(CLOSING, stage.workflow, stage.clock)
+    await goes_on(stage, closing, minutes=2)
+    tried = len(stage.notifier.read)
+    forged("DROP TRIGGER forbids")
+    await goes_on(stage, closing, minutes=1)
+
+    assert (await stage.proposal("p2")).state is State.COMPLETED
+    assert (await stage.proposal("p1")).state is State.COMPLETED
+    assert tried < 2 * 120 / 10 + 10
+    told, over = stage.notifier.alerts
+    assert told.lower().startswith(CLOSING.doing.lower())
+    assert "not p1" in told
+    assert "works again" in over
+
+
+async def test_so_is_what_was_approved_and_cannot_begin(stage: World, forged: Any) -> None:
+    await stage.submits(PROD)
+    await stage.workflow.freeze("incident 7", stage.sender("ana"))
+    await stage.approves("ana", "p1")
+    forged(FORBID)
+    await stage.workflow.thaw(stage.sender("ana"))
+
+    await goes_on(stage, Round(BEGINNING, stage.workflow, stage.clock), minutes=2)
+
+    (told,) = stage.notifier.alerts
+    assert told.lower().startswith(BEGINNING.doing.lower())
+    assert "not p1" in told
 
 
 VALUES: dict[str, Callable[[Transaction], object]] = {

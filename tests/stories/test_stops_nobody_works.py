@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import pytest
+
 from lifecycle.heard import HEARD, kept_stops
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Outcome
 from lifecycle.state import State
-from tests.builders import MAIL
+from tests.builders import MAIL, PROD
 from tests.fakes.clock import NOON_MS, FakeClock
 from tests.stories.hearing import SEND, WINDOW_S, cut_off, heard
 from tests.world import World
@@ -104,3 +106,34 @@ async def test_what_waited_and_ended_is_remembered_no_longer(world: World) -> No
     await world.rejects("ben", "p1")
     await world.passes(seconds=6)
     assert world.workflow.keeper.look_again_ms == {}
+
+
+UNTOLD: dict[str, object] = {
+    "a number": {"discord:e1": 5},
+    "nothing": {"discord:e1": {}},
+    "no time": {"discord:e1": {"surface": "discord", "at_ms": "x"}},
+    "no id": {"discord:e1": {"surface": "discord", "at_ms": 1, "proposal_id": [1]}},
+    "a list of all": ["discord:e1"],
+    "a number for all": 5,
+}
+
+
+@pytest.mark.parametrize("rows", UNTOLD.values(), ids=UNTOLD)
+async def test_a_kept_stop_that_tells_nothing_holds_everything_until_an_operator_lets_go(
+    world: World, rows: object
+) -> None:
+    """Somebody wrote over it: no bot began with that database any more."""
+    await world.submits(PROD)
+    await world.store.write(lambda tx: tx.flags.put("stops_heard", rows))
+
+    await world.restarts()
+    await world.approves("ana", "p1")
+    await world.keeps_house()
+    held = (await world.proposal("p1")).state
+    reply = await world.workflow.thaw(world.sender("ana"))
+    await world.passes(seconds=6)
+
+    assert held is State.SENTINEL_APPROVED
+    assert "let go of" in reply.words
+    assert (await world.proposal("p1")).state is State.COMPLETED
+    assert await world.store.read(kept_stops) == []

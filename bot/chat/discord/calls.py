@@ -38,6 +38,8 @@ _UNREADABLE: Final = (ValueError, TypeError, KeyError)
 class DoneUnknown(SurfaceFailed):
     """The answer was lost: it may have been done."""
 
+    may_be_done = True
+
 
 T = TypeVar("T")
 #: What was not answered in time and goes on by itself.

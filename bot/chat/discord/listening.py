@@ -262,10 +262,7 @@ class Listening:
 
     async def stops_heard(self, proposal_id: str) -> bool:
         """Hear what stands under ❌ of a card on which something may have been missed."""
-        card = await self._workflow.world.store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
-        missed = card is not None and bool(card.message_ids) and self.reading.missed(card)
-        heard = not self._surface.hearing.gap and not missed
-        return heard or await self.reactions.stops_heard(proposal_id)
+        return await self.reactions.stops_heard(proposal_id)
 
     def connected(self) -> None:
         """A connection stands anew: try at once what waited, and read what was missed."""

@@ -10,6 +10,7 @@ from typing import Final
 import discord
 import yarl
 
+from bot.chat.discord.pauses import shorten_pauses
 from bot.config import Config
 from bot.expected import StartFailed
 
@@ -84,6 +85,7 @@ def point_library_at(settings: DiscordSettings) -> None:
     discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody speaks here
     discord.http.Route.BASE = settings.api_base.rstrip("/")
     discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(settings.gateway)
+    shorten_pauses()
     library = logging.getLogger("discord.client")
     if _in_one_line not in library.filters:
         library.addFilter(_in_one_line)

@@ -12,6 +12,7 @@ from typing import Final
 from aiohttp import web as http
 from aiohttp.http_exceptions import HttpProcessingError
 
+from bot.listening import listeners
 from lifecycle.located import located
 
 #: So long a connection may bring nothing that is signed: Slack sends an event at once and whole.
@@ -22,6 +23,12 @@ _KEPT_S: Final = 3_600.0
 #: Connections at most, and of the files that the bot may open at most this part.
 _MOST: Final = 128
 _PART: Final = 8
+#: So long a connection is new, and is not hung up on for the next one.
+_NEW_S: Final = 0.5
+#: What a caller hears while no further file may be opened; Slack sends its event again.
+_NO_PLACE: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+)
 #: So long events under way may go on once the bot ends.
 _GOODBYE_S: Final = 2
 
@@ -52,8 +59,14 @@ class Callers:
             caller.ends()
 
     def join(self, transport: asyncio.BaseTransport, caller: _Caller) -> bool:
-        """Take a connection in; False where all that are open are at work."""
-        if len(self._open) >= most_callers() and not self._one_gave_way():
+        """Take a connection in; False where there is no room for it.
+
+        Who has just come is spared as long as twice as many are not here: after a moment in which
+        the loop was busy many come at once, and what they say is here and not read yet.
+        """
+        most = most_callers()
+        over, full = len(self._open) >= most, len(self._open) >= 2 * most
+        if over and not self._one_gave_way(even_new=full) and full:
             return False
         self._open[transport] = caller
         return True
@@ -62,9 +75,9 @@ class Callers:
         """Forget a connection."""
         self._open.pop(transport, None)
 
-    def _one_gave_way(self) -> bool:
+    def _one_gave_way(self, *, even_new: bool) -> bool:
         """Hang up on the oldest that has signed nothing, else on the oldest that is not at work."""
-        idle = [each for each in self._open.values() if not each.works]
+        idle = [c for c in self._open.values() if not c.works and (even_new or not c.new)]
         oldest = next((each for each in idle if not each.known), next(iter(idle), None))
         if oldest is None:
             return False
@@ -82,6 +95,12 @@ class _Caller(asyncio.Protocol):
         self._end: asyncio.TimerHandle | None = None
         #: Whether something that it brought was signed, and whether that is worked on now.
         self.known = self.works = False
+        self._came_s = asyncio.get_running_loop().time()
+
+    @property
+    def new(self) -> bool:
+        """True as long as what it sends may be here already and was not looked at."""
+        return asyncio.get_running_loop().time() - self._came_s < _NEW_S
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - of a TCP server it is one
@@ -151,22 +170,23 @@ async def listening(
         auto_decompress=False,
     )
     await runner.setup()
+    loop = asyncio.get_running_loop()
     try:
         reader = runner.server
         assert reader is not None  # noqa: S101 - it is set up
-        server = await asyncio.get_running_loop().create_server(
-            lambda: _Caller(callers, reader()), host, port, backlog=most_callers()
-        )
-        try:
+        async with contextlib.AsyncExitStack() as doors:
+            for place in await listeners(host, port, _NO_PLACE):
+                server = await loop.create_server(
+                    lambda: _Caller(callers, reader()), sock=place, backlog=most_callers()
+                )
+                doors.callback(server.close)
             yield
-        finally:
-            server.close()
     finally:
         await runner.cleanup()
 
 
 def most_callers() -> int:
-    """Return how many connections may be open at once."""
+    """Return how many connections may stay open; for a moment it may be twice as many."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = files == resource.RLIM_INFINITY
     return _MOST if unlimited else max(_PART, min(_MOST, files // _PART))

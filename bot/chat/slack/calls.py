@@ -70,6 +70,8 @@ class SlackRefused(SurfaceFailed):
 class AnswerLost(SurfaceFailed):
     """Nobody knows whether Slack acted: look before doing it again."""
 
+    may_be_done = True
+
 
 class SlackWeb:
     """The Web API with the bot's token.

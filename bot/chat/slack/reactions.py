@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from bot.chat.catching_up import CatchingUp, Found
 from bot.chat.moderated import card_deleted
-from bot.chat.signals import Signal, of_slack_name
+from bot.chat.signals import SEEDS, Signal, of_slack_name
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
 from bot.chat.slack.desk import Desk
@@ -96,6 +96,7 @@ class Reactions:
             stopping=[known[user] for user in sorted(stopping)],
             seeded=mine in users[Signal.APPROVE],
             asked_ms=asked_ms,
+            lacking=any(mine not in users[signal] for signal in SEEDS),
         )
 
     async def _who_stood(self, message_ts: str, policy: Policy) -> dict[str, Sender]:
@@ -176,7 +177,7 @@ class Reactions:
         count = await self._catching_up.apply(card, found)
         for sender, reply in await self._catching_up.unheeded(card, found):
             self._tell(sender, ts, reply)
-        if not found.seeded and count == 0:
+        if found.lacking and count == 0:
             await self._seed_again(card)
         return count
 

@@ -1,7 +1,7 @@
-"""The terminal channel: a line, its tool call included, is finished before the next is read.
+"""The terminal channel: a line, its tool call included, is finished before the next is worked.
 
 What others set in motion holds up no line: the next one may be a ❌. Nor does what cannot be
-written: that waits for as long as the disk is full.
+written: that waits for as long as the disk is full. What stops something is heard when it comes.
 """
 
 from __future__ import annotations
@@ -10,18 +10,21 @@ import asyncio
 import logging
 import secrets
 import sys
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from bot.chat.commands import Commands
 from bot.chat.delivery import Delivery
 from bot.chat.replies import CommandReply
+from bot.chat.terminal.ahead import Ahead
 from bot.chat.terminal.commands import TerminalCommands
-from bot.chat.terminal.documents import Abandoned, Heard, Input, Said
+from bot.chat.terminal.documents import Heard, Input, Said
 from bot.chat.terminal.lines import Lines
 from bot.chat.terminal.render import Screen
+from bot.chat.terminal.speakers import SURFACE
 from bot.chat.terminal.unclosed import text_of
+from lifecycle.heard import key_of
 from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable
 
@@ -31,6 +34,8 @@ log = logging.getLogger("signoff.terminal")
 #: So long a line may take while writes fail; then the next one is read.
 _PATIENCE_S: Final = 1.0
 _LOOK_S: Final = 0.1
+#: A prompt stands there again once a line has been worked for so long.
+_PROMPTED_S: Final = 0.25
 #: An id is among so many first words: `ben: settle p1 happened`.
 _NAMED: Final = 4
 _WELCOME: Final = (
@@ -68,26 +73,28 @@ class TerminalClient:
 
     async def run(self, lines: Input) -> None:
         """Work until the end of the input; raises nothing where nobody reads the answers."""
-        heard = Heard(lines)
+        patience_s = _PROMPTED_S if self._screen.drawn else 0.0
+        ahead = Ahead(Heard(lines), self._world, patience_s)
         try:
             if self._screen.drawn:
                 self._screen.line(_WELCOME)
             await self.settled()
-            while True:
-                try:
-                    command = await heard.next()
-                except Abandoned:
-                    continue
-                if command is None:
-                    break
+            while (command := await ahead.next()) is not None:
                 await self.answer(command)
             await self._finished()
         except OSError as error:
             why = error.strerror or str(error)
             log.warning("the terminal is gone (%s): what is typed from here on is not read", why)
+            await self._unanswered(await ahead.close())
         finally:
+            await ahead.close()
             for work in self._works:
                 work.cancel()
+
+    async def _unanswered(self, stops: Sequence[Said]) -> None:
+        """Carry out what was heard already, although nobody reads what became of it."""
+        for stop in stops:
+            await self._run(stop)
 
     async def answer(self, command: Said) -> None:
         """Answer one command, then finish what it set in motion. Raises OSError: nobody reads."""
@@ -137,12 +144,18 @@ class TerminalClient:
     # -- one piece of work ------------------------------------------------------------------
 
     async def _run(self, command: Said) -> CommandReply | None:
-        """Run one command; a mistake of ours costs its answer, never the terminal."""
+        """Run one command; a mistake of ours costs its answer, never the terminal.
+
+        What it was to stop stands still then, until a person lets go of that.
+        """
         try:
-            return await self._commands.run(command)
+            reply = await self._commands.run(command)
         except Exception as error:
             log.error("a line could not be worked off: %s", located(error))
             return CommandReply.words(_BROKEN)
+        if command.event_id is not None:
+            self._world.heard.drop(key_of(SURFACE, command.event_id))
+        return reply
 
     async def _shown_later(self, work: asyncio.Task[CommandReply | None]) -> None:
         await asyncio.wait({work})

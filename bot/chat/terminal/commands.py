@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import stat
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from bot.chat.commands import Commands
+from bot.chat.others import Elsewhere
 from bot.chat.replies import CommandReply
 from bot.chat.terminal.documents import Said
 from bot.chat.terminal.elsewhere import placed
-from bot.chat.terminal.speakers import Spoken, spoken
+from bot.chat.terminal.speakers import SURFACE, Spoken, spoken
 from bot.chat.terminal.unclosed import TAKE_DOCUMENTS, says_nothing, text_of
-from bot.chat.typed import as_bytes, typed
+from bot.chat.typed import approved_id, as_bytes, typed
 from bot.composing import composed
 from lifecycle.answers import Reply, Sender
 from lifecycle.errors import Fault, Refused
+from lifecycle.ports import StoreUnavailable
 from lifecycle.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
 
 _NOT_CLOSED: Final = Fault(
@@ -36,6 +40,7 @@ class TerminalCommands:
         self, commands: Commands, folders: tuple[Path, ...], new_id: Callable[[], str]
     ) -> None:
         self._commands = commands
+        self._elsewhere = Elsewhere(commands.workflow, SURFACE)
         self._folders = folders
         self._new_id = new_id
 
@@ -57,7 +62,17 @@ class TerminalCommands:
                 "This line is not UTF-8: set the terminal or the file to UTF-8.",
                 code="invalid_unicode",
             )
-        return placed(await self._commands.run(said.text, said.sender), said.text)
+        await self._heard_before(said.text)
+        sender = replace(said.sender, event_id=command.event_id)
+        return placed(await self._commands.run(said.text, sender), said.text)
+
+    async def _heard_before(self, text: str) -> None:
+        """Hear every ❌ on the other surfaces before a typed command approves, as long as that is
+        worth waiting for."""
+        proposal_id = approved_id(text)
+        if proposal_id is not None:
+            with suppress(StoreUnavailable):  # then the law refuses it, and says why
+                await self._elsewhere.heard_in_time(proposal_id)
 
     async def _objected(self, said: Spoken) -> CommandReply:
         """A stranger's proposal is answered like any other; the law refuses and audits it."""

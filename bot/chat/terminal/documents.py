@@ -40,10 +40,12 @@ class Input(Protocol):
 
 
 class Said(NamedTuple):
-    """One command, and whether the document behind it was `closed`."""
+    """One command, and whether the document behind it was `closed`. `event_id` where it stops
+    something: the law knows by it when that was heard."""
 
     line: bytes
     closed: bool = True
+    event_id: str | None = None
 
 
 class Heard:

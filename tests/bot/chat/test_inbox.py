@@ -180,6 +180,26 @@ async def test_no_stop_is_let_go_of_because_of_a_mistake_of_ours() -> None:
     assert await Inbox("slack", working.ours, working.work).resume() == 1
 
 
+async def test_an_event_waits_for_memory_as_it_waits_for_the_store() -> None:
+    working, lacking = Working(), 9
+    world, worked = working.world.workflow.world, working.work
+    world.clock = QuickClock()
+
+    async def work(event_id: str, payload: Mapping[str, Any]) -> None:
+        nonlocal lacking
+        lacking -= 1
+        if lacking >= 0:
+            raise MemoryError
+        await worked(event_id, payload)
+
+    working.may.set()
+    working.inbox = Inbox("slack", world, work)
+    await working.takes(1)
+    await working.inbox.settled()
+
+    assert [event_id for event_id, _ in working.worked] == ["e1"]
+
+
 async def test_a_stop_that_cannot_be_stored_is_known_to_the_law_while_it_is_worked() -> None:
     working = Stopping()
     stops = StopOf("p1")
@@ -257,3 +277,38 @@ async def test_of_events_tried_again_after_an_outage_one_begins_in_each_turn() -
     await working.inbox.settled()
     counting.cancel()
     assert len(begun) == len(set(begun)) == 20
+
+
+NO_ROWS: dict[str, Any] = {
+    "a row that is a text": {"e9": "x"},
+    "one that is nothing": {"e9": None},
+    "one that is a list": {"e9": [1]},
+    "one without a place": {"e9": {"lane": "p:9"}},
+    "one in no place": {"e9": {"lane": 9, "place": [1], "seal": {"k": 1}}},
+    "a list of rows": ["e9"],
+    "a text": "e9",
+    "a number": 9,
+}
+
+
+@pytest.mark.parametrize("rows", NO_ROWS.values(), ids=NO_ROWS)
+async def test_what_is_no_row_of_an_event_makes_no_surface_deaf(rows: Any) -> None:
+    """The surface ended at its start, and was begun anew for ever, deaf."""
+    working = Working()
+    await working.takes(1)
+    await working.inbox.close()
+    kept = await working.flag("inbox:slack")
+    forged = kept | rows if isinstance(rows, dict) else rows
+    await working.world.store.write(lambda tx: tx.flags.put("inbox:slack", forged))
+    after = Working(working.world.store)
+    after.may.set()
+
+    await after.takes(2)  # a platform may deliver before that
+    await after.inbox.resume()
+    await after.inbox.settled()
+
+    assert "e2" in dict(after.worked)
+    assert ("e1" in dict(after.worked)) == isinstance(rows, dict)
+    (told,) = await after.world.audit("ignored")
+    assert told["reason"] == "digest_mismatch"
+    assert await after.flag("inbox:slack") == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -79,3 +80,16 @@ def test_hostile_text_takes_no_longer_than_other_text(pattern: str) -> None:
     neutral(pattern * (65_536 // len(pattern)))
 
     assert time.thread_time() - began_s < 2
+
+
+def test_long_words_of_a_stranger_fill_no_memory() -> None:
+    neutral("пaypal" * 3_000)
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            neutral("пaypal" * 3_000 + f"ж{number}")
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert kept_bytes < 1_000_000

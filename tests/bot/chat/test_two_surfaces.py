@@ -179,6 +179,21 @@ async def test_a_stop_missed_on_discord_beats_an_approval_given_on_slack_meanwhi
     assert two.tool(DEPLOY).verbs() == []
 
 
+async def test_a_stop_on_a_discord_line_that_died_unnoticed_beats_an_approval_on_slack(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.chat.discord.pulse._ANSWERED_S", 0.05)
+    proposal_id, on_discord, on_slack = await two.on_both()
+    two.server.gateway.answers_heartbeats = False
+    unheard(on_discord, BEN, CROSS)
+    two.clock.advance(5)  # no sign of life for so long
+    assert two.slack_server is not None
+    await two.slack_server.reacts("UANA", on_slack.ts)
+    await until(two.workflow_ended(proposal_id), "decided")
+    assert (await two.proposal(proposal_id)).reason == "rejected_by_person"
+    assert two.tool(DEPLOY).verbs() == []
+
+
 @pytest.mark.parametrize("live", [True, False])
 async def test_an_approval_does_not_wait_for_good_for_a_platform_that_cannot_be_read(
     two: Two, live: bool

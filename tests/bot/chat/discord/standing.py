@@ -43,6 +43,11 @@ def unheard(card: Message, person: str, emoji: str) -> None:
     card.reactions.setdefault(emoji, ([], []))[NORMAL].append(person)
 
 
+def taken_off_unheard(card: Message, person: str, emoji: str) -> None:
+    """Take somebody's emoji off without a word to the bot."""
+    card.reactions[emoji][NORMAL].remove(person)
+
+
 async def void_by_policy(stage: DiscordStage) -> tuple[str, Message]:
     """Let ana approve, and a policy with other reviewers come before it could begin."""
     proposal_id, card = await seeded(stage, PROD)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -13,7 +14,9 @@ from bot.storage.sqlite import SqliteStore
 from tests.bot.chat.discord.cards import read_again, seeded
 from tests.bot.chat.discord.standing import counting, state_of, unheard
 from tests.builders import PROD
+from tests.by_hand import by_hand
 from tests.fakes.discord_server import DiscordServer
+from tests.fakes.discord_server.state import CHANNEL
 from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, a_stage, until
 from tests.roomy import a_roomy_policy
 
@@ -83,3 +86,37 @@ async def test_a_mistake_of_ours_with_one_card_keeps_no_other_from_being_read(
     unheard(card, BEN, CROSS)
     await read_again(stage)
     assert await state_of(stage, second) == "rejected"
+
+
+async def test_a_card_that_cannot_be_noted_keeps_no_other_from_being_shown(
+    kept: DiscordStage, tmp_path: Path
+) -> None:
+    """The whole surface waited for it, ever longer, and posted it anew at each attempt."""
+    stage, database = kept, tmp_path / "signoff.db"
+    condition = "new.proposal_id = 'p1' AND new.kind = 'card_posted'"
+    refuses = "BEGIN SELECT RAISE(ABORT, 'not p1'); END"
+    by_hand(database, f"CREATE TRIGGER x BEFORE INSERT ON audit WHEN {condition} {refuses}")
+
+    refused = stage.sends(PROD, parameters={"version": "v1"})
+    await until(lambda: len(stage.server.state.messages[CHANNEL]) > 1, "posted")
+    shown = stage.sends(PROD, parameters={"version": "v2"})
+    await stage.card(shown)
+    await stage.quiet()
+    for _ in range(40):
+        stage.clock.advance(3)
+        await stage.broadcast.delivery("discord").drain()
+    (told,) = [each for each in stage.workflow.world.failing.words() if refused in each]
+    by_hand(database, "DROP TRIGGER x")
+    stage.clock.advance(61)
+    await stage.broadcast.delivery("discord").drain()
+
+    assert told.startswith(f"Showing the card about {refused} on discord failed")
+    assert "not p1" in told
+    assert (await stage.card(refused)).data["embeds"]
+    assert stage.workflow.world.failing.words() == ()
+    about = [
+        each
+        for each in stage.server.state.messages[CHANNEL].values()
+        if refused in json.dumps(each.data.get("embeds"))
+    ]
+    assert len(about) == 1

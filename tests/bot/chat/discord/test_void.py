@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from bot.chat.catching_up import CatchingUp, Found
 from lifecycle.answers import Sender
 from lifecycle.proposal import ActorKind
 from lifecycle.restored import bring_back
-from tests.bot.chat.discord.cards import read_again
+from tests.bot.chat.discord.cards import read_again, seeded
 from tests.bot.chat.discord.standing import (
     DEPLOY,
+    DUAL,
     approved_once,
     counting,
     newest,
     state_of,
+    taken_off_unheard,
     unheard,
     void_by_policy,
 )
+from tests.builders import PROD
 from tests.fakes.discord_server.state import CHANNEL
 from tests.fakes.discord_stage import ANA, BEN, TICK, DiscordStage, until
 
@@ -124,6 +128,60 @@ async def test_a_void_check_mark_seen_gone_and_found_again_after_an_absence_coun
     await stage.begins()
     await stage.quiet()
     assert await counting(stage, proposal_id) == ["ana"]
+
+
+async def test_a_void_check_mark_that_was_read_gone_counts_when_it_is_found_again(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await void_by_policy(stage)
+    await read_again(stage)
+    taken_off_unheard(card, ANA, TICK)
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == []
+
+    unheard(card, ANA, TICK)
+    await read_again(stage)
+
+    assert await counting(stage, proposal_id) == ["ana"]
+    await stage.reaches(proposal_id, "completed")
+
+
+async def taken_back_on_slack(stage: DiscordStage, proposal_id: str) -> None:
+    ben = Sender("slack", ActorKind.PERSON, "ben", "T1/UBEN")
+    assert (await stage.workflow.take_back(proposal_id, ben)).done
+
+
+async def test_who_took_it_back_elsewhere_approves_again_with_a_check_mark_that_is_new_on_the_card(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await approved_once(stage, BEN)
+    await taken_back_on_slack(stage, proposal_id)
+    taken_off_unheard(card, BEN, TICK)
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == []
+
+    unheard(card, BEN, TICK)
+    await read_again(stage)
+
+    assert await counting(stage, proposal_id) == ["ben"]
+
+
+async def test_what_is_taken_back_elsewhere_while_the_card_is_read_does_not_count_when_it_is_found(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    ben = Sender("slack", ActorKind.PERSON, "ben", "T1/UBEN")
+    assert (await stage.workflow.approve(proposal_id, ben)).done
+    row = (await stage.store.read(lambda tx: tx.cards.of(proposal_id)))[0]
+    nobody = Found(asked_ms=stage.clock.now_ms())
+    unheard(card, BEN, TICK)
+    stage.clock.advance(1)
+    await taken_back_on_slack(stage, proposal_id)
+    await CatchingUp(stage.workflow, "discord").apply(row, nobody)
+
+    await read_again(stage)
+
+    assert await counting(stage, proposal_id) == []
 
 
 async def test_whose_check_mark_is_found_after_a_restore_is_told_that_it_does_not_count(

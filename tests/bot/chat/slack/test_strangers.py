@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -74,6 +76,7 @@ async def test_strangers_without_number_leave_room_for_slack(
     slack: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.chat.slack.callers.most_callers", lambda: 3, raising=False)
+    monkeypatch.setattr("bot.chat.slack.callers._NEW_S", 0.0, raising=False)
     card = await slack.proposes(PROD)
     strangers = [await connected(slack, sent) for sent in _SILENCES * 3]
     await slack.server.reacts("UANA", card.ts)
@@ -81,6 +84,50 @@ async def test_strangers_without_number_leave_room_for_slack(
     for stranger in strangers[:-3]:
         assert await hung_up(stranger) == b""
     for _, writer in strangers[-3:]:
+        writer.close()
+
+
+def signed(slack: Any, number: int) -> bytes:
+    """Return an event as Slack sends it: nothing comes of it."""
+    event = {"type": "reaction_added", "user": "UANA", "reaction": "eyes", "item": {}}
+    body = json.dumps({"type": "event_callback", "event_id": f"Ev{number}", "event": event})
+    stamp = str(int(slack.wall_s()))
+    head = {
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        "X-Slack-Request-Timestamp": stamp,
+        "X-Slack-Signature": slack.server.poster.sign(stamp, body),
+        "Connection": "close",
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+    return f"{_HEAD.decode()}{lines}\r\n{body}".encode()
+
+
+async def test_of_many_events_that_come_while_the_loop_is_busy_none_is_hung_up_on_unread(
+    slack: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.chat.slack.callers.most_callers", lambda: 4, raising=False)
+    http = slack.settings.entry.http
+    sockets = [socket.create_connection((http.host, http.port)) for _ in range(8)]
+    for number, each in enumerate(sockets):
+        each.sendall(signed(slack, number))
+
+    connections = [await asyncio.open_connection(sock=each) for each in sockets]
+    answers = [await hung_up(each) for each in connections]
+
+    assert [each[:12] for each in answers] == [b"HTTP/1.1 200"] * len(sockets)
+
+
+async def test_strangers_who_come_all_at_once_take_twice_the_room_at_most(
+    slack: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.chat.slack.callers.most_callers", lambda: 3, raising=False)
+    strangers = [await connected(slack) for _ in range(9)]
+
+    for stranger in strangers[:3]:
+        assert await hung_up(stranger) == b""
+    for reader, writer in strangers[3:]:
+        assert not reader.at_eof()
         writer.close()
 
 
@@ -93,7 +140,10 @@ async def test_an_event_that_is_worked_on_gives_way_to_nobody(
     stored = slack.world.workflow.world.store.slow = WaitedFor()
     reacting = asyncio.create_task(slack.server.reacts("UANA", card.ts))
     await eventually(lambda: stored.begun, "the event")
-    assert await hung_up(await connected(slack)) == b""
+    strangers = [await connected(slack) for _ in range(3)]
+    for stranger in strangers[:2]:
+        assert await hung_up(stranger) == b""
+    strangers[-1][1].close()
     stored.set()
     assert (await reacting).status == 200
     await slack.stands("p1", "completed")

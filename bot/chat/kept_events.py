@@ -1,0 +1,97 @@
+"""What the inbox of one surface keeps: under a seal, and each event in a place of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+from lifecycle.copied import noted_copy
+from lifecycle.permit import KeyRing
+from lifecycle.ports import Transaction
+from lifecycle.sealing import holds, sealed
+
+#: What stands for all that was kept where somebody wrote over it.
+_NO_ROWS: Final = "?"
+
+
+class Standing(Enum):
+    """Whether what is kept may be worked.
+
+    OURS is as a process of ours kept it; OF_A_COPY as well, but before the copy was made that was
+    brought back since: it may have been worked after that. CHANGED is as nobody said it.
+    """
+
+    OURS = "ours"
+    OF_A_COPY = "of_a_copy"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptEvent:
+    """One event as it stands on disk."""
+
+    standing: Standing
+    lane: str = ""
+    payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+class KeptEvents:
+    """The events of one surface, by id. All is done within units and views of the store."""
+
+    def __init__(self, surface: str, ring: KeyRing) -> None:
+        self._surface = surface
+        self._ring = ring
+        self._flag = f"inbox:{surface}"
+
+    def put(self, tx: Transaction, event_id: str, lane: str, payload: Mapping[str, Any]) -> None:
+        """Keep an event in the first place that is free: no other one is written again for it."""
+        rows, copy = self.rows(tx), noted_copy(tx)
+        place = _free(rows)
+        tx.flags.put(self._place(place), payload)
+        seal = sealed(self._ring, self._surface, event_id, lane, payload, copy)
+        row = {"lane": lane, "place": place, "copy": copy, "seal": seal}
+        tx.flags.put(self._flag, rows | {event_id: row})
+
+    def drop(self, tx: Transaction, event_id: str) -> None:
+        """Keep it no more."""
+        rows = self.rows(tx)
+        gone = rows.pop(event_id, {})
+        tx.flags.put(self._flag, rows)
+        if "place" in gone:
+            tx.flags.put(self._place(gone["place"]), None)
+
+    def rows(self, tx: Transaction) -> dict[str, dict[str, Any]]:
+        """Return what stands beside the payloads; what somebody put there that is no row says
+        nothing, and no seal holds it."""
+        kept = tx.flags.get(self._flag) or {}
+        rows = kept if isinstance(kept, Mapping) else {_NO_ROWS: None}
+        return {key: {**each} if isinstance(each, Mapping) else {} for key, each in rows.items()}
+
+    def all(self, tx: Transaction) -> dict[str, KeptEvent]:
+        """Return every event with its payload."""
+        copy = noted_copy(tx)
+        return {
+            event_id: self._event(tx, event_id, row, copy)
+            for event_id, row in self.rows(tx).items()
+        }
+
+    def _event(
+        self, tx: Transaction, event_id: str, row: Mapping[str, Any], copy: Any
+    ) -> KeptEvent:
+        payload = tx.flags.get(self._place(row["place"])) if "place" in row else None
+        lane, parts = row.get("lane"), (self._surface, event_id, row.get("lane"), payload)
+        if not holds(self._ring, row.get("seal"), *parts, row.get("copy")):
+            return KeptEvent(Standing.CHANGED)
+        standing = Standing.OURS if row.get("copy") == copy else Standing.OF_A_COPY
+        return KeptEvent(standing, str(lane), payload or {})
+
+    def _place(self, number: Any) -> str:
+        return f"{self._flag}#{number}"
+
+
+def _free(rows: Mapping[str, Mapping[str, Any]]) -> int:
+    """Return the first place that nobody has."""
+    taken = [each.get("place") for each in rows.values()]
+    return next(number for number in range(len(taken) + 1) if number not in taken)

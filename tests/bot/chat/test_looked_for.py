@@ -1,0 +1,59 @@
+"""Whoever puts emoji on what the bot says makes it look for cards, and post no shower of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.chat.incoming import Incoming
+from bot.chat.surface import SurfaceFailed
+from tests.bot.chat.delivering import Stage
+from tests.builders import PROD
+from tests.fakes.surface import FakeSurface
+
+MINUTES_S = 600
+
+
+class AnswerLost(SurfaceFailed):
+    """A failure after which the card may stand all the same."""
+
+    may_be_done = True
+
+
+async def posts_in_ten_minutes(first: SurfaceFailed, then: SurfaceFailed, *, emoji: bool) -> int:
+    """Return how often a platform that goes on failing is asked to post one card."""
+    surface = FakeSurface()
+    surface.failures = [first, *[then] * MINUTES_S]
+    stage = Stage(surface)
+    await stage.submits(PROD)
+    incoming, delivery = Incoming(stage.world.workflow, surface.name), stage.delivery()
+    for _ in range(MINUTES_S):
+        if emoji:
+            await incoming.look_sooner()
+        await delivery.drain()
+        stage.world.clock.advance(1)
+    return MINUTES_S + 1 - len(surface.failures)
+
+
+REFUSED = SurfaceFailed("missing_scope", lasting=True)
+LIMITED = SurfaceFailed("rate limited", retry_after_s=300)
+LOST = AnswerLost("503")
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [(REFUSED, REFUSED), (LIMITED, LIMITED), (LOST, LIMITED)]
+)
+async def test_what_was_refused_or_put_off_by_the_platform_is_posted_no_sooner(
+    first: SurfaceFailed, then: SurfaceFailed
+) -> None:
+    posts = await posts_in_ten_minutes(first, then, emoji=True)
+
+    assert posts == await posts_in_ten_minutes(first, then, emoji=False)
+
+
+@pytest.mark.parametrize("then", [LOST, REFUSED])
+async def test_what_may_stand_is_looked_for_sooner_whatever_is_said_later_and_not_all_the_time(
+    then: SurfaceFailed,
+) -> None:
+    posts = await posts_in_ten_minutes(LOST, then, emoji=True)
+
+    assert await posts_in_ten_minutes(LOST, then, emoji=False) < posts < MINUTES_S / 4
