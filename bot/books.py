@@ -11,10 +11,10 @@ import psutil
 
 from bot.clock import SystemClock
 from bot.config import Config
-from bot.process_age import STEP_S, began_s
+from bot.process_age import STEP_S, is_born
 from bot.storage import open_reader, open_store
 from bot.storage.connection import CannotOpen
-from bot.storage.lock import began_in, number_in, path_of_lock
+from bot.storage.lock import birth_in, number_in, path_of_lock
 from bot.storage.note import note_beside
 from bot.storage.opening import undisturbed
 from lifecycle.ports import ProposalStore, Transaction
@@ -130,17 +130,17 @@ def _holder(lock: Path) -> int | None:
     """Return the process whose number stands in a lock file, None where it is gone.
 
     The lock itself is not touched, so that looking never keeps a bot from starting. A process
-    that began at another time than the lock file tells only got the number of a dead one.
+    of another birth than the lock file tells only got the number of a dead one.
     """
     try:
         written = lock.read_bytes()
-        pid, told = number_in(written), began_in(written)
+        pid, birth = number_in(written), birth_in(written)
         if pid is None:
             return None
-        if told is None:
+        if birth is None:
             same = psutil.Process(pid).create_time() <= lock.stat().st_mtime + STEP_S
         else:
-            same = abs(began_s(pid) - told) <= STEP_S
+            same = is_born(pid, birth)
     except (OSError, ValueError, psutil.Error):
         return None
     return pid if same else None

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from bot.boot_id import boot_id
 from bot.clock import SystemClock
+from bot.clock_resumed import resume_clock
 from bot.config import Config, ConfigInvalid, load_config
 from bot.keys import load_ring, passing_ring
 from bot.own_state import OwnState
@@ -133,6 +135,7 @@ async def opened(
         workflow = Workflow(world)
         # What a start that fails has begun is not cut off in the middle either.
         closing.push_async_callback(workflow.stop)
+        await resume_clock(world, await asyncio.to_thread(boot_id))
         yield App(config, workflow, tools, store, config, state)
 
 

@@ -33,6 +33,13 @@ class SystemClock:
         """Return milliseconds since the epoch."""
         return (self._ahead_ns + self._passed_ns()) // 1_000_000
 
+    def ahead_ms(self) -> int:
+        """Return how far the wall was ahead of the boot clock when it was read, in ms.
+
+        For two processes of one boot that differs by exactly what the wall was set in between.
+        """
+        return self._ahead_ns // 1_000_000
+
     def strayed_ms(self) -> int:
         """Return how far the wall is ahead of this clock by now, in ms; below 0 it is behind.
 

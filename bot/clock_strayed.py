@@ -9,16 +9,19 @@ from lifecycle.ports import Clock
 
 #: Documents are refused from ten minutes on; people should know well before.
 _TOLERATED_MS: Final = 60_000
-#: What a start by a later clock does to the windows that were opened by an earlier one.
-WINDOWS_FIRST: Final = (
-    "A window that is open meanwhile would close that much too early: do it while none is open, or "
-    "freeze before, and thaw once they have had their time."
+#: What a start by a later clock does to the windows that were opened by an earlier one (ADR 0022).
+BOT_ALONE: Final = (
+    "What is open keeps its time over a restart of the bot alone. Of the whole machine it does "
+    "not: before that freeze, and thaw once windows have had theirs."
 )
 
 
 @runtime_checkable
 class Anchored(Clock, Protocol):
     """A clock that was set once and knows how far the machine's has strayed from it since."""
+
+    def ahead_ms(self) -> int:
+        """Return how far the wall was ahead of the boot clock when it was set, in ms."""
 
     def strayed_ms(self) -> int:
         """Return how far the machine's is ahead, in ms; below 0 it is behind."""
@@ -34,5 +37,5 @@ def clock_strayed(clock: Clock) -> str | None:
         f"{clock_words(ours_ms)} since its start: it was set meanwhile, or the machine stood "
         "still. No window moves, but documents that bear the machine's time may be refused "
         "(implausible_time). Once the machine's clock is right, restart the bot."
-        + (f" {WINDOWS_FIRST}" if away_ms > 0 else "")
+        + (f" {BOT_ALONE}" if away_ms > 0 else "")
     )

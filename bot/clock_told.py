@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bot.chat.spans import moment_words
-from bot.clock_strayed import WINDOWS_FIRST
-from lifecycle.moment import ms_of
+from bot.clock_strayed import BOT_ALONE
+from lifecycle.moment import clock_words, ms_of
 from lifecycle.ports import Transaction
 
 #: Clocks of two starts may differ by so much without a word.
@@ -27,9 +26,9 @@ def clock_behind(tx: Transaction, now_ms: int) -> str | None:
     if latest_ms - now_ms <= _TOLERATED_MS:
         return None
     return (
-        f"The clock says {moment_words(now_ms)}, and the trail has an entry of "
-        f"{moment_words(latest_ms)} already: one of them is wrong. Mend the clock, then restart "
-        f"the bot. {WINDOWS_FIRST}"
+        f"The clock says {clock_words(now_ms)}, and the trail has an entry of "
+        f"{clock_words(latest_ms)} already: one of them is wrong. Mend the clock, then restart "
+        f"the bot. {BOT_ALONE}"
     )
 
 

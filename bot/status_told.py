@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from bot.clock_told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import choose
 from bot.views import count_pending
+from lifecycle.clocks import clock_moved
 from lifecycle.freezing import frozen
 from lifecycle.masking import mask_text
 from lifecycle.moment import rfc3339
@@ -55,7 +57,7 @@ def _running_lines(config: Config, running: Running) -> Sequence[str]:
     """Return what stands in the way of the running bot, and whether it works with this config."""
     unwritten, read = running.says.get("unwritten"), running.says.get("config")
     lines = [f"A bot runs (process {running.pid})", no_database(config)]
-    lines.append(unwritten and unwritten["words"])
+    lines.append(unwritten["words"] if unwritten else _read_only(config))
     if read is not None and read["digest"] != config.text_digest:
         at = moment_words(read["at_ms"])
         lines.append(f"It works with {read['path']} as it was at {at}, not with {config.path} now")
@@ -88,11 +90,12 @@ def status_json(
         "running_elsewhere": elsewhere_words(config) if running is None else None,
         "no_database": no_database(config),
         "clock_behind": clock_behind(tx, now_ms),
+        "clock_moved": clock_moved(tx, now_ms),
         "at": rfc3339(now_ms),
         "policy_digest": config.policy.digest,
         "policy_in_force": tx.flags.get("policy"),
         "config": _config_json(config, running) if running is not None else None,
-        "unwritten": _unwritten_json(running) if running is not None else None,
+        "unwritten": _unwritten_json(config, running) if running is not None else None,
         "frozen": _freeze_json(dict(stop)) if stop else None,
         "pending": count_pending(tx, now_ms),
         "executing": tx.proposals.count_executing(),
@@ -111,6 +114,19 @@ def status_json(
     }
 
 
+def _read_only(config: Config) -> str | None:
+    """Say that the disk takes nothing, None where it may: on such a one the bot cannot note that it
+    cannot write."""
+    database = config.database_file
+    with suppress(OSError):
+        if database is not None and os.statvfs(database).f_flag & os.ST_RDONLY:
+            return (
+                f"The disk of {database} is mounted read-only: nothing is approved, executed or "
+                "closed until it can be written again. A disk that fails is mounted so: see dmesg"
+            )
+    return None
+
+
 def _config_json(config: Config, running: Running) -> dict[str, Any] | None:
     """Return which config the bot works with, and whether it is the one that was read here."""
     read, refused = running.says.get("config"), running.says.get("refused")
@@ -125,10 +141,13 @@ def _config_json(config: Config, running: Running) -> dict[str, Any] | None:
     }
 
 
-def _unwritten_json(running: Running) -> dict[str, Any] | None:
-    """Return since when and why the bot cannot write its store, None where it can."""
-    told = running.says.get("unwritten")
-    return {"since": rfc3339(told["since_ms"]), "why": told["why"]} if told else None
+def _unwritten_json(config: Config, running: Running) -> dict[str, Any] | None:
+    """Return since when, where that is known, and why the bot cannot write its store, None where it
+    can."""
+    if told := running.says.get("unwritten"):
+        return {"since": rfc3339(told["since_ms"]), "why": told["why"]}
+    why = _read_only(config)
+    return {"since": None, "why": why} if why else None
 
 
 def _served(config: Config, tx: Transaction, *, running: bool) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def bring_back(tx: Transaction, moment: Moment, copy: str) -> int:
     """
     freeze_restored(tx, moment, plain_words(copy))
     note_copy(tx, moment)
-    in_question = _open_ids(tx)
+    in_question = open_ids(tx)
     for proposal_id in in_question:
         proposal = tx.proposals.get(proposal_id)
         if proposal is not None:
@@ -44,7 +44,8 @@ def bring_back(tx: Transaction, moment: Moment, copy: str) -> int:
     return len(in_question)
 
 
-def _open_ids(tx: Transaction) -> Sequence[str]:
+def open_ids(tx: Transaction) -> Sequence[str]:
+    """Return the ids of all that has not ended, of what can be read."""
     found: list[str] = []
     for listed in (tx.proposals.waiting, tx.proposals.executing):
         offset = 0

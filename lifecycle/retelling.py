@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from lifecycle.audit import AuditEntry
-from lifecycle.following import CLAIMS, out_of_place
+from lifecycle.following import CLAIMS, WINDOW, out_of_place
 from lifecycle.proposal import Attention, Outcome
 from lifecycle.retelling_calls import (
     answered_late,
@@ -153,6 +153,11 @@ def _not_closed(told: Told, entry: AuditEntry) -> None:
     told.not_closed = entry
 
 
+def _moved_along(told: Told, entry: AuditEntry) -> None:
+    """Take up a window that ends later because the wall clock was set forward (ADR 0022)."""
+    told.window = entry.event.details.get(WINDOW, told.window)
+
+
 def _card_stands(told: Told, _entry: AuditEntry) -> None:
     told.attention = None
 
@@ -210,6 +215,7 @@ _STEPS: Final[Mapping[str, Callable[[Told, AuditEntry], None]]] = {
     "attention": looked_at,
     "settled": settled,
     "not_closed": _not_closed,
+    "moved_along": _moved_along,
     "card_delivered": _card_stands,
     "stopped": _stopped,
     "stop_kept": _stop_kept,

@@ -28,6 +28,16 @@ def bot(tmp_path: Path) -> Iterator[Process]:
     made.close()
 
 
+def unprivileged(*words: str) -> list[str]:
+    """Return the command as a user may run it: root may write everywhere."""
+    if os.geteuid():
+        return list(words)
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        pytest.skip("root may write everywhere, and setpriv is not here")
+    return [setpriv, "--bounding-set", "-dac_override,-dac_read_search", *words]
+
+
 class Process:
     """`signoff run` in a folder of its own, with the shipped config and examples."""
 

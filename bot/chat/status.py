@@ -9,6 +9,7 @@ from bot.chat.neutral import neutral
 from bot.chat.replies import CommandReply, Table
 from bot.chat.spans import moment_words
 from bot.views import count_pending
+from lifecycle.clocks import clock_moved
 from lifecycle.freezing import frozen
 from lifecycle.policy import Policy
 from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
@@ -29,6 +30,8 @@ def status_reply(
         f"{count_pending(tx, now_ms)} pending, {tx.proposals.count_executing()} executing",
         f"Audit: {seq} entries, head {head}",
     ]
+    if moved := clock_moved(tx, now_ms):
+        blocks.append(moved)
     if policy.solo_operator:
         blocks.append("solo_operator is on: owners may approve what their agents propose")
     blocks.append(_attention(tx))

@@ -1,4 +1,4 @@
-"""Tells people once a day that the machine's clock is no longer the one that the bot counts by."""
+"""Tells people once a day that the machine's clock is not the one that the bot or its trail has."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 from typing import Final
 
 from bot.clock_strayed import clock_strayed
+from bot.clock_told import clock_behind
 from bot.jobs.job import Job
 from lifecycle.door import announce
 from lifecycle.ports import Transaction
@@ -19,11 +20,12 @@ log = logging.getLogger("signoff")
 async def run_once(workflow: Workflow) -> int:
     """Announce it where that is so and nobody was told today; it concerns no proposal."""
     world = workflow.world
-    words = clock_strayed(world.clock)
+    moment = world.moment()
+    strayed = clock_strayed(world.clock)
+    words = strayed or await world.store.read(lambda tx: clock_behind(tx, moment.now_ms))
     if words is None:
         return 0
-    moment = world.moment()
-    key = f"clock:{moment.now_ms // 86_400_000}"
+    key = f"clock:{'strayed' if strayed else 'behind'}:{moment.now_ms // 86_400_000}"
     told = await world.store.read(lambda tx: tx.flags.get(_FLAG))
     if told == key:
         return 0

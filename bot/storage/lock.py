@@ -6,14 +6,17 @@ import errno
 import fcntl
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from bot.process_age import began_s
+import psutil
+
+from bot.process_age import birth_of
 from bot.storage.connection import CannotOpen
 from bot.storage.remedies import MORE_FILES
 
-#: Of the lock file so many bytes hold the number of the process, and as many when it began.
+#: Of the lock file so many bytes hold the number of the process, and as many its birth.
 _LONGEST_NUMBER: Final = 20
 
 
@@ -67,8 +70,7 @@ class FileLock:
             raise AlreadyRunning(self._taken_by(holder))
         try:
             os.ftruncate(descriptor, 0)
-            began = began_s(os.getpid())
-            os.pwrite(descriptor, f"{os.getpid()}\n{began:.2f}\n".encode("ascii"), 0)
+            os.pwrite(descriptor, _own_lines(), 0)
         except OSError as error:  # a full disk
             os.close(descriptor)
             words = f"The lock file {self.path} cannot be written: {error.strerror}."
@@ -88,6 +90,14 @@ class FileLock:
             f"The database {self.database} is in use by {who}. Stop that one first, or use a "
             "command that only reads."
         )
+
+
+def _own_lines() -> bytes:
+    """Return the number of this process, and its birth where that can be seen."""
+    number, birth = os.getpid(), ""
+    with suppress(OSError, psutil.Error):
+        birth = birth_of(number)
+    return f"{number}\n{birth}\n".encode("ascii")
 
 
 def _remedy(error: OSError) -> str:
@@ -124,13 +134,13 @@ def number_in(written: bytes) -> int | None:
     return int(number) if number.isdigit() else None
 
 
-def began_in(written: bytes) -> float | None:
-    """Return when that process began (`bot.process_age`), None where a former version wrote it."""
-    began = written.split(b"\n", 2)[1:2]
-    try:
-        return float(began[0][:_LONGEST_NUMBER])
-    except (IndexError, ValueError):
-        return None
+def birth_in(written: bytes) -> str | None:
+    """Return the birth of that process (`bot.process_age`), None where a lock file has none.
+
+    A former version wrote none: behind its number nothing stands up to the note.
+    """
+    birth = b"".join(written.split(b"\n", 2)[1:2])[:_LONGEST_NUMBER]
+    return birth.strip(b"\0 ").decode("ascii", "replace") or None
 
 
 def _lies_at(path: Path, descriptor: int) -> bool:

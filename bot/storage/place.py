@@ -23,6 +23,8 @@ class Place:
         gone = [path for path, which in self._files.items() if which and _which(path) != which]
         if not gone:
             return None
+        if closed := _closed(gone[0]):
+            return closed
         if self._database in gone:
             return (
                 f"The database {self._database} was moved, removed or exchanged while the bot "
@@ -34,6 +36,20 @@ class Place:
             "the bot works with it. Stop the bot, which then writes them into the database, and "
             "start it again"
         )
+
+
+def _closed(path: Path) -> str | None:
+    """Say that nobody can see whether it is still there; None where that can be seen."""
+    try:
+        path.stat()
+    except PermissionError:
+        return (
+            f"The bot may not look into {path.parent} any more, so it writes nothing there. Give "
+            "its account that folder back (chown, chmod u+rwx); the bot goes on by itself"
+        )
+    except OSError:
+        return None
+    return None
 
 
 def _which(path: Path) -> tuple[int, int] | None:

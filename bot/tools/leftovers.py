@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import psutil
 
 from bot.own_folder import own_folder
-from bot.process_age import STEP_S, began_s
+from bot.process_age import birth_of, is_born
 
 _SUFFIX: Final = ".program"
 _GRACE_S: Final = 1.0
@@ -43,8 +43,8 @@ class Mark:
         Raises nothing: the program runs, and nobody may believe that it does not.
         """
         with suppress(OSError, psutil.Error):
-            began = began_s(process_group)
-            os.pwrite(self.descriptor, f"{process_group} {began:.3f}".encode("ascii"), 0)
+            birth = birth_of(process_group)
+            os.pwrite(self.descriptor, f"{process_group} {birth}".encode("ascii"), 0)
         os.close(self.descriptor)
 
     def not_started(self) -> None:
@@ -117,19 +117,18 @@ def _signal(mark: Path, number: signal.Signals) -> None:
 
 
 class _Told(NamedTuple):
-    """A program's process group, and when its leader began (`bot.process_age`)."""
+    """A program's process group, and the birth of its leader (`bot.process_age`)."""
 
     group: int
-    began: float
+    birth: str
 
 
 def _told(mark: Path) -> _Told | None:
     """Read a mark, or find whose it is where the bot died before it had written that down."""
-    number, _, began = mark.read_bytes()[:_LONGEST_NOTE].decode("ascii", "replace").partition(" ")
-    try:
-        return _Told(int(number), float(began))
-    except ValueError:
-        return _found(mark.resolve())
+    number, _, birth = mark.read_bytes()[:_LONGEST_NOTE].decode("ascii", "replace").partition(" ")
+    if number.isdigit() and birth.strip():
+        return _Told(int(number), birth.strip())
+    return _found(mark.resolve())
 
 
 def _found(mark: Path) -> _Told | None:
@@ -142,18 +141,16 @@ def _found(mark: Path) -> _Told | None:
             group = os.getpgid(process.pid)
             if group == os.getpgrp() or str(mark) not in {f.path for f in process.open_files()}:
                 continue
-            return _Told(group, began_s(group))
+            return _Told(group, birth_of(group))
     return None
 
 
 def _members(told: _Told) -> bool:
     """Say whether a process of the group lives. A number that somebody got later is not it."""
-    try:
-        began = began_s(told.group)
-    except psutil.Error:
-        began = told.began  # the leader is gone; what it left keeps the number from others
-    if abs(began - told.began) > STEP_S:
-        return False
+    # Where the leader is gone, what it left keeps its number from others.
+    with suppress(psutil.Error, OSError):
+        if not is_born(told.group, told.birth):
+            return False
     try:
         os.killpg(told.group, 0)
     except (ProcessLookupError, PermissionError):

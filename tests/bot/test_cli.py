@@ -168,6 +168,27 @@ def test_a_clock_behind_the_trail_is_said_at_the_start_and_by_status(house: Hous
     assert told in json.loads(house.run("status", "--json").stdout)["clock_behind"]
 
 
+def test_a_start_by_a_clock_that_was_set_forward_moves_what_is_open_and_says_so(
+    house: House,
+) -> None:
+    """By an hour: the former process had read a wall clock that was so much behind."""
+    house.run("propose", "examples/mail.json", "--as", "leila")
+    told = "The machine's clock was set forward by 1 h 0 min"
+    assert told not in house.run("run", said="\n").stdout
+
+    earlier = "json_set(value, '$.clocks[0][1]', json_extract(value, '$.clocks[0][1]') - 3600000)"
+    rewritten = f"UPDATE flags SET value = {earlier} WHERE name = 'clock'"
+    by_hand(house.folder / "data" / "signoff.db", rewritten)
+    started = house.run("run", said="\n").stdout
+
+    assert told in started
+    assert "1 deadline moved along" in started
+    assert told in house.run("status").stdout
+    assert told in json.loads(house.run("status", "--json").stdout)["clock_moved"]
+    assert house.run("audit", "verify").returncode == 0
+    assert told not in house.run("run", said="\n").stdout
+
+
 @pytest.mark.parametrize("command", [["audit", "verify"], ["freeze", "incident", "--as", "ana"]])
 def test_a_database_that_is_gone_is_neither_sound_nor_frozen(
     house: House, command: list[str]

@@ -10,9 +10,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.by_hand import by_hand
+from tests.processes import unprivileged
 from tests.stage import staged
 
 #: Runs commands in one process and says how each ended; then a copy is written while it is read.
@@ -43,16 +42,6 @@ except CannotOpen as error:
     told.append([1, str(error)])
 print(json.dumps(told))
 """
-
-
-def unprivileged(*words: str) -> list[str]:
-    """Return the command as a user may run it: root may write everywhere."""
-    if os.geteuid():
-        return list(words)
-    setpriv = shutil.which("setpriv")
-    if setpriv is None:
-        pytest.skip("root may write everywhere, and setpriv is not here")
-    return [setpriv, "--bounding-set", "-dac_override,-dac_read_search", *words]
 
 
 def test_keys_that_this_account_may_not_read_are_a_config_that_cannot_be_used(

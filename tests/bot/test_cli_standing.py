@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -81,6 +83,21 @@ async def test_status_says_that_the_store_cannot_be_written_as_long_as_that_last
     assert "cannot be written" not in plain
 
 
+async def test_status_says_that_the_disk_is_read_only_where_the_bot_itself_can_note_nothing(
+    bot: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at = os.statvfs
+
+    def read_only(path: str) -> SimpleNamespace:
+        return SimpleNamespace(f_flag=looked_at(path).f_flag | os.ST_RDONLY)
+
+    monkeypatch.setattr(os, "statvfs", read_only)
+    found, words = await status(bot)
+
+    assert "is mounted read-only" in words
+    assert "is mounted read-only" in found["unwritten"]["why"]
+
+
 async def test_status_says_that_the_bot_works_with_another_config_and_why(bot: App) -> None:
     assert (await status(bot))[0]["config"]["is_this"]
 
@@ -110,6 +127,25 @@ async def test_a_running_bot_is_found_though_the_wall_clock_was_set_since_it_beg
 
     assert "No bot runs" not in (await status(bot))[1]
     assert (await said(bot, "reload")).exit_code == 0
+
+
+def as_before_a_new_start(lock: Path) -> None:
+    """Let a lock file be of an earlier run of the machine."""
+    number, birth, note = lock.read_bytes().split(b"\n", 2)
+    boot, colon, ticks = birth.partition(b":")
+    if not colon:
+        pytest.skip("this kernel does not count from its boot")
+    lock.write_bytes(b"\n".join((number, b"0" * len(boot) + colon + ticks, note)))
+
+
+async def test_whoever_has_the_number_after_a_new_start_of_the_machine_is_not_the_bot(
+    bot: App,
+) -> None:
+    """A crash leaves the lock file behind, and a machine starts the same things in the same way."""
+    as_before_a_new_start(Path(f"{bot.config.database_file}.lock"))
+
+    assert "No bot runs" in (await status(bot))[1]
+    assert (await said(bot, "reload")).exit_code == 1
 
 
 async def test_a_reload_that_the_bot_refuses_is_exit_1_with_the_reason(bot: App) -> None:

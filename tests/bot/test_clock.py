@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import time
 
 import pytest
 
+from bot.boot_id import boot_id
 from bot.clock import SystemClock, boot_ns
 from tests.fakes.clock import NOON_MS, FakeClock
 
@@ -50,6 +53,24 @@ def test_a_new_process_reads_the_wall_anew() -> None:
     machine.wall_ns += MINUTE_NS
 
     assert machine.clock().now_ms() == NOON_MS + 60_000
+
+
+def test_two_clocks_of_one_boot_differ_by_what_the_wall_was_set() -> None:
+    machine = Machine()
+    first = machine.clock()
+    machine.boot_ns += 9 * MINUTE_NS
+    machine.wall_ns += (9 + 55) * MINUTE_NS
+
+    assert machine.clock().ahead_ms() - first.ahead_ms() == 55 * 60_000
+
+
+def test_a_boot_is_known_again_by_another_process() -> None:
+    asked = "from bot.boot_id import boot_id; print(boot_id())"
+    other = subprocess.run(
+        [sys.executable, "-c", asked], capture_output=True, text=True, check=True
+    )
+
+    assert other.stdout.strip() == boot_id() != ""
 
 
 def test_the_machines_own_clocks_are_read() -> None:

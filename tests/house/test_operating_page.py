@@ -29,7 +29,8 @@ ANNOUNCED = {
     "lifecycle/reporting.py": ["… Its agent … now reports that it did happen. …"],
     "lifecycle/settling.py": ["… The ❌ by … came too late: …"],
     "lifecycle/spooling.py": ["The stop of … has no effect: …"],
-    "bot/jobs/tell_clock.py": ["The machine's clock says …"],
+    "bot/jobs/tell_clock.py": ["… clock says …"],
+    "lifecycle/clocks.py": ["The machine's clock was set forward by …"],
 }
 #: The same where no proposal is concerned; the words are made elsewhere.
 WORDED_IN = {"bot/jobs/tell_clock.py": "bot/clock_strayed.py"}

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import psutil
 import pytest
 
+from bot import process_age
 from bot.storage import open_reader, open_store
 from bot.storage.lock import AlreadyRunning, FileLock, number_in
 from bot.storage.sqlite import SqliteStore
 from lifecycle.ports import StoreUnavailable
 from tests.builders import a_proposal
+from tests.processes import unprivileged
 
 URL = "sqlite:///signoff.db"
 
@@ -44,6 +49,46 @@ async def test_nothing_is_decided_in_a_database_that_was_moved_and_all_goes_on_o
     await noted(store)
 
     assert await store.read(lambda tx: tx.flags.get("noted")) == 1
+
+
+#: Writes, has its folder closed by somebody, writes, has it back, writes.
+CLOSED = """
+import asyncio, os, sys
+from pathlib import Path
+from bot.storage import open_store
+from lifecycle.ports import StoreUnavailable
+
+async def main(folder):
+    store = await open_store("sqlite:///signoff.db", folder)
+    for mode in (0o000, 0o700):
+        os.chmod(folder, mode)
+        try:
+            await store.write(lambda tx: tx.flags.put("noted", 1))
+            print("written")
+        except StoreUnavailable as error:
+            print(error)
+    await store.close()
+
+asyncio.run(main(Path(sys.argv[1])))
+"""
+
+
+def test_a_folder_that_was_closed_is_said_to_be_and_not_that_the_database_is_gone(
+    tmp_path: Path, root: Path
+) -> None:
+    done = subprocess.run(
+        unprivileged(sys.executable, "-c", CLOSED, str(tmp_path)),
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    closed, *after = done.stdout.splitlines()
+    assert f"The bot may not look into {tmp_path} any more" in closed, done
+    assert "restore" not in closed
+    assert after == ["written"]
 
 
 async def test_nothing_is_decided_beside_a_database_that_took_its_place(
@@ -103,3 +148,17 @@ async def test_a_lock_that_another_one_took_meanwhile_is_not_shared(
     with pytest.raises(AlreadyRunning):
         store.keep_lock()
     other.release()
+
+
+async def test_a_lock_is_taken_where_nobody_mounted_proc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_age, "_PROC", tmp_path)
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path))
+    first, second = FileLock(tmp_path / "signoff.db"), FileLock(tmp_path / "signoff.db")
+
+    first.take()
+
+    with pytest.raises(AlreadyRunning, match=f"process {os.getpid()}"):
+        second.take()
+    first.release()

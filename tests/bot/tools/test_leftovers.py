@@ -84,6 +84,16 @@ def test_a_program_that_outlived_its_bot_is_ended_however_it_resists(tmp_path, l
     assert list((tmp_path / "running").iterdir()) == []
 
 
+def test_a_program_that_a_former_version_started_and_noted_in_seconds_is_ended(tmp_path):
+    number = left_behind(tmp_path, "sleep 600")
+    (mark,) = (tmp_path / "running").glob("*.program")
+    mark.write_text(f"{number} {psutil.Process(number).create_time():.3f}".ljust(40))
+
+    assert Leftovers(tmp_path / "running").end_all() == 0
+
+    until(lambda: not lives(number), "the program went on")
+
+
 @pytest.mark.parametrize("set_s", [-3_600, -2, 2, 3_600])
 def test_a_program_is_ended_though_the_wall_clock_was_set_since_it_began(tmp_path, set_s, wall_set):
     number = left_behind(tmp_path, "sleep 600")
