@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from bot import pool
 from bot.cli.options import FAILED, ConfigOption, JsonOption, best_config_of, config_of, wants_json
 from bot.cli.saying import fail, say_done, say_line
 
@@ -60,7 +60,7 @@ def propose(
     from bot.single import submit_once
 
     sender = _proposer(loaded, as_agent)
-    answer = asyncio.run(submit_once(loaded, dict(os.environ), raw, sender, file.stem))
+    answer = pool.run(submit_once(loaded, dict(os.environ), raw, sender, file.stem))
     say_line(answer.as_json())
     if not answer.done:
         raise typer.Exit(FAILED)
@@ -84,7 +84,7 @@ def freeze(
     from bot.single import freeze_now
 
     sender = _operator(loaded, as_person)
-    reply = asyncio.run(freeze_now(loaded, dict(os.environ), " ".join(reason), sender))
+    reply = pool.run(freeze_now(loaded, dict(os.environ), " ".join(reason), sender))
     _say_reply(reply, as_json=wants_json(context, json))
 
 
@@ -101,7 +101,7 @@ def thaw(
     loaded = best_config_of(context, config)
     from bot.single import thaw_now
 
-    reply = asyncio.run(thaw_now(loaded, dict(os.environ), _operator(loaded, as_person)))
+    reply = pool.run(thaw_now(loaded, dict(os.environ), _operator(loaded, as_person)))
     _say_reply(reply, as_json=wants_json(context, json))
 
 

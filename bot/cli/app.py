@@ -23,6 +23,7 @@ from bot.cli.starting import add_to as add_starting
 from bot.cli.starting import problems_json
 from bot.cli.streams import Unprinted, guard_streams
 from bot.cli.trail import add_to as add_trail
+from bot.pool import NO_THREAD
 
 _HELP: Final = """AI agents propose, nine Sentinel rules check, people sign off.
 
@@ -40,8 +41,6 @@ People approve and reject in the chat, or at the prompt that run opens.
 Exit codes: 0 success, 1 refused or failed, 2 usage or bad config."""
 
 _NO_FILE: Final = frozenset({errno.EMFILE, errno.ENFILE})
-#: What Python says where no thread can be started.
-_NO_THREAD: Final = "can't start new thread"
 _MORE_THREADS: Final = (
     "This machine starts no more threads for Signoff: raise the limit of its account or of its "
     "unit (ulimit -u, TasksMax=), or give it more memory, and start it again."
@@ -158,7 +157,7 @@ def _of_the_system(error: Exception) -> str | None:
     """Say what this machine does not give, None where it is something else."""
     if isinstance(error, MemoryError):
         return "There is no memory left for Signoff: end what takes it, or let Signoff have more."
-    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+    if isinstance(error, RuntimeError) and str(error) == NO_THREAD:
         return _MORE_THREADS
     if isinstance(error, FileNotFoundError) and error.filename is None:
         return _NO_FOLDER

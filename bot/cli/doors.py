@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import Annotated
 
 import typer
 
+from bot import pool
 from bot.cli.saying import fail
 from bot.cli.streams import Unprinted
 
@@ -39,11 +39,11 @@ def mcp(url: UrlOption = "http://127.0.0.1:8080") -> None:
     from bot.version import signoff_version
 
     token = os.environ.get("SIGNOFF_TOKEN", "")
-    problem = asyncio.run(_unmet(url, token))
+    problem = pool.run(_unmet(url, token))
     if problem is not None:
         fail(problem)
     try:
-        asyncio.run(over_stdio(url, token, signoff_version()))
+        pool.run(over_stdio(url, token, signoff_version()))
     except ExceptionGroup as group:
         raise told_apart(group) from group
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+from bot import pool
 from bot.cli.options import ConfigOption, JsonOption, some_config_of, wants_json
 from bot.cli.saying import fail, progress, say_done
 
@@ -69,7 +69,7 @@ def restore(
     in_question: list[int] = []
 
     def frozen(fresh: Path) -> None:
-        in_question.append(asyncio.run(single.bring_back(loaded, os.environ, fresh, file.name)))
+        in_question.append(pool.run(single.bring_back(loaded, os.environ, fresh, file.name)))
 
     with progress("Checking and copying") as done:
         kept = bring_back(file, _database(loaded.database_file), done, frozen)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import select
+from contextlib import suppress
 from typing import Final, TextIO
 
 from bot.chat.terminal.outlet import Outlet
@@ -24,6 +27,7 @@ class LogOutlet(Outlet):
         """Stand for `stream`, which must have a descriptor. Raises RuntimeError for no thread."""
         super().__init__(stream)
         self._lost = 0
+        self._ending = False
 
     @property
     def most_bytes(self) -> int:
@@ -32,6 +36,9 @@ class LogOutlet(Outlet):
 
     def write(self, text: str) -> int:
         """Take text, or let go of it; raises nothing."""
+        if self._ending:
+            self._at_once(text)
+            return len(text)
         try:
             if self._lost and self.waiting_bytes < self.most_bytes // 2:
                 super().write(f"{self._lost} lines of this log are lost: nobody took them.\n")
@@ -47,6 +54,23 @@ class LogOutlet(Outlet):
     def fileno(self) -> int:
         """Return the descriptor, for what is written by a dying process."""
         return self.descriptor
+
+    def _drained(self) -> None:
+        super()._drained()
+        # A terminal may say that it has room, and hold up the end all the same.
+        self._ending = not os.isatty(self.descriptor)
+
+    def _at_once(self, text: str) -> None:
+        """Write without the thread, which stops where it stands: what ends a process may log too.
+
+        Only as much as is taken at once, and behind all that came before.
+        """
+        data = text.encode(self._encoding, "backslashreplace")
+        room = select.poll()
+        room.register(self.descriptor, select.POLLOUT)
+        with suppress(OSError):
+            while data and not self.waiting_bytes and room.poll(0):
+                data = data[os.write(self.descriptor, data[: select.PIPE_BUF]) :]
 
     def _tell_full(self, full: OSError) -> None:
         """Tell nobody: this is where it would be told."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from bot import pool
 from bot.cli.options import (
     ConfigOption,
     JsonOption,
@@ -63,16 +63,14 @@ def pending(
     beside = _beside(loaded)
     if wants_json(context, json):
         url = loaded.intake.http.public_url
-        found = asyncio.run(
-            look(loaded, lambda tx, now: views.pending_json(tx, now, public_url=url))
-        )
+        found = pool.run(look(loaded, lambda tx, now: views.pending_json(tx, now, public_url=url)))
         give_json(found | beside)
         return
 
     def view(tx: Transaction, now_ms: int) -> CommandReply:
         return pending_reply(views.pending_page(tx, now_ms, page), now_ms)
 
-    reply = asyncio.run(look(loaded, view))
+    reply = pool.run(look(loaded, view))
     give_reply(replace(reply, blocks=(*reply.blocks, *beside.values())))
 
 
@@ -93,7 +91,7 @@ def _looked(config: Config, view: Callable[[Transaction, int], T]) -> T:
 
     if elsewhere := _beside(config).get("running_elsewhere"):
         complain(elsewhere)
-    return asyncio.run(look(config, view, must_exist=True))
+    return pool.run(look(config, view, must_exist=True))
 
 
 def show(
@@ -219,7 +217,7 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
         reply = status_reply(tx, loaded.policy, now_ms, lines)
         return status_json(tx, now_ms, loaded, running), reply
 
-    found, reply = asyncio.run(look(loaded, view))
+    found, reply = pool.run(look(loaded, view))
     _say(context, json, lambda: found, lambda: reply)
 
 

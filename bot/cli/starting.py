@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import signal
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from bot import pool
 from bot.cli.options import USAGE, ConfigOption, JsonOption, config_of, wants_json
 from bot.cli.saying import complain, fail, say, say_done, say_json
 
@@ -63,7 +63,7 @@ def run(
     _notes(choice)
     from bot.running import run_until_stopped
 
-    asyncio.run(run_until_stopped(loaded, choice, dict(os.environ)))
+    pool.run(run_until_stopped(loaded, choice, dict(os.environ)))
 
 
 def reload(context: typer.Context, config: ConfigOption = None, json: JsonOption = False) -> None:

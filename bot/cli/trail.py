@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from bot import pool
 from bot.cli.options import FAILED, USAGE, ConfigOption, JsonOption, some_config_of, wants_json
 from bot.cli.saying import complain, fail, give, progress, say, say_json
 from bot.cli.stopping import stoppable
@@ -89,7 +89,7 @@ def _verified(config: Config, head: str | None) -> Verified:
             step()
             done(read)
 
-        return asyncio.run(verified(config, head, told))
+        return pool.run(verified(config, head, told))
 
 
 def _tell(found: Verified) -> None:
@@ -119,4 +119,4 @@ def export(context: typer.Context, config: ConfigOption = None) -> None:
             step()
             give(line)
 
-        asyncio.run(exported(loaded, written))
+        pool.run(exported(loaded, written))

@@ -36,8 +36,9 @@ _NO_FOLDER: Final = (
     "this has no folder of its own, in which data/ would stand: write the config into a file, and "
     "name that"
 )
-#: What the library quotes of the file: longer than a character, and no kind of its own (<scalar>).
-_QUOTED: Final = re.compile(r"""(['"])(?!<[a-z ]+>\1).{2,}\1""")
+#: What the library quotes, and what of it may be shown: a character, or a kind of its own.
+_QUOTED: Final = re.compile(r"""(['"])((?:\\.|(?!\1).)*)\1""")
+_SHOWN: Final = re.compile(r"<[a-z ]+>|\\?.|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}")
 
 
 @dataclass(slots=True)
@@ -238,7 +239,11 @@ def _composed(path: Path, text: str) -> Node | None:
 def _unquoted(problem: str | None) -> str:
     """Return the library's words without what stands in the file: it may be a password."""
     words = problem or "unreadable"
-    return _ALIAS if "undefined alias" in words else _QUOTED.sub("…", words)
+    return _ALIAS if "undefined alias" in words else _QUOTED.sub(_shown, words)
+
+
+def _shown(quoted: re.Match[str]) -> str:
+    return quoted[0] if _SHOWN.fullmatch(quoted[2]) else "…"
 
 
 def _invalid(path: Path, line: int, words: str) -> ConfigInvalid:

@@ -25,11 +25,14 @@ from bot.client import Signoff, SignoffRefused, SignoffUnreachable
 from bot.intake.http.places import PLACE
 from bot.intake.mcp_reading import Judge, Lines, strictly
 from lifecycle.codes import retry_of
+from lifecycle.located import located
 from lifecycle.schema import proposal_schema
 
 _Context = ServerRequestContext[Any, Any]
 Session = Callable[[_Context], AbstractAsyncContextManager[Signoff]]
 _Run = Callable[[Signoff, Mapping[str, Any]], Any]
+
+log = logging.getLogger("signoff.http")
 
 _LARGEST_BYTES: Final = 1024 * 1024
 _LONGEST_WAIT_S: Final = 300
@@ -80,7 +83,9 @@ def over_http(
         sent = context.request.headers.get("authorization", "") if context.request else ""
         token = sent[7:].strip() if sent.lower().startswith("bearer ") else ""
         app = _beside(context.request, inner) if context.request else inner
-        return Signoff("http://signoff", token, transport=httpx.ASGITransport(app=app))
+        # What goes wrong in there is answered there, with as little of it as everywhere.
+        inside = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+        return Signoff("http://signoff", token, transport=inside)
 
     # Its warnings are of what agents send: they could fill the log.
     logging.getLogger("mcp").setLevel(logging.ERROR)
@@ -144,6 +149,9 @@ async def _called(
     except SignoffUnreachable as error:
         # Trouble on the way there is no answer of Signoff's: no code of its list says it.
         raise MCPError(types.INTERNAL_ERROR, f"{error} Call again later.") from error
+    except Exception as error:  # which the library would tell the agent, word by word
+        log.error("a call of %s failed: %s", name, located(error))
+        raise MCPError(types.INTERNAL_ERROR, "The bot met an error it does not know.") from None
 
 
 def _refused(code: str, words: str) -> types.CallToolResult:

@@ -23,6 +23,7 @@ _LARGEST_RECEIPT: Final = 1_048_576
 #: What is shorter is a word like `production`, which a log may need.
 _SHORTEST_SECRET: Final = 16
 _CUT_WORD: Final = re.compile(rb"\A\S+")
+_ONE_WORD: Final = b"(one word that is too long to be shown: its end may be half a credential)"
 _ALWAYS_HANDED_ON: Final = ("PATH", "HOME", "LANG")
 
 log = logging.getLogger(__name__)
@@ -105,7 +106,9 @@ def _long_first(values: Iterable[str]) -> list[str]:
 def _whole_words(errors: bytes) -> bytes:
     """Return the end of what was written without the word that it cuts: half of a credential is
     found by nobody."""
-    return _CUT_WORD.sub(b"", errors) if len(errors) >= program.TAIL else errors
+    if len(errors) < program.TAIL:
+        return errors
+    return _CUT_WORD.sub(b"", errors).strip() or _ONE_WORD
 
 
 def _receipt(output: bytes) -> Mapping[str, Any] | None:

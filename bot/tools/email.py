@@ -16,6 +16,8 @@ from bot.tools.message import composed, enveloped, fingerprint
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 
 _DEFAULT_SENDER: Final = "signoff@localhost"
+#: So long a sent mail is waited for to lie among the sent ones.
+_KEPT_S: Final = 2.0
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +51,7 @@ class EmailTool:
         self._drafts = folder / "data" / "drafts"
         self._sent = folder / "data" / "sent"
         self._now_ms = now_ms
+        self._keeping: set[asyncio.Task[None]] = set()
 
     def describe(self) -> Mapping[str, str]:
         """Return the sender and the way that mail takes."""
@@ -69,10 +72,11 @@ class EmailTool:
             with suppress(OSError):  # a retry finds it where it is
                 await asyncio.to_thread(self._unclaimed, name)
             raise
-        try:
-            await asyncio.to_thread(self._keep_as_sent, name)
-        except OSError as error:  # it was sent, and nobody may send it again in doubt of that
-            log.warning("the mail %s was sent and stays in data/drafts: %s", name, error.strerror)
+        keeping = asyncio.create_task(self._kept(name))
+        self._keeping.add(keeping)
+        keeping.add_done_callback(self._keeping.discard)
+        # It was sent, and nobody may send it again in doubt of that because a disk is slow.
+        await asyncio.wait({keeping}, timeout=_KEPT_S)
         return {"draft": name, "sent": True, "went": went}
 
     async def roll_back(self, call: Call) -> Mapping[str, Any]:
@@ -110,15 +114,14 @@ class EmailTool:
                 raise ToolDoubtful("an earlier attempt did not tell how it ended")
         elif not draft.exists():
             raise ToolFailed("the draft is gone")
-        self._take(draft, sending, call.idempotency_key)
-        data = sending.read_bytes()
+        data = self._take(draft, sending, call.idempotency_key)
         if "sha256:" + sha256(data).hexdigest() != (call.receipt or {}).get("draft_digest"):
             self._unclaimed(name)
             raise ToolFailed("the draft was changed after it was written")
         return name, data
 
-    def _take(self, draft: Path, sending: Path, key: str) -> None:
-        """Note for which attempt the draft is sent.
+    def _take(self, draft: Path, sending: Path, key: str) -> bytes:
+        """Note for which attempt the draft is sent, and return it.
 
         Raises ToolFailed where nothing was sent, ToolDoubtful where an earlier attempt may have.
         """
@@ -127,6 +130,7 @@ class EmailTool:
             if not taken_before:
                 move(draft, sending)
             write_whole(sending.with_suffix(".key"), key.encode())
+            return sending.read_bytes()
         except OSError as error:
             if taken_before:
                 raise ToolDoubtful(str(_undone("taken for sending", error))) from error
@@ -138,6 +142,12 @@ class EmailTool:
         move(self._sending(name), self._drafts / name)
         discard(self._sending(name).with_suffix(".key"))
 
+    async def _kept(self, name: str) -> None:
+        try:
+            await asyncio.to_thread(self._keep_as_sent, name)
+        except OSError as error:
+            log.warning("the mail %s was sent and stays in data/drafts: %s", name, error.strerror)
+
     def _keep_as_sent(self, name: str) -> None:
         own_folder(self._sent)
         move(self._sending(name), self._sent / name)
@@ -147,8 +157,11 @@ class EmailTool:
         name = _draft_of(call)
         if (self._sent / name).exists():
             return {"draft": name, "still_stands": ["the mail was sent"]}
-        gone = [discard(self._drafts / name), discard(self._sending(name))]
-        discard(self._sending(name).with_suffix(".key"))
+        try:
+            gone = [discard(self._drafts / name), discard(self._sending(name))]
+            discard(self._sending(name).with_suffix(".key"))
+        except OSError as error:  # it is sent by nobody, and can be discarded again
+            raise _undone("discarded", error) from error
         return {"draft": name, "discarded": any(gone), "still_stands": []}
 
     def _sending(self, name: str) -> Path:

@@ -33,28 +33,51 @@ class MaildirCarrier:
         return self.describe()
 
     def _deliver(self, name: str, data: bytes) -> None:
-        """Raises ToolFailed where nothing was delivered, ToolDoubtful where that may not last."""
+        """Raises ToolFailed where nothing was delivered, ToolDoubtful where something may be."""
+        waiting = self._outbox / "tmp" / f"{name}.signoff"
+        written = False
         try:
-            self._put(name, data)
+            for folder in _FOLDERS:
+                own_folder(self._outbox / folder)
+            if not self._delivered(name):
+                write_whole(waiting, data)
+                written = True
+                move(waiting, self._outbox / "new" / waiting.name)
         except OSError as error:
             why = error.strerror or type(error).__name__
-            if self._delivered(name):
-                raise ToolDoubtful(f"it lies in {self._shown}, and may not stay ({why})") from error
+            if self._perhaps_delivered(name, waiting if written else None):
+                words = f"it may lie in {self._shown}, and may not stay there ({why})"
+                raise ToolDoubtful(words) from error
             words = f"{self._shown} cannot be written ({why}): make room there, then retry"
             raise ToolFailed(words) from error
 
-    def _put(self, name: str, data: bytes) -> None:
-        for folder in _FOLDERS:
-            own_folder(self._outbox / folder)
-        if self._delivered(name):
-            return
-        waiting = self._outbox / "tmp" / f"{name}.signoff"
-        write_whole(waiting, data)
-        move(waiting, self._outbox / "new" / waiting.name)
+    def _perhaps_delivered(self, name: str, written: Path | None) -> bool:
+        """Say yes as well where that cannot be seen, and where what was written has left.
 
-    def _delivered(self, name: str) -> bool:
-        """Say whether it lies here, read or unread: a reader moves it to cur and appends flags."""
+        Whoever carries the mails on may have taken it already.
+        """
+        try:
+            left = written is not None and not written.exists()
+            return left or self._delivered(name, if_closed=True)
+        except OSError:
+            return True
+
+    def _delivered(self, name: str, *, if_closed: bool = False) -> bool:
+        """Say whether it lies here, read or unread: a reader moves it to cur and appends flags.
+
+        `if_closed` is the answer of a folder that only its owner, the reader, may look into.
+        """
         return any(
-            next((self._outbox / folder).glob(f"{name}.signoff*"), None)
+            _begins(self._outbox / folder, f"{name}.signoff", if_closed)
             for folder in ("new", "cur")
         )
+
+
+def _begins(folder: Path, beginning: str, if_closed: bool) -> bool:
+    """Say whether a name in the folder begins so. Raises OSError where that cannot be seen."""
+    try:
+        return any(each.name.startswith(beginning) for each in folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except PermissionError:
+        return if_closed

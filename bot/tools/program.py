@@ -173,11 +173,8 @@ def _watching(watch: Callable[[], None]) -> SimpleQueue[bool]:
 
 
 def _standard_input(told: bytes) -> IO[bytes]:
-    """Return a file in memory that holds `told`: no disk may be full for it, and no folder absent.
-
-    Raises OSError.
-    """
-    file = _file_in_memory() if hasattr(os, "memfd_create") else TemporaryFile()  # noqa: SIM115
+    """Return a file that holds `told` and has no name. Raises OSError."""
+    file = _passing_file()
     try:
         file.write(told)
         file.seek(0)
@@ -187,8 +184,12 @@ def _standard_input(told: bytes) -> IO[bytes]:
     return file
 
 
-def _file_in_memory() -> IO[bytes]:
-    return os.fdopen(os.memfd_create("signoff-call", os.MFD_CLOEXEC), "w+b")
+def _passing_file() -> IO[bytes]:
+    """Return one in memory, where no disk may be full and no folder absent, else one on disk."""
+    if hasattr(os, "memfd_create"):
+        with suppress(OSError):  # refused to all by a hardened Linux (vm.memfd_noexec = 2)
+            return os.fdopen(os.memfd_create("signoff-call", os.MFD_CLOEXEC), "w+b")
+    return TemporaryFile()
 
 
 def _started(

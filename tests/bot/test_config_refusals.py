@@ -116,7 +116,11 @@ def test_what_only_looks_like_a_mistake_loads(write_config, old: str, new: str) 
 FILES = {
     "empty": (b"", "the file is empty"),
     "only a comment": (b"# nothing\n", "the file is empty"),
-    "not YAML": (b"people: [ana\ntools: {}\n", "this is not YAML"),
+    "not YAML": (
+        b"people: [ana\ntools: {}\n",
+        "this is not YAML: expected ',' or ']', but got ':'",
+    ),
+    "a tab": (b"people:\n\tana: {}\n", r"found character '\t' that cannot start any token"),
     "a list": (b"- people\n", "must be a mapping"),
     "not UTF-8": (b"people: {}\nx: \xff\n", "not UTF-8"),
     "too large": (b"# " + b"x" * 300_000, "larger than 256 KiB"),

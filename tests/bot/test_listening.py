@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from aiohttp import web
 
+from bot.chat.slack.callers import Callers, listening
 from bot.listening import Listening
 
 FULL = b"come again"
@@ -52,10 +54,10 @@ async def heard_by(caller: socket.socket, place: tuple[str, int]) -> bytes:
 async def test_callers_are_turned_away_and_the_log_is_not_filled(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    listening = Listening(socket.AF_INET, FULL)
-    listening.bind(("127.0.0.1", 0))
-    server = await asyncio.start_server(greet, sock=listening)
-    place = listening.getsockname()
+    door = Listening(socket.AF_INET, FULL)
+    door.bind(("127.0.0.1", 0))
+    server = await asyncio.start_server(greet, sock=door)
+    place = door.getsockname()
     callers = [socket.socket() for _ in range(CALLERS + 1)]
     for caller in callers:
         caller.setblocking(False)
@@ -70,3 +72,20 @@ async def test_callers_are_turned_away_and_the_log_is_not_filled(
     server.close()
     for caller in callers:
         caller.close()
+
+
+async def test_who_sends_events_of_slack_is_turned_away_and_the_log_is_not_filled(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        place = free.getsockname()
+    with socket.socket() as caller, caplog.at_level(logging.WARNING):
+        caller.setblocking(False)
+        async with listening(web.Application(), Callers(), "localhost", place[1]):
+            with no_more_files():
+                heard = await heard_by(caller, place)
+
+    assert heard.startswith(b"HTTP/1.1 503 ")
+    (told,) = caplog.records
+    assert "connections are turned away (Too many open files)" in told.message

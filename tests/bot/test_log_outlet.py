@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from bot.cli import log_outlet
 from bot.cli.log_outlet import LogOutlet
+from tests.conftest import ROOT
 
+#: A process that logs while it runs, while it ends, and while what it made is let go of.
+ENDING = """
+import atexit, logging, sys
+log = logging.getLogger("signoff")
+atexit.register(lambda: log.error("%s", sys.argv[1] * 200 + " it ended"))
+from bot.cli.streams import guard_streams, unhindered_errors
+class Made:
+    def __del__(self, log=log): log.error("it was let go of")
+guard_streams()
+unhindered_errors()
+logging.basicConfig(stream=sys.stderr, format="%(message)s")
+made = Made()
+log.error("%s", sys.argv[1] * 200 + " it ran")
+sys.exit(1)
+"""
 LINE = "x" * 999 + "\n"
 
 
@@ -65,3 +83,29 @@ def test_a_dying_process_finds_the_descriptor_of_the_log(tmp_path: Path) -> None
         outlet = LogOutlet(stream)
         faulthandler.dump_traceback(outlet)
     assert "test_a_dying_process" in path.read_text()
+
+
+def test_what_is_logged_while_the_process_ends_is_written_behind_the_rest() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING, "x" * 99],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+    said = [line.strip("x") for line in done.stderr.splitlines()]
+    expected = [" it ran", " it ended", "it was let go of"]
+    assert (done.returncode, said) == (1, expected), done.stderr[:1_000]
+
+
+def test_an_end_waits_for_nobody_who_does_not_read() -> None:
+    reading, writing = os.pipe()
+
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING, "x" * 999], cwd=ROOT, stderr=writing, timeout=20, check=False
+    )
+
+    assert done.returncode == 1
+    os.close(reading)
+    os.close(writing)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli import main
-from bot.pool import started_pool
+from bot.pool import NO_THREAD, run, started_pool
 
 
 async def test_our_own_work_is_done_where_no_thread_can_be_started(
@@ -50,3 +50,58 @@ def test_a_command_for_which_no_thread_starts_says_which_limit_to_raise(
 
     assert end.value.code == 1
     assert "This machine starts no more threads for Signoff" in capsys.readouterr().err
+
+
+@pytest.fixture
+def no_thread_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no thread start any more once asyncio has one for the end of its pool."""
+    start = threading.Thread.start
+
+    def refused_at_the_end(thread: threading.Thread) -> None:
+        if getattr(getattr(thread, "_target", None), "__name__", "") == "_do_shutdown":
+            raise RuntimeError(NO_THREAD)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refused_at_the_end)
+
+
+@pytest.mark.usefixtures("no_thread_at_the_end")
+def test_what_was_done_is_told_as_done_where_no_thread_starts_at_the_very_end(
+    write_config: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    root: Path,
+) -> None:
+    config, mail = str(write_config()), str(root / "examples/mail.json")
+    monkeypatch.setattr(
+        sys, "argv", ["signoff", "--config", config, "propose", mail, "--as", "leila"]
+    )
+    for stream in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, stream, getattr(sys, stream))
+    with pytest.raises(SystemExit):
+        main()
+
+    assert '"proposal_id"' in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("no_thread_at_the_end")
+def test_an_error_is_told_as_what_it_is_where_no_thread_starts_at_the_very_end() -> None:
+    async def failing() -> None:
+        await asyncio.to_thread(int)
+        raise ValueError("what was wrong")
+
+    with pytest.raises(ValueError, match="what was wrong"):
+        run(failing())
+
+
+async def waiting_for_a_pool() -> int:
+    return await asyncio.to_thread(int)
+
+
+def test_a_loop_that_lacks_a_thread_for_its_work_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError(NO_THREAD)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with pytest.raises(RuntimeError, match=NO_THREAD):
+        run(waiting_for_a_pool())

@@ -140,6 +140,10 @@ async def carried_out(door: Door, run: Callable[[], Awaitable[T]]) -> T | Respon
         if not door.ends():
             raise
         return problem(503, ENDING, code="audit_unavailable")
+    except HTTPException:
+        raise  # HTTP's own word
+    except Exception as error:  # let on, it would stand in the log with all that it says
+        return _unknown(error)
 
 
 async def _answered(run: Callable[[], Awaitable[T]]) -> T | Response:
@@ -175,6 +179,10 @@ async def _told(_incoming: Request, error: Exception) -> Response:
 
 
 async def _unexpected(_incoming: Request, error: Exception) -> Response:
+    return _unknown(error)
+
+
+def _unknown(error: Exception) -> Response:
     """Tell nobody more than that it went wrong."""
     log.error("an operation failed: %s", located(error))
     return problem(500, "The bot met an error it does not know; nothing more is told here.")

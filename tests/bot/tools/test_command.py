@@ -208,6 +208,13 @@ async def test_what_was_handed_on_to_it_is_told_nobody_however_it_looks(tmp_path
     assert "plain-looking" not in caplog.text + result.explanation
 
 
+async def test_a_word_that_is_too_long_to_be_shown_is_told_of(tmp_path, caplog):
+    result = await outcome_of("head -c 6000 /dev/zero | tr '\\0' x >&2; exit 1", tmp_path)
+
+    assert "what it wrote is in the log" in result.explanation
+    assert "one word that is too long to be shown" in caplog.text
+
+
 async def test_of_a_credential_that_is_cut_off_no_half_is_logged(tmp_path, caplog):
     word = "ghp_" + "Zq7Xw2Kd9Rt4Mn6Bv8Lc1Js3Hf5Gy0Pa4Tu7"
     line = f"printf '%s ' {word} >&2; head -c 4075 /dev/zero | tr '\\0' ' ' >&2; exit 1"
@@ -225,6 +232,19 @@ async def test_why_an_outcome_is_unknown_is_logged_without_being_asked_for(tmp_p
 
     assert "no such table" in caplog.text
     assert "exit code 1; what it wrote is in the log" in result.explanation
+
+
+async def test_a_program_that_ended_while_the_process_was_stopped_has_given_its_receipt(
+    tmp_path, stopped_for
+):
+    os.mkfifo(tmp_path / "go")
+    calling = asyncio.create_task(outcome_of("read x < go; echo '{\"id\": 7}'", tmp_path))
+    await asyncio.to_thread((tmp_path / "go").write_text, "on\n")
+    stopped_for(90)
+
+    result = await calling
+
+    assert (result.outcome, result.receipt) == (Outcome.DONE, {"id": 7})
 
 
 async def test_only_the_tail_of_standard_error_is_kept(tmp_path, caplog):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from email import message_from_bytes, policy
@@ -27,6 +29,7 @@ class Post:
         self.refuse: set[str] = set()
         self.after_data = "250 OK"
         self.hang_up = False
+        self.meanwhile = None
 
     async def handle_RCPT(self, server, session, envelope, address, options):
         if address in self.refuse:
@@ -35,6 +38,8 @@ class Post:
         return "250 OK"
 
     async def handle_DATA(self, server, session, envelope):
+        if self.meanwhile is not None:
+            await self.meanwhile()
         if self.hang_up:
             server.transport.abort()
             return "250 never heard"
@@ -144,6 +149,37 @@ class TestSmtp(ToolContract):
         again = await self.committed(bench, executed.receipt)
 
         assert (again.outcome, post.got) == (Outcome.UNKNOWN, [])
+
+    async def test_an_answer_that_came_while_the_process_was_stopped_is_taken(
+        self, bench, post, stopped_for
+    ):
+        executed = await done(bench, "execute")
+
+        async def meanwhile():
+            stopped_for(90)
+            for _ in range(9):  # until whoever waits has seen how late it is
+                await asyncio.sleep(0)
+
+        post.meanwhile = meanwhile
+        result = await self.committed(bench, executed.receipt)
+
+        assert (result.outcome, len(post.got)) == (Outcome.DONE, 1)
+
+    async def test_a_mail_that_was_sent_is_done_however_slow_the_disk_is_then(
+        self, bench, post, monkeypatch
+    ):
+        executed, fast, sync = await done(bench, "execute"), threading.Event(), os.fsync
+
+        def synced(descriptor):
+            if post.got:
+                fast.wait(20)
+            sync(descriptor)
+
+        monkeypatch.setattr(os, "fsync", synced)
+        result = await self.committed(bench, executed.receipt, limit_s=4)
+        fast.set()
+
+        assert (result.outcome, len(post.got)) == (Outcome.DONE, 1)
 
     async def test_a_persons_retry_sends_what_was_unknown(self, bench, post):
         executed = await done(bench, "execute")

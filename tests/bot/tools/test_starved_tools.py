@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 import threading
 from dataclasses import replace
@@ -10,10 +12,14 @@ from pathlib import Path
 import pytest
 
 from bot.tools import webhook
+from bot.tools.durable import write_whole
+from bot.tools.email import EmailTool
+from bot.tools.maildir import MaildirCarrier
 from bot.tools.python import MOST_AT_ONCE, PythonTool
 from lifecycle.calling import call_tool
+from lifecycle.ports import ToolDoubtful, ToolFailed
 from lifecycle.proposal import Outcome
-from tests.bot.tools.mailing import MaildirBench, pieces
+from tests.bot.tools.mailing import NOW_MS, MaildirBench, pieces
 from tests.bot.tools.shell import Shell, outcome_of
 from tests.contracts.tool_contract import call, done
 
@@ -55,6 +61,26 @@ async def test_no_folder_for_passing_files_keeps_a_program_from_its_call(
     assert '"verb"' in (tmp_path / "told").read_text()
 
 
+@pytest.mark.parametrize("refusal", [PermissionError(errno.EACCES, "Permission denied"), None])
+async def test_a_system_without_files_in_memory_hands_the_call_on_by_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: OSError | None
+) -> None:
+    """macOS has none, and a Linux may refuse them to all."""
+
+    def refused(*_: object) -> int:
+        assert refusal is not None
+        raise refusal
+
+    monkeypatch.setattr(os, "memfd_create", refused, raising=False)
+    if refusal is None:
+        monkeypatch.delattr(os, "memfd_create")
+
+    result = await outcome_of("cat > told", tmp_path)
+
+    assert result.outcome is Outcome.DONE
+    assert '"verb"' in (tmp_path / "told").read_text()
+
+
 async def test_why_a_program_was_not_started_is_said_in_the_words_of_the_system(
     tmp_path: Path,
 ) -> None:
@@ -64,6 +90,10 @@ async def test_why_a_program_was_not_started_is_said_in_the_words_of_the_system(
 
     assert result.outcome is Outcome.FAILED
     assert "could not be started (No such file or directory)" in result.explanation
+    for thread in threading.enumerate():
+        if thread.name == "signoff-program":
+            thread.join(20)
+            assert not thread.is_alive(), "whoever was to watch it waits for ever"
 
 
 class Counts:
@@ -86,6 +116,40 @@ async def test_calls_that_found_no_thread_take_no_place_from_later_ones(
     assert {result.outcome for result in found} == {Outcome.FAILED}
     assert all("starts no more threads" in result.explanation for result in found)
     assert (await call_tool(tool, asked)).receipt == {"counted": 1}
+
+
+def no_more_files(*_: object) -> None:
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
+async def test_a_mail_for_which_no_file_can_be_opened_has_failed_and_a_retry_delivers_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = MaildirBench(tmp_path)
+    executed = await done(bench, "execute")
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", no_more_files)
+        result = await call_tool(bench.tool, call(bench, "commit", executed.receipt))
+
+    assert (result.outcome, bench.acts()) == (Outcome.FAILED, 0)
+    assert "cannot be taken for sending (Too many open files)" in result.explanation
+    await done(bench, "commit", executed.receipt)
+    assert bench.acts() == 1
+
+
+async def test_a_draft_that_cannot_be_discarded_is_no_doubt_and_is_discarded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = MaildirBench(tmp_path)
+    executed = await done(bench, "execute")
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", no_more_files)
+        result = await call_tool(bench.tool, call(bench, "roll_back", executed.receipt))
+
+    assert result.outcome is Outcome.FAILED
+    assert "cannot be discarded (Too many open files)" in result.explanation
+    again = await done(bench, "roll_back", executed.receipt)
+    assert (again.still_stands, bench.staged()) == ((), 0)
 
 
 def in_the_way(place: Path) -> None:
@@ -119,6 +183,86 @@ async def test_a_mail_that_cannot_be_delivered_has_failed_and_a_retry_delivers_i
     (tmp_path / "data/outbox").unlink()
     await done(bench, "commit", executed.receipt)
     assert bench.acts() == 1
+
+
+async def test_a_mail_that_was_delivered_before_has_not_failed_where_that_cannot_be_done_again(
+    tmp_path: Path,
+) -> None:
+    carrier = MaildirCarrier(tmp_path / "outbox", "data/outbox")
+    await carrier.carry("mail.eml", b"", 20)
+    (tmp_path / "outbox/tmp").rmdir()
+    in_the_way(tmp_path / "outbox/tmp")
+
+    with pytest.raises(ToolDoubtful, match="it may lie in data/outbox"):
+        await carrier.carry("mail.eml", b"", 20)
+
+
+class Hindered:
+    """Sends nothing, and puts something where the draft was."""
+
+    repeatable = False
+
+    def __init__(self, drafts: Path) -> None:
+        self._drafts = drafts
+
+    def describe(self) -> str:
+        return "nowhere"
+
+    async def carry(self, draft: str, data: bytes, limit_s: float) -> str:
+        (self._drafts / draft).mkdir()
+        raise ToolFailed("nobody took it")
+
+
+async def test_a_mail_that_was_not_sent_has_failed_although_its_draft_cannot_be_put_back(
+    tmp_path: Path,
+) -> None:
+    bench = MaildirBench(tmp_path)
+    drafts = tmp_path / "data/drafts"
+    executed = await done(bench, "execute")
+    tool = EmailTool("agents@shop.example", Hindered(drafts), tmp_path, lambda: NOW_MS)
+    asked = call(bench, "commit", executed.receipt)
+
+    result = await call_tool(tool, asked)
+
+    assert result.outcome is Outcome.FAILED
+    assert "nobody took it" in result.explanation
+    next(each for each in drafts.iterdir() if each.is_dir()).rmdir()
+    again = replace(asked, idempotency_key=f"{asked.idempotency_key}:by-a-person")
+    assert (await call_tool(bench.tool, again)).outcome is Outcome.DONE
+    assert bench.acts() == 1
+
+
+def test_what_cannot_be_written_whole_leaves_no_part(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+
+    with pytest.raises(OSError, match="kept"):
+        write_whole(tmp_path / "kept", b"x")
+
+    assert [each.name for each in tmp_path.iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize("taken", [False, True])
+async def test_a_mail_that_lay_in_the_maildir_has_not_failed_whoever_took_it_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: bool
+) -> None:
+    """Its name is there, and the disk does not promise to keep it."""
+    bench = MaildirBench(tmp_path)
+    executed = await done(bench, "execute")
+    new, synced = tmp_path / "data/outbox/new", os.fsync
+
+    def fails_there(descriptor: int) -> None:
+        if new.exists() and os.path.samestat(os.fstat(descriptor), new.stat()):
+            for mail in new.iterdir() if taken else ():
+                mail.unlink()
+            raise OSError(errno.EIO, "Input/output error")
+        synced(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fails_there)
+
+    result = await call_tool(bench.tool, call(bench, "commit", executed.receipt))
+
+    assert result.outcome is Outcome.UNKNOWN
+    assert "it may lie in data/outbox, and may not stay there" in result.explanation
 
 
 async def test_a_mail_that_was_sent_is_done_although_that_cannot_be_kept(tmp_path: Path) -> None:

@@ -262,6 +262,17 @@ async def test_no_answer_within_the_limit_is_unknown(bench, side):
     assert (await outcome_of(bench, limit_s=0.2)).outcome is Outcome.UNKNOWN
 
 
+async def test_an_answer_that_came_while_the_process_was_stopped_is_taken(bench, side, stopped_for):
+    async def answer_meanwhile(request):
+        stopped_for(90)
+        return web.json_response({"id": 7})
+
+    side.act = answer_meanwhile
+    result = await outcome_of(bench)
+
+    assert (result.outcome, result.receipt) == (Outcome.DONE, {"id": 7})
+
+
 async def test_a_proxy_of_the_environment_is_not_used(bench, side, monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
