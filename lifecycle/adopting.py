@@ -86,23 +86,30 @@ class Adopter:
             limit = len(tried) + _PAGE
             page = await self.world.store.read(partial(_under_other, digest, limit))
             fresh = [p for p in page if p.proposal_id not in tried]
+            ready: list[str] = []
             for proposal in fresh:
                 tried.add(proposal.proposal_id)
-                await self.world.beside(proposal.proposal_id, self.recheck_one(proposal))
+                if await self.world.beside(proposal.proposal_id, self.recheck_one(proposal)):
+                    ready.append(proposal.proposal_id)
+            await self._begun_if_heard(ready)
             if not fresh:
                 return len(tried)
 
-    async def recheck_one(self, proposal: Proposal) -> None:
-        """Bring one open proposal under the policy in force, and under evidence that is owed."""
+    async def recheck_one(self, proposal: Proposal) -> bool:
+        """Bring one open proposal under the policy in force, and under evidence that is owed.
+
+        True where it is approved under that policy and is to be tried now.
+        """
         if awaits_answer(proposal) or proposal.expired(self.world.clock.now_ms()):
-            return  # it is asked again once the answer is known; or nothing comes of it any more
+            return False  # asked again once the answer is known; or nothing comes of it any more
         before = await self.world.store.read(lambda tx: standing_before(tx, proposal))
         if owes_evidence(proposal, before):
             await self._recheck_evidence(proposal)
         if not is_owed(proposal) or not fits_its_digest(proposal):  # else the next round goes on
-            await self._recheck_policy(proposal, before)
+            return await self._recheck_policy(proposal, before)
+        return False
 
-    async def _recheck_policy(self, proposal: Proposal, before: Standing | None) -> None:
+    async def _recheck_policy(self, proposal: Proposal, before: Standing | None) -> bool:
         policy = self.world.law.policy
         after = standing_of(policy)
         rules = rules_to_run(proposal, before, after)
@@ -129,13 +136,15 @@ class Adopter:
 
         concluded = await self.world.write(unit)
         self._carry(concluded)
-        if concluded.proposal.opener is not None:
-            await self._begun_if_heard(proposal.proposal_id)
+        return _is_ready(concluded.proposal)
 
-    async def _begun_if_heard(self, proposal_id: str) -> None:
-        """Try to begin it; where a ❌ may stand that nobody heard, that is for the next round."""
-        for each in await self.gatekeeper.heard_first.among([proposal_id]):
-            await self.gatekeeper.open(each)
+    async def _begun_if_heard(self, proposal_ids: Sequence[str]) -> None:
+        """Try to begin these; where a ❌ may stand that nobody heard, that is for the next round.
+
+        All at once: a platform that takes its time would take it for each of them else.
+        """
+        for each in await self.gatekeeper.heard_first.among(proposal_ids):
+            await self.world.beside(each, self.gatekeeper.open(each))
 
     async def _there(self, proposal: Proposal) -> Membership:
         """Ask for those who approved where they are counted anew; in a window nobody is."""
@@ -146,12 +155,15 @@ class Adopter:
     async def evidence_changed(self, evidence_id: str) -> int:
         """Judge again what is open and rests on this evidence, and try what waited for it."""
         bound = await self.world.store.read(lambda tx: tx.proposals.bound_to(evidence_id, _ALL))
+        ready: list[str] = []
         for proposal in bound:
-            if proposal.state is not State.PENDING:  # that is judged by what is on record then
-                await self.world.beside(proposal.proposal_id, self._recheck_evidence(proposal))
-            if proposal.opener is not None and proposal.state is State.SENTINEL_APPROVED:
-                opening = self._begun_if_heard(proposal.proposal_id)
-                await self.world.beside(proposal.proposal_id, opening)
+            if proposal.state is State.PENDING:
+                continue  # judged by what is on record then
+            checking = self._recheck_evidence(proposal)
+            after = await self.world.beside(proposal.proposal_id, checking)
+            if after is not None and _is_ready(after):
+                ready.append(proposal.proposal_id)
+        await self._begun_if_heard(ready)
         return len(bound)
 
     async def judge_evidence(self) -> int:
@@ -163,10 +175,10 @@ class Adopter:
             await self.world.write(partial(judged, evidence_id, packet))
         return len(waits)
 
-    async def _recheck_evidence(self, proposal: Proposal) -> None:
+    async def _recheck_evidence(self, proposal: Proposal) -> Proposal:
         """Judge it again; what is under way, where that fails, at each round until it is."""
         if not fits_its_digest(proposal):
-            return  # taken back when its window closes
+            return proposal  # taken back when its window closes
         checking = self.gatekeeper.check_evidence(proposal)
         checked = await self.world.beside(proposal.proposal_id, checking)
         moment, verdict = self.world.moment(), checked[1] if checked else None
@@ -177,10 +189,18 @@ class Adopter:
                 return Concluded(fresh or proposal)  # judged again by the packet that came since
             return recheck_by_evidence(tx, moment, fresh, verdict)
 
-        self._carry(await self.world.write(unit))
+        concluded = await self.world.write(unit)
+        self._carry(concluded)
+        return concluded.proposal
 
     def _carry(self, concluded: Concluded) -> None:
         self.gatekeeper.carrier.carry_claim(concluded.claim)
+
+
+def _is_ready(proposal: Proposal) -> bool:
+    """Say whether we begin it; one with a permit its agent begins."""
+    waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is not None
+    return waits and not proposal.permit_waits
 
 
 def _packet(evidence_id: str, tx: Transaction) -> EvidencePacket | None:

@@ -21,9 +21,9 @@ from lifecycle.gating import Gatekeeper
 from lifecycle.judging import reject_by_sentinel
 from lifecycle.masking import plain_words
 from lifecycle.moment import Moment
+from lifecycle.open_windows import LATE, was_late
 from lifecycle.opened import stands_as_opened
 from lifecycle.opening import (
-    WAITABLE,
     ask_people,
     digest_mismatch,
     newly_soft,
@@ -31,7 +31,7 @@ from lifecycle.opening import (
     waits_for_rule,
 )
 from lifecycle.permit import KeyRing
-from lifecycle.policy import Level, ToolKind
+from lifecycle.policy import ToolKind
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.records import PermitRecord
@@ -43,7 +43,6 @@ from lifecycle.verdict import Verdict
 from lifecycle.world import World
 
 _FRESH_CHECKS = 5
-_LATE = "rule_timeout"
 _UNFINISHED = (
     "Sentinel was not done in time with what was presented, so nothing begins. Redeem the permit "
     "again later; it stays good until it expires."
@@ -213,8 +212,8 @@ def _objection(
     if waits is not None:
         words = f"It has to wait: {waits}. Try again later; the permit stays good until it expires."
         return Reply(words, waits, proposal.proposal_id, proposal.state.value)
-    if _not_finished(verdict):
-        return Reply(_UNFINISHED, _LATE, proposal.proposal_id, proposal.state.value)
+    if was_late(verdict):
+        return Reply(_UNFINISHED, LATE, proposal.proposal_id, proposal.state.value)
     if not verdict.passed:
         ended = reject_by_sentinel(tx, moment, proposal, verdict)
         return Reply(ended.explanation, ended.reason, ended.proposal_id, ended.state.value)
@@ -223,15 +222,6 @@ def _objection(
         words = "Sentinel found something that people must look at; the permit is taken back."
         return Reply(words, "permit_mismatch", asked.proposal_id, asked.state.value)
     return None
-
-
-def _not_finished(verdict: Verdict) -> bool:
-    """Say whether Sentinel objects to nothing but that it was not done in time.
-
-    A large text may be late on a busy machine: that ends nothing which people approved.
-    """
-    codes = {finding.code for _, finding in verdict.findings_at(Level.HARD)}
-    return _LATE in codes and codes <= WAITABLE | {_LATE}
 
 
 async def note_refused(world: World, sender: Sender, code: str, proposal_id: str) -> None:

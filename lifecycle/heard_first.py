@@ -9,10 +9,9 @@ from typing import Final
 
 from lifecycle.world import World, log
 
-#: So long it waits for cards that cannot be read, then it begins.
+#: So long it waits for cards that cannot be read, then it begins. Where nobody came back to it for
+#: as long, it is another wait, and what was heard before is no answer any more.
 WAITED_MS: Final = 10_000
-#: After so long it is another wait, and what was heard before it is no answer any more.
-_ANEW_MS: Final = 60_000
 #: So long the answers are waited for together; what is late is come back to.
 _TOGETHER_S: Final = 0.2
 _AGAIN_S: Final = 0.5
@@ -20,10 +19,11 @@ _AGAIN_S: Final = 0.5
 
 @dataclass(slots=True)
 class _Asked:
-    """One question, and since when it is asked."""
+    """One question, since when it is asked, and when somebody last came back to it."""
 
     task: asyncio.Task[bool]
     since_ms: int
+    looked_ms: int
 
     @property
     def heard(self) -> bool:
@@ -62,7 +62,9 @@ class HeardFirst:
         if known is None or (known.task.done() and not known.heard):
             since_ms = now_ms if known is None else known.since_ms
             asking = self.world.notifier.hear_others(proposal_id, "")
-            known = self.asked[proposal_id] = _Asked(asyncio.ensure_future(asking), since_ms)
+            task = asyncio.ensure_future(asking)
+            known = self.asked[proposal_id] = _Asked(task, since_ms, now_ms)
+        known.looked_ms = now_ms
         return known
 
     def _may_begin(self, proposal_id: str, asked: _Asked) -> bool:
@@ -75,7 +77,7 @@ class HeardFirst:
         return True
 
     def _forget(self, now_ms: int) -> None:
-        """Let go of what was asked for long ago."""
-        old = [key for key, each in self.asked.items() if now_ms - each.since_ms > _ANEW_MS]
+        """Let go of what nobody came back to: it could not begin then, whatever was heard."""
+        old = [key for key, each in self.asked.items() if now_ms - each.looked_ms > WAITED_MS]
         for key in old:
             del self.asked[key]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
 from lifecycle.claiming import claim_roll_back
 from lifecycle.finishing import Concluded
@@ -17,6 +18,9 @@ from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Verdict
 from lifecycle.windows import defers
+
+#: What a rule found that was not done in time.
+LATE: Final = "rule_timeout"
 
 
 def rules_to_run(
@@ -79,6 +83,15 @@ def _owed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Prop
 def passes_or_waits(verdict: Verdict) -> bool:
     """Say whether no hard rule objects, or those alone that look at what passes by itself."""
     return all(finding.code in WAITABLE for _, finding in verdict.findings_at(Level.HARD))
+
+
+def was_late(verdict: Verdict) -> bool:
+    """Say whether Sentinel objects to nothing but that it was not done in time (ADR 0021).
+
+    A large text may be late on a busy machine: that ends nothing which people approved.
+    """
+    codes = {finding.code for _, finding in verdict.findings_at(Level.HARD)}
+    return LATE in codes and codes <= WAITABLE | {LATE}
 
 
 def in_window(

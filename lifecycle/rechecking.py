@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from lifecycle.judging import (
 )
 from lifecycle.last_judged import note_judged, policy_before
 from lifecycle.moment import Moment
-from lifecycle.open_windows import in_window, passes_or_waits, recheck_window
+from lifecycle.open_windows import in_window, passes_or_waits, recheck_window, was_late
 from lifecycle.opening import WAITABLE, ask_people, digest_mismatch, newly_soft
 from lifecycle.policy import Level, Policy, ToolPolicy
 from lifecycle.ports import Transaction
@@ -33,7 +33,7 @@ from lifecycle.restanding import restood, revoke_permit, standing_changes, stand
 from lifecycle.standing import Standing, standing_of, standing_under
 from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
-from lifecycle.verdict import Finding, Verdict
+from lifecycle.verdict import Finding, RuleResult, Verdict
 
 _MAY_NOT_ASK: Final = "Its proposer may not use this tool any more."
 _OUT_OF_REACH: Final = "Its quorum can no longer be reached."
@@ -86,9 +86,11 @@ def recheck_by_evidence(
         return Concluded(proposal)
     if not proposal.checked_policy_digest == verdict.policy_digest == moment.policy.digest:
         return Concluded(proposal)  # all rules are run anew under the policy in force
+    if was_late(verdict):
+        return Concluded(proposal)  # nothing was found; all rules are run before it begins
     whole = _brought_up_to_date(proposal.verdict, verdict)
     if not passes_or_waits(verdict):
-        return Concluded(reject_by_sentinel(tx, moment, proposal, whole))
+        return Concluded(reject_by_sentinel(tx, moment, proposal, _without_waits(whole, verdict)))
     if newly_soft(proposal, verdict):
         return Concluded(ask_people(tx, moment, proposal, whole))
     return Concluded(proposal)
@@ -99,6 +101,21 @@ def _brought_up_to_date(known: Verdict | None, fresh: Verdict) -> Verdict:
     ran = {result.rule for result in fresh.results}
     others = (result for result in known.results if result.rule not in ran) if known else ()
     return replace(fresh, results=(*others, *fresh.results))
+
+
+def _without_waits(whole: Verdict, fresh: Verdict) -> Verdict:
+    """Leave out what merely made it wait when the other rules ran: that may be over by now."""
+    results = (
+        each if each in fresh.results else replace(each, findings=tuple(_lasting(each)))
+        for each in whole.results
+    )
+    return replace(whole, results=tuple(results))
+
+
+def _lasting(result: RuleResult) -> Iterator[Finding]:
+    for found in result.findings:
+        if result.level_of(found) is not Level.HARD or found.code not in WAITABLE:
+            yield found
 
 
 def stands_anew(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:

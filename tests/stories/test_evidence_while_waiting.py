@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import pytest
@@ -12,9 +13,14 @@ from lifecycle.gating import Gatekeeper
 from lifecycle.policy import Level
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Proposal
+from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from lifecycle.tier import Tier
+from lifecycle.verdict import PASSED
+from lifecycle.world import Law
+from sentinel_rules import load_rules
 from tests.builders import MAIL, REFUND
+from tests.lifecycle.laws import law
 from tests.stories.forging import problems
 from tests.stories.permits import the_permit
 from tests.stories.resting_on_evidence import CONDITION, SEND
@@ -100,6 +106,24 @@ async def test_evidence_that_stays_good_leaves_approvals_as_they_are(world: Worl
     await world.observes(True)
     await world.approves("ben", "m1")
 
+    assert world.tool(SEND).verbs() == ["execute"]
+
+
+async def test_a_rule_that_is_late_ends_nothing_that_waits_for_people(world: World) -> None:
+    await waits(world, **TWO)
+    await world.approves("ana", "m1")
+    policy, over = world.workflow.policy, Event()
+    others = [rule for rule in load_rules(policy.rules) if rule.id != "preconditions_hold"]
+    late = law("preconditions_hold", lambda: (over.wait(60), PASSED)[1])
+    world.workflow.world.law = Law(policy, Sentinel([*others, late], limit_s=0.05))
+    try:
+        await world.observes(True)
+    finally:
+        over.set()
+        world.workflow.world.law = Law(policy, Sentinel(load_rules(policy.rules)))
+
+    assert (await world.proposal("m1")).state is State.SENTINEL_APPROVED
+    await world.approves("ben", "m1")
     assert world.tool(SEND).verbs() == ["execute"]
 
 

@@ -125,6 +125,23 @@ async def test_what_waits_for_its_hours_keeps_its_approvals_over_a_new_policy(
     assert world.tool(TOOL).verbs() == ["execute"]
 
 
+async def test_what_false_evidence_ends_is_told_so_although_it_also_waited_for_its_hours(
+    world: World,
+) -> None:
+    await record(world, world.sender("crm-sensor"), allowed=True)
+    condition = {"field": "allowed", "operator": "eq", "value": True, "evidence_ref": "e1"}
+    await approved_by_one(world, preconditions=[condition])
+    world.clock.advance(8 * HOUR_S)
+    await world.adopts(tools=tools(world, "search", timeout_s=11))
+    world.clock.advance(12 * HOUR_S)  # the next morning
+
+    await record(world, world.sender("crm-sensor"), allowed=False)
+
+    ended = await world.proposal("p1")
+    assert (ended.state, ended.reason) == (State.REJECTED, "preconditions_hold")
+    assert "hours" not in ended.explanation
+
+
 async def test_an_approval_outlives_that_its_evidence_aged(world: World) -> None:
     await record(world, world.sender("crm-sensor"), allowed=True)
     condition = {"field": "allowed", "operator": "eq", "value": True, "evidence_ref": "e1"}
