@@ -47,3 +47,10 @@ def is_born(number: int, birth: str) -> bool:
         return abs(psutil.Process(number).create_time() - float(birth)) <= STEP_S
     except ValueError:
         return False
+
+
+def is_of_another_boot(birth: str) -> bool:
+    """Say whether it was noted in another run of the machine: what was born then has ended."""
+    boot, _, _ = birth.rpartition(_OF_THE_KERNEL)
+    # Only Linux notes it, and only there it costs nothing to ask.
+    return bool(boot) and boot_id()[:_BOOT] not in (boot, "")

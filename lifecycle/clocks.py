@@ -29,6 +29,8 @@ TOLERATED_MS: Final = 60_000
 _FLAG: Final = "clock"
 #: Less than this is no other clock.
 _SAME_MS: Final = 1_000
+#: No machine's clocks lie further apart: that is over 3,000 years.
+_FURTHEST_MS: Final = 10**14
 #: More clocks in one boot than anybody sets; what was opened by still older ones does not move.
 _MOST: Final = 50
 _TOLD_FOR_MS: Final = 24 * 60 * 60 * 1000
@@ -76,7 +78,10 @@ def clock_moved(tx: Transaction, now_ms: int) -> str | None:
 
 
 def _kept(tx: Transaction) -> Mapping[str, Any]:
-    kept = tx.flags.get(_FLAG)
+    try:
+        kept = tx.flags.get(_FLAG)
+    except ValueError:  # somebody wrote there what is no JSON
+        return {}
     return kept if isinstance(kept, Mapping) else {}
 
 
@@ -86,9 +91,20 @@ def _clocks_of(tx: Transaction, boot: str) -> Sequence[_Clock]:
     if not boot or kept.get("boot") != boot:
         return ()
     try:
-        return [_Clock(int(after_seq), int(ahead_ms)) for after_seq, ahead_ms in kept["clocks"]]
-    except (KeyError, TypeError, ValueError):
+        return [_Clock(int(after_seq), _ahead(ahead_ms)) for after_seq, ahead_ms in kept["clocks"]]
+    except (KeyError, TypeError, ValueError, OverflowError):
         return ()
+
+
+def _ahead(told: Any) -> int:
+    """Return how far a wall was ahead, as it was written down once.
+
+    Raises TypeError, ValueError or OverflowError for what no clock said: it is not reckoned with.
+    """
+    ahead_ms = int(told)
+    if abs(ahead_ms) > _FURTHEST_MS:
+        raise ValueError(told)
+    return ahead_ms
 
 
 def _noted(moment: Moment, boot: str, clocks: Sequence[_Clock], head: int, tx: Transaction) -> None:
@@ -109,7 +125,7 @@ def _short_of_time(before_ms: int, tx: Transaction) -> list[str]:
     found = []
     for proposal_id in open_ids(tx):
         proposal = tx.proposals.get(proposal_id)
-        ends_ms = _ends_ms(proposal) if proposal is not None else None
+        ends_ms = _ends_ms(proposal)
         if ends_ms is not None and ends_ms > before_ms:
             found.append(proposal_id)
     return found
@@ -126,7 +142,7 @@ def _moved(
     count = 0
     for proposal_id in proposal_ids:
         proposal = tx.proposals.get(proposal_id)
-        ends_ms = _ends_ms(proposal) if proposal is not None else None
+        ends_ms = _ends_ms(proposal)
         if proposal is None or ends_ms is None:
             continue
         by_ms = _later_by_ms(tx, proposal, clocks, ahead_ms)
@@ -137,7 +153,14 @@ def _moved(
     return count
 
 
-def _ends_ms(proposal: Proposal) -> int | None:
+def _ends_ms(proposal: Proposal | None) -> int | None:
+    """Return until when people have time, None where that is no question, or no time stands there
+    because somebody wrote over it."""
+    ends_ms = None if proposal is None else _reckoned(proposal)
+    return ends_ms if isinstance(ends_ms, int) else None
+
+
+def _reckoned(proposal: Proposal) -> int | None:
     """Return until when people have time by our own reckoning, None where that is no question.
 
     A permit has its time signed into it.
@@ -175,9 +198,9 @@ def _later_by_ms(
             ours = proposal.read().time_window is None
             ours = ours and not disagreements(proposal, trail, reviews)
             told = [e for e in trail if e is trail[0] or _DEADLINE in e.event.details]
-    except (RowUnreadable, ValueError, TypeError, KeyError):
+        by = _ahead_by(clocks, told[-1]) if ours and told else None
+    except (RowUnreadable, ValueError, TypeError, KeyError, OverflowError):
         return 0
-    by = _ahead_by(clocks, told[-1]) if ours and told else None
     return 0 if by is None else ahead_ms - by
 
 
@@ -187,7 +210,7 @@ def _ahead_by(clocks: Sequence[_Clock], entry: AuditEntry) -> int | None:
     A start that did not get as far as to note its clock may have moved it already.
     """
     by = [each.ahead_ms for each in clocks if each.after_seq < entry.seq]
-    return int(entry.event.details.get(_AHEAD, by[-1])) if by else None
+    return _ahead(entry.event.details.get(_AHEAD, by[-1])) if by else None
 
 
 def _opens(entry: AuditEntry) -> bool:

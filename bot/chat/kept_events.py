@@ -81,8 +81,9 @@ class KeptEvents:
         self, tx: Transaction, event_id: str, row: Mapping[str, Any], copy: Any
     ) -> KeptEvent:
         payload = tx.flags.get(self._place(row["place"])) if "place" in row else None
-        lane, parts = row.get("lane"), (self._surface, event_id, row.get("lane"), payload)
-        if not holds(self._ring, row.get("seal"), *parts, row.get("copy")):
+        lane = row.get("lane")
+        of = (row["copy"],) if "copy" in row else ()  # which a former version did not note
+        if not holds(self._ring, row.get("seal"), self._surface, event_id, lane, payload, *of):
             return KeptEvent(Standing.CHANGED)
         standing = Standing.OURS if row.get("copy") == copy else Standing.OF_A_COPY
         return KeptEvent(standing, str(lane), payload or {})

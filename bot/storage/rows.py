@@ -185,6 +185,8 @@ def proposal_of(row: Row) -> Proposal:
 
 def _proposal_of(row: Mapping[str, Any]) -> Proposal:
     values = {name: row[name] for name in _AS_THEY_ARE}
+    if not isinstance(row["version"], int):  # no move of it could be compared
+        raise TypeError("its version is no number")
     values |= load(row["rest"])
     attention, kept_stop, puller = row["attention"], row["kept_stop"], values.get("opener_puller")
     values |= {
@@ -207,8 +209,15 @@ def _proposal_of(row: Mapping[str, Any]) -> Proposal:
 
 
 def _bytes(column: bytes | str) -> bytes:
-    """Return stored bytes; SQL functions leave text, and the law judges what it is worth."""
-    return column.encode() if isinstance(column, str) else column
+    """Return stored bytes; SQL functions leave text, and the law judges what it is worth.
+
+    Raises TypeError for what no function of SQL makes of a text.
+    """
+    if isinstance(column, bytes):
+        return column
+    if not isinstance(column, str):
+        raise TypeError("its document is a number")
+    return column.encode()
 
 
 def _pair(identity: Identity | None) -> tuple[str | None, str | None]:

@@ -14,12 +14,14 @@ from typing import Final, NamedTuple
 import psutil
 
 from bot.own_folder import own_folder
-from bot.process_age import birth_of, is_born
+from bot.process_age import birth_of, is_born, is_of_another_boot
 
 _SUFFIX: Final = ".program"
 _GRACE_S: Final = 1.0
 _PAUSE_S: Final = 0.02
 _LONGEST_NOTE: Final = 40
+#: To a signal 0 means our own group; the first process of a machine or a container is no program.
+_NEVER: Final = (0, 1)
 
 
 class Mark:
@@ -147,6 +149,8 @@ def _found(mark: Path) -> _Told | None:
 
 def _members(told: _Told) -> bool:
     """Say whether a process of the group lives. A number that somebody got later is not it."""
+    if told.group in _NEVER or told.group == os.getpgrp() or is_of_another_boot(told.birth):
+        return False
     # Where the leader is gone, what it left keeps its number from others.
     with suppress(psutil.Error, OSError):
         if not is_born(told.group, told.birth):

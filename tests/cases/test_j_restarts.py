@@ -23,6 +23,7 @@ from tests.world import World
 MINUTE_MS = 60_000
 HOUR = 60
 DAY_MS = 24 * HOUR * MINUTE_MS
+OF_TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
 
 
 class Machine:
@@ -330,7 +331,14 @@ async def test_a_note_of_the_clock_that_cannot_be_read_is_none(
     machine = Machine(filed)
     await machine.starts()
     await opens(filed)
-    for kept in ("7", '{"boot": "boot 1", "clocks": [[0]], "moved": {"at_ms": "x"}}'):
+    for kept in (
+        "7",
+        "no JSON",
+        '{"boot": "boot 1", "clocks": [[0]], "moved": {"at_ms": "x"}}',
+        '{"boot": "boot 1", "clocks": [[0, -1e30]]}',
+        '{"boot": "boot 1", "clocks": [[0, -9000000000000000000]]}',
+        '{"boot": "boot 1", "clocks": [[0, NaN]]}',
+    ):
         changed = f"UPDATE flags SET value = '{kept}' WHERE name = 'clock'"
         by_hand(tmp_path / "signoff.db", changed)
         machine.is_set(5)
@@ -355,6 +363,33 @@ async def test_a_row_that_cannot_be_moved_keeps_no_other_from_it(
     assert sorted(await moved(filed)) == ["p1", "p3"]
     assert "2 windows moved along" in (await told(filed))[0]
     assert filed.tool("send-email").verbs() == ["execute"] * 3
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "proposals SET version = 'x'",
+        "proposals SET document = 7",
+        "proposals SET window_closes_at_ms = 'x'",
+        "audit SET details = json_set(details, '$.ahead_ms', 'x')",
+        "audit SET details = json_set(details, '$.ahead_ms', -9000000000000000000)",
+    ],
+)
+async def test_no_row_that_was_written_over_keeps_a_bot_from_starting_after_its_clock_was_set(
+    filed: World, tmp_path: Path, written: str
+) -> None:
+    machine = Machine(filed)
+    await machine.starts()
+    await opens(filed, "p1")
+    await opens(filed, "p2")
+    for (trigger,) in by_hand(tmp_path / "signoff.db", OF_TRIGGERS):
+        by_hand(tmp_path / "signoff.db", f"DROP TRIGGER {trigger}")
+    by_hand(tmp_path / "signoff.db", f"UPDATE {written} WHERE proposal_id = 'p1'")
+    machine.is_set(55)
+    await machine.starts()
+
+    assert await moved(filed) == ["p2"]
+    assert await closes_at_ms(filed, "p2") == NOW_MS + (55 + 15) * MINUTE_MS
 
 
 async def test_a_start_that_ends_on_its_way_moves_nothing_twice(

@@ -15,8 +15,10 @@ from bot.chat.surface import SurfaceFailed
 from bot.chat.typed import lane_of
 from bot.storage.memory import MemoryStore
 from lifecycle import world as law
+from lifecycle.copied import note_copy
 from lifecycle.heard import HeardStop, kept_stops
 from lifecycle.ports import Transaction
+from lifecycle.sealing import sealed
 from tests.fakes.discord_stage import until
 from tests.slack_stage import QuickClock
 from tests.world import World, a_world
@@ -107,6 +109,32 @@ async def test_what_no_process_of_ours_kept_is_told_and_not_worked(row: dict[str
     assert [entry["reason"] for entry in await after.world.audit("ignored")] == ["digest_mismatch"]
     said = await after.world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 9))
     assert ["is not what the bot kept" in message.body["text"] for message in said] == [True]
+
+
+@pytest.mark.parametrize("restored", [False, True])
+async def test_what_a_version_kept_that_noted_no_copy_is_worked_unless_one_was_brought_back(
+    restored: bool,
+) -> None:
+    """An update comes at any time, a cross as well."""
+    working = Working()
+    law_of_it = working.world.workflow.world
+
+    def as_it_did(tx: Transaction) -> None:
+        tx.flags.put("inbox:slack#0", {"text": "x"})
+        seal = sealed(law_of_it.ring, "slack", "e0", "p:0", {"text": "x"})
+        tx.flags.put("inbox:slack", {"e0": {"lane": "p:0", "place": 0, "seal": seal}})
+        if restored:
+            note_copy(tx, law_of_it.moment())
+
+    await working.world.store.write(as_it_did)
+    working.may.set()
+    await working.inbox.resume()
+    await working.inbox.settled()
+
+    assert [event_id for event_id, _ in working.worked] == ([] if restored else ["e0"])
+    codes = [entry["reason"] for entry in await working.world.audit("ignored")]
+    assert codes == (["stale_card"] if restored else [])
+    assert await working.flag("inbox:slack") == {}
 
 
 async def test_what_waits_in_this_process_is_worked_whatever_becomes_of_its_row() -> None:

@@ -144,6 +144,42 @@ def test_a_number_that_somebody_else_got_later_is_left_alone(tmp_path):
         stranger.wait()
 
 
+def test_a_group_whose_leader_is_gone_is_a_strangers_after_a_start_of_the_machine(tmp_path):
+    """As daemons are that have forked twice; their numbers are much the same after each start."""
+    line = "sleep 600 >/dev/null & echo $!"
+    leader = subprocess.Popen(["sh", "-c", line], start_new_session=True, stdout=subprocess.PIPE)
+    stranger = int(leader.communicate()[0])
+    leftovers = Leftovers(tmp_path)
+    mark = leftovers.mark()
+    held = os.dup(mark.descriptor)
+    os.pwrite(mark.descriptor, f"{leader.pid} 00000000:4711".encode(), 0)
+    os.close(mark.descriptor)
+    try:
+        assert leftovers.end_all() == 0
+        assert lives(stranger)
+    finally:
+        os.close(held)
+        os.kill(stranger, signal.SIGKILL)
+
+
+def test_a_mark_without_a_number_does_not_end_the_bot_that_reads_it(tmp_path):
+    """A signal to group 0 is one to our own."""
+    reads = "import sys; from pathlib import Path; from bot.tools.leftovers import Leftovers; "
+    reads += "print(Leftovers(Path(sys.argv[1])).end_all())"
+    mark = Leftovers(tmp_path).mark()
+    held = os.dup(mark.descriptor)
+    os.pwrite(mark.descriptor, b"0 4711.00", 0)
+    os.close(mark.descriptor)
+    bot = [sys.executable, "-c", reads, str(tmp_path)]
+    try:
+        done = subprocess.run(
+            bot, cwd=ROOT, capture_output=True, start_new_session=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, b"0\n")
+    finally:
+        os.close(held)
+
+
 def test_what_left_its_group_on_purpose_holds_up_no_start(tmp_path):
     """A killed bot's program left a daemon, and ended itself."""
     number = left_behind(tmp_path, f"{sys.executable} daemon.py > daemon; sleep 600")
