@@ -12,6 +12,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 _NO_MORE: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+#: What a machine says without IPv6, for which `localhost` may have an address all the same.
+_NOT_HERE: Final = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
 #: So often this is told, in seconds.
 _TOLD_S: Final = 60.0
 #: So long nothing is accepted where not even the spare descriptor helps.
@@ -83,17 +85,22 @@ class Listening(socket.socket):
 
 
 async def listeners(host: str, port: int, last_words: bytes) -> list[Listening]:
-    """Return a socket for each address of `host`, bound. Raises OSError where one cannot be."""
+    """Return a socket for each address of `host` that this machine has, bound. Raises OSError where
+    one cannot be, or where none is of this machine."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     made: list[Listening] = []
+    elsewhere = OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
     try:
         for family, place in dict.fromkeys((each[0], each[4]) for each in found):
-            if listening := _of_family(family, last_words):
-                made.append(listening)
-                listening.bind(place)
+            try:
+                made.append(_bound(family, place, last_words))
+            except OSError as error:
+                if error.errno not in _NOT_HERE:
+                    raise
+                elsewhere = error
         if not made:
-            raise OSError(errno.EAFNOSUPPORT, os.strerror(errno.EAFNOSUPPORT))
+            raise elsewhere
     except OSError:
         for listening in made:
             listening.close()
@@ -101,17 +108,17 @@ async def listeners(host: str, port: int, last_words: bytes) -> list[Listening]:
     return made
 
 
-def _of_family(family: int, last_words: bytes) -> Listening | None:
-    """Return a socket that takes a place, None where this machine has none of this family."""
+def _bound(family: int, place: Any, last_words: bytes) -> Listening:
+    """Return a socket that takes a place. Raises OSError."""
+    listening = Listening(family, last_words)
     try:
-        listening = Listening(family, last_words)
-    except OSError as error:
-        if error.errno != errno.EAFNOSUPPORT:
-            raise
-        return None
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if family == socket.AF_INET6:  # an address of the other family has a socket of its own
-        listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:  # an address of the other family has a socket of its own
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listening.bind(place)
+    except OSError:
+        listening.close()
+        raise
     return listening
 
 

@@ -38,6 +38,8 @@ def run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
     except RuntimeError as error:
         if str(error) != NO_THREAD or not ended.done():
             raise
+        if isinstance(ended.exception(), asyncio.CancelledError):  # nothing but Ctrl-C cancels it
+            raise KeyboardInterrupt from error
     return ended.result()
 
 

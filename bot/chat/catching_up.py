@@ -152,7 +152,7 @@ class CatchingUp:
         stopping = {(each.account, Signal.STOP) for each in found.stopping}
         approving = {(each.account, Signal.APPROVE) for each in found.approving}
         gone = gone_from(known.card, stopping | approving, found.asked_ms)
-        off = seen_off(known, {each.id for each in found.approving}, found.asked_ms)
+        off = seen_off(known, self._absent(found), found.asked_ms)
         if not gone and not off:
             return
         policy, world = self._workflow.policy, self._workflow.world
@@ -169,6 +169,19 @@ class CatchingUp:
                 note_changed(tx, card, person, now_ms, shown, added=False)
 
         await world.write(unit)
+
+    def _absent(self, found: Found) -> set[str]:
+        """Return whose account has no ✅ here. One that stands was not taken off because the
+        platform does not vouch for its account just now: such a sender has no name."""
+        there = {each.account.rpartition("/")[2] for each in found.approving}
+        named = {each.id for each in found.approving}
+        people = self._workflow.policy.people.values()
+        accounts = {each.id: each.accounts.get(self._surface) for each in people}
+        return {
+            person
+            for person, account in accounts.items()
+            if account and account.rpartition("/")[2] not in there and person not in named
+        }
 
     async def _approved(self, card: Card, found: Found, known: Known) -> int:
         new = [sender for sender in found.approving if _new(sender, known)]

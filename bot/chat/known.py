@@ -223,8 +223,9 @@ def stops(policy: Policy, proposal: Proposal, sender: Sender) -> bool:
     return by_person and may_stop(policy, tool, proposal.actor, str(sender.id)) is None
 
 
-def seen_off(known: Known, standing: Collection[str | None], asked_ms: int | None) -> set[str]:
-    """Return whose approval was void already when the card was read, with no ✅ of theirs on it.
+def seen_off(known: Known, absent: Collection[str], asked_ms: int | None) -> set[str]:
+    """Return whose approval was void already when the card was read, with no ✅ of theirs on it:
+    they are among the `absent`.
 
     One that is found there later is a new decision. Of what became void while it was read nobody
     knows whether the ✅ came before: where somebody took it back its time says so, and else what
@@ -234,7 +235,7 @@ def seen_off(known: Known, standing: Collection[str | None], asked_ms: int | Non
         return set()
     mine = [review for review in known.reviews if approves(review)]
     void = {review.person for review in mine} - {each.person for each in mine if each.counts}
-    off = void - known.seen_gone - set(standing)
+    off = void.intersection(absent) - known.seen_gone
     return {person for person in off if known.back_ms.get(person, 0) < asked_ms}
 
 

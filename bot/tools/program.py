@@ -8,8 +8,8 @@ import os
 import signal
 import subprocess
 from asyncio import StreamReader
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryFile
@@ -172,16 +172,18 @@ def _watching(watch: Callable[[], None]) -> SimpleQueue[bool]:
     return begun
 
 
-def _standard_input(told: bytes) -> IO[bytes]:
-    """Return a file that holds `told` and has no name. Raises OSError."""
+@contextmanager
+def _standard_input(told: bytes) -> Iterator[IO[bytes]]:
+    """Yield a file that holds `told` and has no name. Raises OSError, though not for letting go of
+    it: then the program runs, and nobody may believe that it does not."""
     file = _passing_file()
     try:
         file.write(told)
         file.seek(0)
-    except BaseException:
-        file.close()
-        raise
-    return file
+        yield file
+    finally:
+        with suppress(OSError):  # as a disk over the network may say so late
+            file.close()
 
 
 def _passing_file() -> IO[bytes]:

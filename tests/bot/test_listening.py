@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import resource
@@ -14,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from bot.chat.slack.callers import Callers, listening
-from bot.listening import Listening
+from bot.listening import Listening, listeners
 
 FULL = b"come again"
 CALLERS = 5
@@ -89,3 +90,23 @@ async def test_who_sends_events_of_slack_is_turned_away_and_the_log_is_not_fille
     assert heard.startswith(b"HTTP/1.1 503 ")
     (told,) = caplog.records
     assert "connections are turned away (Too many open files)" in told.message
+
+
+async def test_an_address_that_this_machine_does_not_have_keeps_nobody_from_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`localhost` is ::1 as well in many containers that have no IPv6."""
+    here = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0))
+    elsewhere = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 0))
+    found = [elsewhere, here]
+
+    async def both(*_: object, **__: object) -> list[object]:
+        return list(found)
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", both)
+    (door,) = await listeners("localhost", 0, FULL)
+    assert door.getsockname()[0] == "127.0.0.1"
+    door.close()
+    found.remove(here)
+    with pytest.raises(OSError, match=os.strerror(errno.EADDRNOTAVAIL)):
+        await listeners("localhost", 0, FULL)

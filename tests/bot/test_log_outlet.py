@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import faulthandler
 import os
 import subprocess
@@ -75,6 +76,8 @@ def test_a_reader_who_left_is_missed_by_nobody() -> None:
         for _ in range(100):
             outlet.write(LINE)
             outlet.flush()
+        with pytest.raises(BrokenPipeError):  # its thread is done with what closes here
+            asyncio.run(outlet.settled())
 
 
 def test_a_dying_process_finds_the_descriptor_of_the_log(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -92,6 +94,17 @@ def test_an_error_is_told_as_what_it_is_where_no_thread_starts_at_the_very_end()
 
     with pytest.raises(ValueError, match="what was wrong"):
         run(failing())
+
+
+@pytest.mark.usefixtures("no_thread_at_the_end")
+def test_what_ctrl_c_ends_is_told_as_stopped_where_no_thread_starts_at_the_very_end() -> None:
+    async def waiting() -> None:
+        await asyncio.to_thread(int)
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.Event().wait()
+
+    with pytest.raises(KeyboardInterrupt):
+        run(waiting())
 
 
 async def waiting_for_a_pool() -> int:

@@ -98,6 +98,21 @@ def test_what_was_interrupted_while_packages_came_is_made_anew(clone: Clone) -> 
     assert clone.asked() == ["venv", "pip", "venv", "pip", "pip"]
 
 
+def test_who_waited_for_somebody_who_was_interrupted_makes_it_anew(clone: Clone) -> None:
+    """Whatever was whole before: another lock may have been installed over it."""
+    assert ended(clone.begin()) == 0
+    interrupted = clone.begin(waits_in="pip")
+    clone.meet()
+    waiting = clone.begin()
+    assert waiting.stderr is not None
+    assert "Somebody else is making .venv here" in waiting.stderr.readline()
+    os.killpg(interrupted.pid, signal.SIGKILL)
+    ended(interrupted)
+
+    assert ended(waiting) == 0
+    assert clone.asked().count("venv") == 2
+
+
 def test_what_is_whole_is_not_made_anew(clone: Clone) -> None:
     assert ended(clone.begin()) == 0
     assert ended(clone.begin()) == 0

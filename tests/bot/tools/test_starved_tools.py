@@ -7,11 +7,12 @@ import os
 import tempfile
 import threading
 from dataclasses import replace
+from io import FileIO
 from pathlib import Path
 
 import pytest
 
-from bot.tools import webhook
+from bot.tools import program, webhook
 from bot.tools.durable import write_whole
 from bot.tools.email import EmailTool
 from bot.tools.maildir import MaildirCarrier
@@ -74,6 +75,27 @@ async def test_a_system_without_files_in_memory_hands_the_call_on_by_the_disk(
     monkeypatch.setattr(os, "memfd_create", refused, raising=False)
     if refusal is None:
         monkeypatch.delattr(os, "memfd_create")
+
+    result = await outcome_of("cat > told", tmp_path)
+
+    assert result.outcome is Outcome.DONE
+    assert '"verb"' in (tmp_path / "told").read_text()
+
+
+async def test_a_program_that_has_begun_has_not_failed_because_its_call_cannot_be_let_go_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk over the network may tell of its trouble when a file is closed."""
+
+    class Complains(FileIO):
+        def close(self) -> None:
+            was_open = not self.closed
+            super().close()
+            if was_open:
+                raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    monkeypatch.setattr(program, "TemporaryFile", lambda: Complains(tmp_path / "call", "w+"))
 
     result = await outcome_of("cat > told", tmp_path)
 
