@@ -48,8 +48,18 @@ async def call_tool(tool: Tool, call: Call) -> CallResult:
     What it answered while this process was stopped, and could not look, is taken.
 
     A tool that ends the program, or that is cancelled by something of its own, ends no more than
-    its call.
+    its call. A receipt and an error may be objects of the tool's own, whose methods are run where
+    they are judged: what fails there says nothing of what was done.
     """
+    try:
+        return await _judged(tool, call)
+    except Exception as error:
+        log.error("the answer of %s: %s", call.tool, located(error))
+        name = type(error).__name__
+        return _unknown(f"{call.tool} gave an answer that cannot be read ({name}).")
+
+
+async def _judged(tool: Tool, call: Call) -> CallResult:
     try:
         async with within(call.limit_s) as limit:
             receipt = await _called(tool, call)
@@ -64,20 +74,7 @@ async def call_tool(tool: Tool, call: Call) -> CallResult:
             raise
         log.error("%s of %s: %s", call.verb, call.tool, located(error))
         return _unknown(f"{call.tool} ended with {type(error).__name__}; what it did is not known.")
-    return _answered(call, receipt)
-
-
-def _answered(call: Call, receipt: object) -> CallResult:
-    """Judge an answer; one that cannot be read, for whatever reason, is no receipt.
-
-    It may be an object of the tool's own, whose methods are run here.
-    """
-    try:
-        return result_of(call.tool, call.verb, receipt)
-    except Exception as error:
-        log.error("the receipt of %s: %s", call.tool, located(error))
-        name = type(error).__name__
-        return _unknown(f"{call.tool} answered with a receipt that cannot be read ({name}).")
+    return result_of(call.tool, call.verb, receipt)
 
 
 def _ours(error: BaseException) -> bool:

@@ -17,7 +17,7 @@ from lifecycle.errors import PermitRefused
 from lifecycle.finishing import Concluded
 from lifecycle.located import located
 from lifecycle.policy import ToolPolicy
-from lifecycle.ports import Call, RowUnreadable, Transaction
+from lifecycle.ports import Call, RowUnreadable, Tool, Transaction
 from lifecycle.proposal import Execution, Outcome, Proposal, Verb
 from lifecycle.quorum import configured_tier
 from lifecycle.tier import Tier
@@ -85,17 +85,28 @@ class Carrier:
     async def _result(self, proposal: Proposal, called: Execution, token: str) -> CallResult:
         """Call, and return how that ended: what nobody hears the end of would run for ever.
 
-        `call_tool` lets no error out, so that what comes here came before the call.
+        What fails before the call has done nothing; what fails from then on says nothing of it.
         """
         try:
-            return await self._call(proposal, called, token)
+            ready = await self._ready(proposal, called, token)
         except Exception as error:
             log.error("before the call of %s: %s", proposal.tool, located(error))
             name = type(error).__name__
             return _not_called(called, f"{proposal.tool} could not be called ({name}).")
+        if isinstance(ready, CallResult):
+            return ready
+        try:
+            return await call_tool(*ready)
+        except Exception as error:
+            log.error("in the call of %s: %s", proposal.tool, located(error))
+            name = type(error).__name__
+            words = f"{proposal.tool} was called ({name}); what it did is not known."
+            return CallResult(Outcome.UNKNOWN, explanation=words)
 
-    async def _call(self, proposal: Proposal, called: Execution, token: str) -> CallResult:
-        """Verify the permit right before the call, then call."""
+    async def _ready(
+        self, proposal: Proposal, called: Execution, token: str
+    ) -> CallResult | tuple[Tool, Call]:
+        """Verify the permit right before the call; return what is called, or why nothing is."""
         tool_policy = self.world.law.policy.tools.get(proposal.tool)
         if tool_policy is None:
             return _not_called(called, f"{proposal.tool} is no longer configured.")
@@ -111,10 +122,9 @@ class Carrier:
         except KeyError:
             return _not_called(called, f"{proposal.tool} is no longer configured.")
         try:
-            call = call_of(proposal, called, token, tool_policy)
+            return tool, call_of(proposal, called, token, tool_policy)
         except ValueError:
             return _not_called(called, "The stored document cannot be read.")
-        return await call_tool(tool, call)
 
     async def _handed_back(self, proposal: Proposal, called: Execution) -> bool:
         """Say whether the trail tells of what a tool is handed back; an unreadable one does not.

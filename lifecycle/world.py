@@ -98,7 +98,7 @@ class World:
 
     async def write_surely(self, unit: Callable[[Transaction], T]) -> T:
         """Run a unit that must not be lost, with back-off until the store takes it."""
-        ours, pause_s = object(), _MOMENT_S
+        ours, pause_s, given_up = object(), _MOMENT_S, ""
         try:
             while True:
                 try:
@@ -109,9 +109,12 @@ class World:
                     if isinstance(error, RowAtFault):  # of which nobody is told otherwise
                         self.step_failed(_OWING, str(error), whose=str(id(ours)))
                 pause_s = await self._paused("written", pause_s)
+        except Exception as error:
+            given_up = type(error).__name__
+            raise
         finally:
             self.owed.pop(ours, None)
-            self.step_mended(_OWING, str(id(ours)))
+            self.step_mended(_OWING, str(id(ours)), given_up=given_up)
         await self._written()
         return value
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from lifecycle.calling import LARGEST_RECEIPT, call_tool, result_of
-from lifecycle.ports import Call, ToolFailed
+from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Outcome
 
 CALL = Call(
@@ -126,6 +126,20 @@ async def test_a_receipt_that_cannot_be_looked_at_is_unknown(error):
 
     assert result.outcome is Outcome.UNKNOWN
     assert type(error).__name__ in result.explanation
+
+
+class Untold:
+    """What an error tells is an object of the tool's own, and that fails."""
+
+    def __str__(self):
+        raise RecursionError
+
+
+@pytest.mark.parametrize("error", [ToolDoubtful, ToolFailed])
+async def test_an_error_whose_words_cannot_be_read_leaves_it_unknown_what_was_done(error):
+    result = await call_tool(Answers(raises=error(Untold())), CALL)
+
+    assert (result.outcome, "RecursionError" in result.explanation) == (Outcome.UNKNOWN, True)
 
 
 class AnswersMeanwhile(Answers):

@@ -31,7 +31,7 @@ from lifecycle.ports import StoreUnavailable
 T = TypeVar("T")
 log = logging.getLogger("signoff.terminal")
 
-#: So long a line may take while writes fail; then the next one is read.
+#: So long a line may take while writes fail; then the next one is worked.
 _PATIENCE_S: Final = 1.0
 _LOOK_S: Final = 0.1
 #: A prompt stands there again once a line has been worked for so long.
@@ -44,7 +44,7 @@ _WELCOME: Final = (
 )
 _LATER: Final = (
     "The store cannot be written, so this takes its time; the answer follows, and the next line is "
-    "read."
+    "worked."
 )
 _WAITS: Final = (
     "What was done is not written down yet, so this ends as soon as the store can be written. To "
@@ -54,7 +54,7 @@ _BROKEN: Final = "Something went wrong here; tell an operator to see the log."
 
 
 class TerminalClient:
-    """Reads lines until there are no more, and answers each before it reads the next."""
+    """Works line after line until there are no more, and answers each before the next."""
 
     def __init__(
         self,
