@@ -215,13 +215,14 @@ async def test_a_call_whose_policy_was_replaced_before_it_was_made_is_not_made(
 ) -> None:
     proposal_id = (await world.submits(PROD)).proposal_id or ""
     law = type(world.workflow.world.law)(*changed(world, "b", **forbidding(world, "checkout")))
-    real = type(world.workflow.carrier)._call
+    real = world.store.write
 
-    async def call(self: Any, *args: Any) -> Any:
-        world.workflow.world.law = law
-        return await real(self, *args)
+    async def write(unit: Any) -> Any:
+        written = await real(unit)
+        world.workflow.world.law = law  # the intent is on disk, the call not yet made
+        return written
 
-    monkeypatch.setattr(type(world.workflow.carrier), "_call", call)
+    monkeypatch.setattr(world.store, "write", write)
     await world.approves("ana", proposal_id)
 
     assert world.tool(DEPLOY).calls == []
