@@ -22,8 +22,9 @@ from lifecycle.rows_met import rows_met
 from lifecycle.workflow import Workflow
 
 LONGEST_PAUSE_S: Final = 60
-#: Where one row stood in the way of its own proposal, all others are not to wait long for the next.
-_LONGEST_FOR_ONE_S: Final = 10
+#: Where one row stood in the way of its own proposal, all others are not to wait long for the next;
+#: and whoever waits for a card (`lifecycle.heard_first`) is come back to before that is forgotten.
+_LONGEST_FOR_ONE_S: Final = 5
 #: Much longer than a round takes that has thousands of proposals before it.
 LONGEST_ROUND_S: Final = 600
 _LATE_S: Final = 10
