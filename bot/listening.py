@@ -22,7 +22,7 @@ _PAUSE_S: Final = 0.05
 log = logging.getLogger("signoff.http")
 
 
-class Listening(socket.socket):
+class ListeningSocket(socket.socket):
     """Turns away whoever comes while no further file may be opened.
 
     asyncio (CPython 3.11) asks again and again meanwhile, from ever more timers, and logs each
@@ -84,12 +84,12 @@ class Listening(socket.socket):
         )
 
 
-async def listeners(host: str, port: int, last_words: bytes) -> list[Listening]:
+async def listeners(host: str, port: int, last_words: bytes) -> list[ListeningSocket]:
     """Return a socket for each address of `host` that this machine has, bound. Raises OSError where
     one cannot be, or where none is of this machine."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    made: list[Listening] = []
+    made: list[ListeningSocket] = []
     elsewhere = OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
     try:
         for family, place in dict.fromkeys((each[0], each[4]) for each in found):
@@ -108,9 +108,9 @@ async def listeners(host: str, port: int, last_words: bytes) -> list[Listening]:
     return made
 
 
-def _bound(family: int, place: Any, last_words: bytes) -> Listening:
+def _bound(family: int, place: Any, last_words: bytes) -> ListeningSocket:
     """Return a socket that takes a place. Raises OSError."""
-    listening = Listening(family, last_words)
+    listening = ListeningSocket(family, last_words)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:  # an address of the other family has a socket of its own

@@ -153,12 +153,12 @@ def _terminal(config: Config) -> ServedSurface:
 
 def _screen() -> Screen:
     """Return where the terminal writes: who reads nothing must not hold up the loop."""
-    from bot.chat.terminal.outlet import Drawn, Outlet
     from bot.chat.terminal.render import Screen
+    from bot.outlet import Outlet, TerminalOutlet
 
     if not sys.stdout.isatty():
         return Screen(Outlet(sys.stdout))
-    drawn = Drawn(sys.stdout)
+    drawn = TerminalOutlet(sys.stdout)
     sys.stdout = cast("TextIO", drawn)  # in whose place a prompt may put itself
     return Screen(None, behind=drawn)
 

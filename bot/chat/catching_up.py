@@ -37,8 +37,8 @@ _VOID: Final = "stale_card"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Who stands under ✅ and ❌ of a card, the bot left out; `seeded`: its own emoji stand,
-    `lacking`: one of them does not.
+    """Who stands under ✅ and ❌ of a card, the bot left out; `seeded`: its own ✅ stands,
+    `lacking`: one of its emoji does not, so that it has to put them there again.
 
     `asked_ms` is when the platform was asked: a ✅ heard after that was not taken back.
     """

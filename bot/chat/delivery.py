@@ -66,7 +66,7 @@ class Delivery:
         self._due = asyncio.Event()
         self._waiting = Due(world, surface.name)
         self._aside = SetAside(world, surface.name)
-        self._failing = FailingLog(log)
+        self._failing = FailingLog()
         self._draining = asyncio.Lock()
         self._lock = asyncio.Lock()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Final
 
+log = logging.getLogger("signoff.delivery")
+
 #: Of reasons that differ each time none is kept for good.
 _MOST: Final = 50
 
@@ -12,9 +14,8 @@ _MOST: Final = 50
 class FailingLog:
     """Keeps the reasons that were told since something went well."""
 
-    def __init__(self, log: logging.Logger) -> None:
-        """Write to `log`."""
-        self._log = log
+    def __init__(self) -> None:
+        """Nothing was told yet."""
         self._told: set[str] = set()
 
     def failed(self, surface: str, proposal_id: str, why: str) -> None:
@@ -23,7 +24,7 @@ class FailingLog:
         if len(self._told) >= _MOST:
             self._told.clear()
         self._told.add(why)
-        self._log.log(level, "%s: the card of %s: %s", surface, proposal_id, why)
+        log.log(level, "%s: the card of %s: %s", surface, proposal_id, why)
 
     def well(self) -> None:
         """Something was delivered: whatever fails from here on is news."""

@@ -61,10 +61,9 @@ class Inbox:
     """The events of one surface. Events of one lane (a person) are worked off in order.
 
     An event id is remembered for 24 hours. What a former process stored and did not finish is
-    worked off again by `resume`; the law knows what it has done already. Each event stands in a
-    place of its own, which another takes when it is done: in a flood of long ones none is written
-    again because another comes. While one that stops something waits, the law lets nothing of that
-    be made final (`lifecycle.heard`).
+    worked off again by `resume`, but for what nobody may have said, and what waited in a copy that
+    was brought back and is no stop; the law knows what it has done already. While one that stops
+    something waits, the law lets nothing of that be made final (`lifecycle.heard`).
     """
 
     def __init__(self, surface: str, world: World, work: Work) -> None:

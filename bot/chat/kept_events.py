@@ -46,7 +46,8 @@ class KeptEvents:
         self._flag = f"inbox:{surface}"
 
     def put(self, tx: Transaction, event_id: str, lane: str, payload: Mapping[str, Any]) -> None:
-        """Keep an event in the first place that is free: no other one is written again for it."""
+        """Keep an event in the first place that is free: in a flood of long ones none is written
+        again because another comes."""
         rows, copy = self.rows(tx), noted_copy(tx)
         place = _free(rows)
         tx.flags.put(self._place(place), payload)

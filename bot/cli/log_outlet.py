@@ -7,7 +7,7 @@ import select
 from contextlib import suppress
 from typing import Final, TextIO
 
-from bot.chat.terminal.outlet import Outlet
+from bot.outlet import Outlet
 
 #: So much of the log may wait for a reader; what comes then is let go of.
 _MOST_BYTES: Final = 1024 * 1024
@@ -21,6 +21,7 @@ class LogOutlet(Outlet):
     is written again once there is room. What was let go of meanwhile is counted, and told.
     """
 
+    most_bytes = _MOST_BYTES
     at_the_end_s = _AT_THE_END_S
 
     def __init__(self, stream: TextIO) -> None:
@@ -28,11 +29,6 @@ class LogOutlet(Outlet):
         super().__init__(stream)
         self._lost = 0
         self._ending = False
-
-    @property
-    def most_bytes(self) -> int:
-        """How much may wait for a reader."""
-        return _MOST_BYTES
 
     def write(self, text: str) -> int:
         """Take text, or let go of it; raises nothing."""

@@ -68,7 +68,7 @@ class _Reader:
             self._stop()
             return None
         if not isinstance(node, ScalarNode) and node.tag not in (_TAG + "map", _TAG + "seq"):
-            self._unread_tag(node, parts)
+            self.problems.add(parts, _TAGGED)
         if isinstance(node, MappingNode):
             return self._mapping(node, parts)
         if isinstance(node, SequenceNode):
@@ -87,9 +87,6 @@ class _Reader:
                 f"the file unfolds to more than {_MOST_VALUES} values or {_DEEPEST} levels; write "
                 "it without aliases that repeat each other",
             )
-
-    def _unread_tag(self, node: Node, parts: Parts) -> None:
-        self.problems.add(parts, _TAGGED)
 
     def _mapping(self, node: MappingNode, parts: Parts) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -125,7 +122,8 @@ class _Reader:
         kind = str(node.tag).removeprefix(_TAG)
         read = _SCALARS.get(kind)
         if read is None:
-            return self._unread_tag(node, parts)
+            self.problems.add(parts, _TAGGED)
+            return None
         try:
             return read(str(node.value))
         except ValueError:

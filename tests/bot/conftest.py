@@ -1,4 +1,4 @@
-"""A config that works, to be spoiled in one place by a test."""
+"""A config that works, to be spoiled in one place; a folder for commands; a clock that is set."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.bot.cli_house import House
 
 BASE = Path(__file__).with_name("base.yaml")
 
@@ -27,6 +29,12 @@ def write_config(tmp_path: Path) -> Spoil:
         return path
 
     return write
+
+
+@pytest.fixture
+def house(tmp_path: Path, root: Path) -> House:
+    """A folder with the shipped config, in which commands are run."""
+    return House(tmp_path, root)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from bot.chat.slack.callers import Callers, listening
-from bot.listening import Listening, listeners
+from bot.listening import ListeningSocket, listeners
 
 FULL = b"come again"
 CALLERS = 5
@@ -55,7 +55,7 @@ async def heard_by(caller: socket.socket, place: tuple[str, int]) -> bytes:
 async def test_callers_are_turned_away_and_the_log_is_not_filled(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    door = Listening(socket.AF_INET, FULL)
+    door = ListeningSocket(socket.AF_INET, FULL)
     door.bind(("127.0.0.1", 0))
     server = await asyncio.start_server(greet, sock=door)
     place = door.getsockname()

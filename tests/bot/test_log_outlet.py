@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import log_outlet
 from bot.cli.log_outlet import LogOutlet
 from tests.conftest import ROOT
 
@@ -43,7 +42,7 @@ def read_until(descriptor: int, words: bytes) -> bytes:
 def test_lines_that_nobody_took_are_counted_and_the_others_arrive(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(log_outlet, "_MOST_BYTES", 10_000)
+    monkeypatch.setattr(LogOutlet, "most_bytes", 10_000)
     reading, writing = os.pipe()
     with os.fdopen(writing, "w") as stream:
         os.set_blocking(writing, False)

@@ -260,10 +260,6 @@ class Listening:
         """True while nothing that was heard waits to be worked, or to be answered."""
         return self.inbox.quiet and not self._tasks and self._asides.quiet
 
-    async def stops_heard(self, proposal_id: str) -> bool:
-        """Hear what stands under ❌ of a card on which something may have been missed."""
-        return await self.reactions.stops_heard(proposal_id)
-
     def connected(self) -> None:
         """A connection stands anew: try at once what waited, and read what was missed."""
         self.reactions.known.forget()

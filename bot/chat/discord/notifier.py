@@ -221,7 +221,8 @@ class DiscordSurface:
 
     async def stops_heard(self, proposal_id: str) -> bool:
         """Hear what stands under ❌ after a gap; False where it cannot be read now."""
-        return self.listening is not None and await self.listening.stops_heard(proposal_id)
+        listening = self.listening
+        return listening is not None and await listening.reactions.stops_heard(proposal_id)
 
     def trouble(self) -> Trouble | None:
         """Return what people on other surfaces should know, None where all is well."""

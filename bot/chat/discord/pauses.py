@@ -1,8 +1,8 @@
 """How long discord.py waits before it tries to connect again.
 
 Its pauses grow with each attempt, to a quarter of an hour, and shrink again only after half an hour
-without any: after an unsteady line the bot stayed deaf long after Discord could be reached, and the
-session in which all is sent that was missed was over.
+without any: after an unsteady line the bot would stay deaf long after Discord can be reached, and
+the session in which all is sent that was missed would be over.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ class Callers:
     """The connections that are open.
 
     Anybody may connect, and nobody's signature can be looked at before the message is here. With
-    connections alone, without a word, a stranger took all files that the bot may open, and it could
-    neither hear nor write anything any more.
+    connections alone, without a word, a stranger could take all files that the bot may open: it
+    would neither hear nor write anything any more.
     """
 
     def __init__(self) -> None:

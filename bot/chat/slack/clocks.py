@@ -48,6 +48,10 @@ class SlackClock:
         """Return when that was by our clock, at the soonest; ms UTC, None for None."""
         return None if slack_ms is None else slack_ms - self._ahead_ms
 
+    def slacks(self, our_ms: int) -> int:
+        """Return when that is by Slack's clock, give or take a second and the way there; ms UTC."""
+        return our_ms + self._ahead_ms
+
     def trouble(self) -> str | None:
         """Return a line where the clocks are so far apart that people should know.
 
@@ -65,10 +69,6 @@ class SlackClock:
         if self._told != (away is not None):
             self._told = away is not None
             log.warning("slack: %s", away or "Slack's clock and the bot's are alike again")
-
-    def slacks(self, our_ms: int) -> int:
-        """Return when that is by Slack's clock, give or take a second and the way there; ms UTC."""
-        return our_ms + self._ahead_ms
 
 
 def _dated_ms(headers: Mapping[str, Any]) -> int | None:

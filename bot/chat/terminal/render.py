@@ -17,8 +17,8 @@ from rich.text import Text
 from bot.chat.content import CardContent, Colour, Field
 from bot.chat.letters import escape
 from bot.chat.replies import CommandReply, Table
-from bot.chat.terminal.outlet import Outlet
 from bot.chat.terminal.tables import drawn
+from bot.outlet import Outlet
 
 #: What a terminal obeys instead of showing it, or shows in another order: C0, DEL, C1, bidi.
 _OBEYED: Final = re.compile(

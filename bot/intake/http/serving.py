@@ -18,7 +18,7 @@ from bot.intake.http.door import Door
 from bot.intake.http.protocol import FULL, PromptProtocol, backlog
 from bot.intake.http.waiting import Heard
 from bot.intake.http.well_formed import WellFormed
-from bot.listening import Listening
+from bot.listening import ListeningSocket
 from lifecycle.workflow import Workflow
 
 #: A little longer than calls under way have (bot.running), so that they are answered; with what
@@ -41,7 +41,7 @@ class _Server(uvicorn.Server):
 def bound(host: str, port: int) -> socket.socket:
     """Return a socket that listens; raises StartFailed with a sentence."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = Listening(family, FULL)
+    listening = ListeningSocket(family, FULL)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KEPT_BYTES)

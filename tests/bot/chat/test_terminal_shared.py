@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from bot.chat.terminal.lines import Lines
-from bot.chat.terminal.outlet import Outlet
+from bot.outlet import Outlet
 
 Pipe = tuple[int, int]
 

@@ -35,6 +35,8 @@ log = logging.getLogger("signoff.terminal")
 class Outlet(io.TextIOBase):
     """Takes text at once and writes it in order, past the buffers of the stream it stands for."""
 
+    #: So much may wait for a reader.
+    most_bytes: int = _MOST_BYTES
     #: So long the end of the process waits for a reader, in seconds.
     at_the_end_s: float = _AT_THE_END_S
 
@@ -59,11 +61,6 @@ class Outlet(io.TextIOBase):
     def isatty(self) -> bool:
         """Return False: plain lines for a pipe or a file."""
         return False
-
-    @property
-    def most_bytes(self) -> int:
-        """How much may wait for a reader."""
-        return _MOST_BYTES
 
     def write(self, text: str) -> int:
         """Take text. Raises OSError where nobody reads any more."""
@@ -154,7 +151,7 @@ class Outlet(io.TextIOBase):
         )
 
 
-class Drawn(Outlet):
+class TerminalOutlet(Outlet):
     """Stands for a terminal at which somebody sits; a prompt may be drawn on it."""
 
     def isatty(self) -> bool:
