@@ -2,96 +2,35 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from bot.chat.status import status_reply
-from bot.clock import SystemClock
-from bot.clock_resumed import resume_clock
 from bot.jobs import tell_clock
-from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Attention
 from lifecycle.state import State
 from tests.builders import MAIL, NOW_MS, PROD, REFUND
-from tests.by_hand import by_hand
+from tests.cases.machine import (
+    HOUR,
+    MINUTE_MS,
+    Machine,
+    a_machine,
+    closes_at_ms,
+    moved,
+    opens,
+    state_of,
+    status,
+    told,
+)
 from tests.fakes.tools import raising
 from tests.stories.forging import problems
 from tests.world import World
 
-MINUTE_MS = 60_000
-HOUR = 60
 DAY_MS = 24 * HOUR * MINUTE_MS
-OF_TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-
-
-class Machine:
-    """A wall clock that is set now and then, and a boot clock that begins anew with each boot."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.wall_ms, self.passed_ms, self.boot = NOW_MS, 77 * MINUTE_MS, "boot 1"
-
-    async def passes(self, minutes: float) -> None:
-        """Let time pass, then do what the jobs do."""
-        self.wall_ms += round(minutes * MINUTE_MS)
-        self.passed_ms += round(minutes * MINUTE_MS)
-        await self.world.keeps_house()
-
-    def is_set(self, minutes: float) -> None:
-        self.wall_ms += round(minutes * MINUTE_MS)
-
-    def reboots(self, boot: str = "boot 2") -> None:
-        self.boot, self.passed_ms = boot, 10_000
-
-    async def starts(self) -> None:
-        """Begin a new process over the same store, by a clock of its own."""
-        clock = SystemClock(lambda: self.wall_ms * 1_000_000, lambda: self.passed_ms * 1_000_000)
-        self.world.clock = clock  # type: ignore[assignment]
-        self.world.workflow.world.clock = clock
-        await resume_clock(self.world.workflow.world, self.boot)
-        await self.world.restarts()
 
 
 @pytest.fixture
 async def machine(world: World) -> Machine:
     """A machine on which the bot runs for the first time."""
-    machine = Machine(world)
-    await machine.starts()
-    return machine
-
-
-async def opens(world: World, proposal_id: str = "p1", **changes: Any) -> None:
-    parameters = MAIL["parameters"] | {"subject": f"Invoice {proposal_id}"}
-    await world.submits(MAIL, proposal_id=proposal_id, parameters=parameters, **changes)
-    await world.approves("ana", proposal_id)
-    assert await state_of(world, proposal_id) is State.EXECUTING
-
-
-async def state_of(world: World, proposal_id: str = "p1") -> State:
-    return (await world.proposal(proposal_id)).state
-
-
-async def closes_at_ms(world: World, proposal_id: str = "p1") -> int:
-    execution = (await world.proposal(proposal_id)).execution
-    assert execution is not None
-    return execution.window_closes_at_ms or 0
-
-
-async def told(world: World, about: str = "clock_moved:") -> list[str]:
-    waiting = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
-    return [str(m.body["text"]) for m in waiting if m.key.startswith(about)]
-
-
-async def moved(world: World) -> list[Any]:
-    return [entry["proposal_id"] for entry in await world.audit("moved_along")]
-
-
-async def status(world: World) -> str:
-    policy, now_ms = world.workflow.policy, world.clock.now_ms()
-    reply = await world.store.read(lambda tx: status_reply(tx, policy, now_ms))
-    return "\n".join(str(block) for block in reply.blocks)
+    return await a_machine(world)
 
 
 @pytest.mark.parametrize("down", [False, True], ids=["while it ran", "while it was down"])
@@ -178,10 +117,11 @@ async def test_nothing_moves_by_less_than_a_minute_nor_backwards(
 ) -> None:
     await opens(world)
     machine.is_set(minutes)
-    await machine.passes(35)  # the machine slept, which its boot clock counts
+    await machine.passes(5)  # the machine slept, which its boot clock counts
     await machine.starts()
 
     assert (await moved(world), await told(world)) == ([], [])
+    assert await closes_at_ms(world) == NOW_MS + 15 * MINUTE_MS
 
 
 async def test_small_corrections_do_not_add_up(machine: Machine, world: World) -> None:
@@ -305,108 +245,3 @@ async def test_what_was_frozen_stays_frozen_and_a_cross_still_takes_back(
 
     assert await state_of(world) is State.ROLLED_BACK
     assert await problems(world) == []
-
-
-async def test_a_window_that_somebody_wrote_by_hand_is_not_made_true_by_moving_it(
-    filed: World, tmp_path: Path
-) -> None:
-    machine = Machine(filed)
-    await machine.starts()
-    await opens(filed, "p1")
-    await opens(filed, "p2")
-    forged = f"UPDATE proposals SET window_closes_at_ms = {NOW_MS + MINUTE_MS} WHERE proposal_id"
-    by_hand(tmp_path / "signoff.db", f"{forged} = 'p1'")
-    machine.is_set(55)
-    await machine.starts()
-
-    assert await moved(filed) == ["p2"]
-    assert any("window's end" in each for each in await problems(filed))
-    await machine.passes(1)
-    assert filed.tool("send-email").verbs() == ["execute", "execute"]
-
-
-async def test_a_note_of_the_clock_that_cannot_be_read_is_none(
-    filed: World, tmp_path: Path
-) -> None:
-    machine = Machine(filed)
-    await machine.starts()
-    await opens(filed)
-    for kept in (
-        "7",
-        "no JSON",
-        '{"boot": "boot 1", "clocks": [[0]], "moved": {"at_ms": "x"}}',
-        '{"boot": "boot 1", "clocks": [[0, -1e30]]}',
-        '{"boot": "boot 1", "clocks": [[0, -9000000000000000000]]}',
-        '{"boot": "boot 1", "clocks": [[0, NaN]]}',
-    ):
-        changed = f"UPDATE flags SET value = '{kept}' WHERE name = 'clock'"
-        by_hand(tmp_path / "signoff.db", changed)
-        machine.is_set(5)
-        await machine.starts()
-        await status(filed)
-
-    assert await moved(filed) == []
-
-
-async def test_a_row_that_cannot_be_moved_keeps_no_other_from_it(
-    filed: World, tmp_path: Path
-) -> None:
-    machine = Machine(filed)
-    await machine.starts()
-    for proposal_id in ("p1", "p2", "p3"):
-        await opens(filed, proposal_id)
-    refuses = "BEGIN SELECT RAISE(ABORT, 'no') WHERE new.proposal_id = 'p2'; END"
-    by_hand(tmp_path / "signoff.db", f"CREATE TRIGGER t BEFORE UPDATE ON proposals {refuses}")
-    machine.is_set(55)
-    await machine.starts()
-
-    assert sorted(await moved(filed)) == ["p1", "p3"]
-    assert "2 windows moved along" in (await told(filed))[0]
-    assert filed.tool("send-email").verbs() == ["execute"] * 3
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        "proposals SET version = 'x'",
-        "proposals SET document = 7",
-        "proposals SET window_closes_at_ms = 'x'",
-        "audit SET details = json_set(details, '$.ahead_ms', 'x')",
-        "audit SET details = json_set(details, '$.ahead_ms', -9000000000000000000)",
-    ],
-)
-async def test_no_row_that_was_written_over_keeps_a_bot_from_starting_after_its_clock_was_set(
-    filed: World, tmp_path: Path, written: str
-) -> None:
-    machine = Machine(filed)
-    await machine.starts()
-    await opens(filed, "p1")
-    await opens(filed, "p2")
-    for (trigger,) in by_hand(tmp_path / "signoff.db", OF_TRIGGERS):
-        by_hand(tmp_path / "signoff.db", f"DROP TRIGGER {trigger}")
-    by_hand(tmp_path / "signoff.db", f"UPDATE {written} WHERE proposal_id = 'p1'")
-    machine.is_set(55)
-    await machine.starts()
-
-    assert await moved(filed) == ["p2"]
-    assert await closes_at_ms(filed, "p2") == NOW_MS + (55 + 15) * MINUTE_MS
-
-
-async def test_a_start_that_ends_on_its_way_moves_nothing_twice(
-    filed: World, tmp_path: Path
-) -> None:
-    machine = Machine(filed)
-    await machine.starts()
-    await opens(filed)
-    refuses = "BEGIN SELECT RAISE(ABORT, 'no') WHERE new.name = 'clock'; END"
-    by_hand(tmp_path / "signoff.db", f"CREATE TRIGGER t BEFORE INSERT ON flags {refuses}")
-    machine.is_set(55)
-    for _ in range(2):
-        with pytest.raises(StoreUnavailable):
-            await machine.starts()
-    by_hand(tmp_path / "signoff.db", "DROP TRIGGER t")
-    await machine.starts()
-
-    assert await moved(filed) == ["p1"]
-    assert await closes_at_ms(filed) == NOW_MS + (55 + 15) * MINUTE_MS
-    assert await problems(filed) == []

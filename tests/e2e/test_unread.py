@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -37,6 +38,15 @@ def fill(descriptor: int) -> None:
             os.write(descriptor, b"#" * 63 + b"\n")
     except BlockingIOError:
         os.set_blocking(descriptor, True)
+
+
+def read_until(descriptor: int, words: bytes) -> None:
+    """Read what the bot writes until it says this."""
+    heard = b""
+    while words not in heard:
+        more = os.read(descriptor, 65_536)
+        assert more, f"it ended: {heard!r}"
+        heard += more
 
 
 def begin(bot: Process, **streams: int | IO[bytes]) -> None:
@@ -78,9 +88,7 @@ def test_a_log_goes_on_as_soon_as_it_is_read_again(bot: Process) -> None:
     fill(writing)
     assert bot.beside("reload").returncode == 0
 
-    heard = b""
-    while RELOADED.encode() not in heard:
-        heard += os.read(reading, 65_536)
+    read_until(reading, RELOADED.encode())
 
     assert bot.end_of_input() == 0
     os.close(reading)
@@ -90,19 +98,20 @@ def test_a_log_goes_on_as_soon_as_it_is_read_again(bot: Process) -> None:
 def test_a_terminal_that_takes_nothing_holds_up_neither_the_bot_nor_its_end(bot: Process) -> None:
     keyboard, terminal = pty.openpty()
     begin(bot, stdin=terminal, stdout=terminal)
-    os.close(terminal)
-    heard = b""
-    while b"signoff>" not in heard:
-        heard += os.read(keyboard, 65_536)
-    for _ in range(40):  # far more than a terminal holds, and nobody reads it
-        os.write(keyboard, b"help\r")
-        time.sleep(0.02)
+    read_until(keyboard, b"signoff>")
+
+    def full() -> bool:
+        os.write(keyboard, b"help\r")  # and nobody reads what is answered
+        return not select.select([], [terminal], [], 0)[1]
+
+    wait_until(full, "somebody takes the answers")
     assert bot.beside("reload").returncode == 0  # its loop turns
 
     bot.send(signal.SIGTERM)
 
     assert bot.ends_within(10) == 0
     os.close(keyboard)
+    os.close(terminal)
 
 
 def limited(bot: Process, size: int) -> None:

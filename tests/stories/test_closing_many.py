@@ -31,6 +31,37 @@ async def mails(world: World, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ids
 
 
+class SlowCard:
+    """The card of one window, of which no reading ends before it `answers`."""
+
+    def __init__(self, world: World, proposal_id: str) -> None:
+        self.world, self.id = world, proposal_id
+        self.answered, self.crossed = asyncio.Event(), False
+
+    async def reading(self, proposal_id: str) -> bool:
+        """Read any card; where this one was `crossed` by then, ben's cross is heard."""
+        if proposal_id == self.id:
+            await self.answered.wait()
+            if self.crossed:
+                await self.world.rejects("ben", self.id)
+        return True
+
+    async def answers(self) -> None:
+        """Let it be read, as far as that its answer has come."""
+        look = self.world.workflow.keeper.cards_seen.begun[self.id]
+        self.answered.set()
+        await asyncio.wait([look.task])
+
+
+@pytest.fixture
+def slow(world: World, mails: list[str], monkeypatch: pytest.MonkeyPatch) -> SlowCard:
+    """The first of the seven, whose card takes long to read."""
+    card = SlowCard(world, mails[0])
+    monkeypatch.setattr(cards_seen, "TOGETHER_S", 0.05)
+    monkeypatch.setattr(world.notifier, "read_cards", card.reading)
+    return card
+
+
 async def test_one_round_closes_all_that_is_due(world: World, mails: list[str]) -> None:
     assert await world.workflow.close_due() == _MANY
     await world.workflow.idle()
@@ -73,74 +104,42 @@ async def test_what_cannot_be_closed_does_not_keep_the_round_going(
 
 
 async def test_one_card_that_takes_long_to_read_holds_up_its_own_window_alone(
-    world: World, mails: list[str], monkeypatch: pytest.MonkeyPatch
+    world: World, slow: SlowCard
 ) -> None:
     """A lookup that hangs held up the whole batch, and the round, for ten seconds."""
-    monkeypatch.setattr(cards_seen, "TOGETHER_S", 0.05)
-    slow, answered = mails[0], asyncio.Event()
-
-    async def reading(proposal_id: str) -> bool:
-        if proposal_id == slow:
-            await answered.wait()
-        return True
-
-    monkeypatch.setattr(world.notifier, "read_cards", reading)
     async with asyncio.timeout(5):
         closed = [await world.workflow.close_due() for _ in range(3)]
-    assert (await world.proposal(slow)).state is State.EXECUTING
-    assert "not_closed" not in await world.trail(slow)
-    answered.set()
-    await asyncio.sleep(0)
+    assert (await world.proposal(slow.id)).state is State.EXECUTING
+    assert "not_closed" not in await world.trail(slow.id)
+    await slow.answers()
     closed.append(await world.workflow.close_due())
     await world.workflow.idle()
 
     assert closed == [_MANY - 1, 0, 0, 1]
-    assert (await world.proposal(slow)).reason == "window_closed_unopposed"
+    assert (await world.proposal(slow.id)).reason == "window_closed_unopposed"
 
 
 async def test_a_late_answer_that_nobody_waits_for_any_more_is_not_kept_for_later(
-    world: World, mails: list[str], monkeypatch: pytest.MonkeyPatch
+    world: World, slow: SlowCard
 ) -> None:
-    monkeypatch.setattr(cards_seen, "TOGETHER_S", 0.05)
-    slow, answered = mails[0], asyncio.Event()
-
-    async def reading(proposal_id: str) -> bool:
-        if proposal_id == slow:
-            await answered.wait()
-        return True
-
-    monkeypatch.setattr(world.notifier, "read_cards", reading)
     await world.workflow.close_due()
-    await world.rejects("ben", slow)
-    answered.set()
-    await asyncio.sleep(0)
+    await world.rejects("ben", slow.id)
+    await slow.answers()
     await world.workflow.close_due()
 
     assert world.workflow.keeper.cards_seen.begun == {}
-    assert (await world.proposal(slow)).state is State.ROLLED_BACK
+    assert (await world.proposal(slow.id)).state is State.ROLLED_BACK
 
 
 async def test_a_late_answer_counts_for_the_next_round_and_for_none_long_after_it(
-    world: World, mails: list[str], monkeypatch: pytest.MonkeyPatch
+    world: World, slow: SlowCard
 ) -> None:
     """What was given on the card since, on a platform that was deaf, is not in it."""
-    monkeypatch.setattr(cards_seen, "TOGETHER_S", 0.05)
-    slow, answered, crossed = mails[0], asyncio.Event(), False
-
-    async def reading(proposal_id: str) -> bool:
-        if proposal_id == slow:
-            await answered.wait()
-            if crossed:
-                await world.rejects("ben", slow)
-        return True
-
-    monkeypatch.setattr(world.notifier, "read_cards", reading)
     await world.workflow.close_due()
-    answered.set()
-    await asyncio.sleep(0.01)
-    crossed = True
+    await slow.answers()
+    slow.crossed = True
     world.clock.advance(76)  # as while a round of the job does not end, or the store is away
     await world.workflow.close_due()
     await world.workflow.idle()
 
-    assert (await world.proposal(slow)).state is State.ROLLED_BACK
+    assert (await world.proposal(slow.id)).state is State.ROLLED_BACK

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from lifecycle.policy import ApprovalClass, Level, RuleSettings
-from lifecycle.standing import standing_under
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD, REFUND
-from tests.fakes.tools import raising
 from tests.world import World
 
 TOOL = "production-deploy"
+
 HOUR_S = 3600
 
 
@@ -266,43 +265,3 @@ async def test_nothing_begins_while_the_process_is_stopping(world: World) -> Non
 
     assert world.tool(TOOL).calls == []
     assert "next start" in reply.words
-
-
-async def test_of_policies_nobody_was_judged_under_for_long_nothing_is_kept(world: World) -> None:
-    """Every reload of another config left a row in the store for good."""
-    world.tool(TOOL).on["execute"] = raising(RuntimeError("nobody knows"))
-    proposal_id = (await world.submits(PROD)).proposal_id or ""
-    await world.approves("ana", proposal_id)
-    digests = [world.workflow.policy.digest]
-    for _ in range(4):
-        await world.adopts()
-        digests.append(world.workflow.policy.digest)
-
-    # What is open was last judged under the first, which is compared with once its end is known.
-    assert (await world.proposal(proposal_id)).checked_policy_digest == digests[0]
-    assert await kept_of(world, digests) == [digests[0], *digests[-2:]]
-
-    await world.workflow.settle(proposal_id, world.sender("ben"), happened=True)
-    await world.adopts()
-    digests.append(world.workflow.policy.digest)
-    assert await kept_of(world, digests) == digests[-2:]
-
-
-async def test_a_policy_that_comes_back_is_kept_like_any_other(world: World) -> None:
-    policy, sentinel = world.workflow.policy, world.workflow.world.law.sentinel
-    digests = [policy.digest]
-    for _ in range(3):
-        await world.adopts()
-        digests.append(world.workflow.policy.digest)
-    assert await kept_of(world, digests) == digests[-2:]
-
-    await world.workflow.adopt(policy, sentinel)
-
-    assert await kept_of(world, digests) == [digests[0], digests[-1]]
-
-
-async def kept_of(world: World, digests: list[str]) -> list[str]:
-    """Return of which policies something is kept to compare a later one with."""
-    return await world.store.read(
-        lambda tx: [digest for digest in digests if standing_under(tx, digest) is not None]
-    )

@@ -11,10 +11,8 @@ import pytest
 from lifecycle.ports import ToolDoubtful
 from tests.builders import MAIL, PROD
 from tests.fakes.tools import raising, waiting_for
-from tests.stories.test_doubt import dies_while
+from tests.stories.doubtful import DEPLOY, SEND, dies_while
 from tests.world import World
-
-DEPLOY, SEND = "production-deploy", "send-email"
 
 
 async def named(world: World, kind: str) -> list[tuple[str, str | None, Mapping[str, Any]]]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+import discord
+import pytest
+
 from bot.chat.closed_unread import ClosedUnread
 from bot.chat.others import WAITED_MS
 from bot.storage.memory import MemoryStore
@@ -89,6 +92,17 @@ async def announced(two: Two) -> list[str]:
     return [each.text for each in two.slack_server.workspace.messages if WORDS in each.text]
 
 
+@pytest.fixture
+def five_seconds_by_our_clock(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let discord.py, which waits so long before it identifies anew, wait by the stage's clock."""
+
+    async def waited(*_: object, **__: object) -> None:
+        two.clock.advance(5)
+
+    monkeypatch.setattr(discord.Client, "before_identify_hook", waited)
+
+
+@pytest.mark.usefixtures("five_seconds_by_our_clock")
 async def test_a_stop_that_is_found_after_the_window_closed_elsewhere_is_told_once(
     two: Two,
 ) -> None:

@@ -176,6 +176,7 @@ class TestSmtp(ToolContract):
             sync(descriptor)
 
         monkeypatch.setattr(os, "fsync", synced)
+        monkeypatch.setattr("bot.tools.email._KEPT_S", 0.05)
         result = await self.committed(bench, executed.receipt, limit_s=4)
         fast.set()
 

@@ -48,14 +48,20 @@ def taken_off_unheard(card: Message, person: str, emoji: str) -> None:
     card.reactions[emoji][NORMAL].remove(person)
 
 
-async def void_by_policy(stage: DiscordStage) -> tuple[str, Message]:
-    """Let ana approve, and a policy with other reviewers come before it could begin."""
+async def approved_while_frozen(stage: DiscordStage) -> tuple[str, Message]:
+    """Let ana approve what cannot begin."""
     proposal_id, card = await seeded(stage, PROD)
     stage.server.says(ANA, "!freeze wait")
     await stage.quiet()
     stage.server.reacts(ANA, card, TICK)
     await until(lambda: stage.reviews(proposal_id), "counted")
     await stage.quiet()
+    return proposal_id, card
+
+
+async def void_by_policy(stage: DiscordStage) -> tuple[str, Message]:
+    """Let ana approve, and a policy with other reviewers come before it could begin."""
+    proposal_id, card = await approved_while_frozen(stage)
     tools = dict(stage.policy.tools)
     tools[DEPLOY] = replace(tools[DEPLOY], reviewers="operators")
     policy = replace(stage.policy, tools=tools, digest="pol1_" + "1" * 64)

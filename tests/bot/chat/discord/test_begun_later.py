@@ -8,8 +8,8 @@ from typing import Final
 from lifecycle.answers import Sender
 from lifecycle.proposal import ActorKind, Verb
 from tests.bot.chat.discord.cards import seeded
-from tests.bot.chat.discord.standing import DEPLOY, unheard
-from tests.builders import PROD, REFUND
+from tests.bot.chat.discord.standing import DEPLOY, approved_while_frozen, unheard
+from tests.builders import REFUND
 from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
 
@@ -19,14 +19,9 @@ AGENT: Final = Sender("http", ActorKind.AGENT, "leila", account="leila")
 
 async def frozen_and_approved(stage: DiscordStage) -> tuple[str, Message]:
     """Let ana approve what cannot begin, and the bot end."""
-    proposal_id, card = await seeded(stage, PROD)
-    stage.server.says(ANA, "!freeze wait")
-    await stage.quiet()
-    stage.server.reacts(ANA, card, TICK)
-    await until(lambda: stage.reviews(proposal_id), "counted")
-    await stage.quiet()
+    found = await approved_while_frozen(stage)
     await stage.ends()
-    return proposal_id, card
+    return found
 
 
 async def test_a_stop_given_while_the_bot_was_away_is_heard_before_anything_begins(

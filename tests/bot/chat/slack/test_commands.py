@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.bot.chat.slack.sharing import shared
 from tests.builders import PROD
 from tests.slack_stage import eventually, on_slack, shown
 from tests.stories.test_questions import asks
@@ -88,20 +89,8 @@ async def test_a_strangers_file_is_never_fetched() -> None:
 async def test_the_token_is_sent_to_slack_alone() -> None:
     async with on_slack() as slack:
         file = slack.server.a_file("p1.json", b"{}")
-        shown_file = file.as_json("http://evil.invalid")
-        message, _ = await slack.server.says("ULEILA", "hello")
-        event = {
-            "type": "message",
-            "user": "ULEILA",
-            "bot_id": "BLEILA",
-            "channel": "C0OPS",
-            "ts": message.ts,
-            "text": "<@USIGNOFF> propose",
-            "files": [shown_file],
-            "subtype": "file_share",
-        }
-        await slack.server.event(event)
-        answer = await slack.answered(reason="malformed_json")
+        url = file.as_json("http://evil.invalid")["url_private"]
+        answer = await shared(slack, url)
         assert "not on Slack" in json.dumps(answer)
 
 

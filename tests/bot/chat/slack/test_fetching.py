@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
+from tests.bot.chat.slack.sharing import shared
 from tests.fakes.slack_server import SlackServer
 from tests.slack_stage import on_slack
 
@@ -22,25 +22,6 @@ _NOT_SLACKS = (
     "file://files.slack.com/etc/passwd",
     "",
 )
-
-
-async def shared(slack: Any, url: str) -> dict[str, Any]:
-    """Let leila share a file that lies at an address; return the answer."""
-    file = slack.server.a_file("p1.json", b"{}").as_json("")
-    message, _ = await slack.server.says("ULEILA", "hello")
-    await slack.server.event(
-        {
-            "type": "message",
-            "user": "ULEILA",
-            "bot_id": "BLEILA",
-            "channel": "C0OPS",
-            "ts": message.ts,
-            "text": "<@USIGNOFF> propose",
-            "files": [file | {"url_private": url, "url_private_download": url}],
-            "subtype": "file_share",
-        }
-    )
-    return dict(await slack.answered(reason="malformed_json"))
 
 
 @pytest.mark.parametrize("url", _NOT_SLACKS)

@@ -67,7 +67,7 @@ async def hung_up(connection: Connection) -> bytes:
 async def test_whoever_signs_nothing_is_hung_up_on_soon(
     slack: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.chat.slack.callers._UNSIGNED_S", 0.2, raising=False)
+    monkeypatch.setattr("bot.chat.slack.callers._UNSIGNED_S", 0.2)
     for sent in _SILENCES:
         assert await hung_up(await connected(slack, sent)) == b""
 
@@ -75,8 +75,8 @@ async def test_whoever_signs_nothing_is_hung_up_on_soon(
 async def test_strangers_without_number_leave_room_for_slack(
     slack: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.chat.slack.callers.most_callers", lambda: 3, raising=False)
-    monkeypatch.setattr("bot.chat.slack.callers._NEW_S", 0.0, raising=False)
+    monkeypatch.setattr("bot.chat.slack.callers.most_callers", lambda: 3)
+    monkeypatch.setattr("bot.chat.slack.callers._NEW_S", 0.0)
     card = await slack.proposes(PROD)
     strangers = [await connected(slack, sent) for sent in _SILENCES * 3]
     await slack.server.reacts("UANA", card.ts)
@@ -106,7 +106,7 @@ def signed(slack: Any, number: int) -> bytes:
 async def test_of_many_events_that_come_while_the_loop_is_busy_none_is_hung_up_on_unread(
     slack: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.chat.slack.callers.most_callers", lambda: 4, raising=False)
+    monkeypatch.setattr("bot.chat.slack.callers.most_callers", lambda: 4)
     http = slack.settings.entry.http
     sockets = [socket.create_connection((http.host, http.port)) for _ in range(8)]
     for number, each in enumerate(sockets):
@@ -121,7 +121,7 @@ async def test_of_many_events_that_come_while_the_loop_is_busy_none_is_hung_up_o
 async def test_strangers_who_come_all_at_once_take_twice_the_room_at_most(
     slack: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.chat.slack.callers.most_callers", lambda: 3, raising=False)
+    monkeypatch.setattr("bot.chat.slack.callers.most_callers", lambda: 3)
     strangers = [await connected(slack) for _ in range(9)]
 
     for stranger in strangers[:3]:
@@ -134,7 +134,7 @@ async def test_strangers_who_come_all_at_once_take_twice_the_room_at_most(
 async def test_an_event_that_is_worked_on_gives_way_to_nobody(
     slack: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.chat.slack.callers.most_callers", lambda: 1, raising=False)
+    monkeypatch.setattr("bot.chat.slack.callers.most_callers", lambda: 1)
     card = await slack.proposes(PROD)
     slack.store_waits()
     stored = slack.world.workflow.world.store.slow = WaitedFor()
