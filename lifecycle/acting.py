@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from lifecycle.acts import Act, Reviewed, first_heard, note_ignored
-from lifecycle.answers import Reply, Sender
+from lifecycle.acts import Act, Reviewed, note_ignored
+from lifecycle.answers import Reply
 from lifecycle.books import Transaction
 from lifecycle.errors import GovernanceError, ReviewRefused
 from lifecycle.fitting import fits_its_digest
@@ -23,7 +23,16 @@ from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind, Proposal, Verb
 from lifecycle.retrying import CheckAgain, repeatable, retry
 from lifecycle.sentinel import Facts
-from lifecycle.spooling import Spooled, act_of, carry_out, give_up, unavailable
+from lifecycle.spooling import (
+    Spooled,
+    act_of,
+    carry_out,
+    freeze_late,
+    give_up,
+    is_freeze,
+    said_of,
+    unavailable,
+)
 from lifecycle.state import State
 from lifecycle.stopping import check_effect, check_standing
 from lifecycle.verdict import Verdict
@@ -200,22 +209,6 @@ class Acting:
         except StoreUnavailable:
             return
 
-    async def operate(self, sender: Sender, unit: Callable[[Transaction, Moment], Reply]) -> Reply:
-        """Run an operator's unit, once for each event."""
-        moment = self.world.moment()
-
-        def once(tx: Transaction) -> Reply:
-            first_heard(tx, moment, sender)
-            return unit(tx, moment)
-
-        try:
-            return await self.world.write(once)
-        except ReviewRefused as error:
-            await self.note(Act("", sender), error.code)
-            return Reply.of_error(error)
-        except StoreUnavailable as error:
-            return unavailable(None, error)
-
     async def retry(self, act: Act) -> Reply:
         """Repeat what failed, under a verdict that still holds in the unit that repeats it.
 
@@ -272,8 +265,7 @@ class Acting:
         done = 0
         try:
             for kept in self.spooled.waiting():
-                replaying = self._replay(kept)
-                if await self.world.beside(str(kept["proposal_id"]), replaying):
+                if await self.world.beside(said_of(kept), self._replay(kept)):
                     self.spooled.settled(kept)
                     done += 1
         except StoreUnavailable:
@@ -287,6 +279,9 @@ class Acting:
         """
         act, moment = act_of(kept), self.world.moment()
         try:
+            if is_freeze(kept):
+                await self.world.write(partial(freeze_late, moment, act))
+                return True
             reviewed = await self.world.write(partial(carry_out, moment, act))
         except GovernanceError as error:
             await self.world.write(partial(give_up, moment, act, error))

@@ -10,7 +10,7 @@ from lifecycle.door import announce, record
 from lifecycle.errors import ReviewRefused
 from lifecycle.heard import HEARD, forget
 from lifecycle.masking import harmless, recorded_words
-from lifecycle.moment import Moment
+from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Proposal
 
@@ -42,18 +42,33 @@ def stands_still(
     return None if frozen(tx) is None else FROZEN
 
 
-def freeze(tx: Transaction, moment: Moment, sender: Sender, reason: str) -> Reply:
-    """Put the freeze in force; intake, reject and roll back go on working.
-
-    The record keeps the reason as it was typed, but for credentials; what is said of it is
-    harmless to read.
-    """
+def check_freeze(moment: Moment, sender: Sender, reason: str) -> None:
+    """Raise ReviewRefused where they may not freeze, or do not say why."""
     _operator(moment, sender)
     if not reason.strip():
         raise ReviewRefused("reason_required", "Say why: freeze <reason>.")
+
+
+def freeze(
+    tx: Transaction,
+    moment: Moment,
+    sender: Sender,
+    reason: str,
+    *,
+    given_at_ms: int | None = None,
+) -> Reply:
+    """Put the freeze in force; intake, reject and roll back go on working.
+
+    The record keeps the reason as it was typed, but for credentials; what is said of it is
+    harmless to read. `given_at_ms` is when it was said, where it had to wait. Raises
+    ReviewRefused.
+    """
+    check_freeze(moment, sender, reason)
     reason = recorded_words(reason)
     tx.flags.put(FLAG, {"reason": reason, "by": sender.id, "at_ms": moment.now_ms})
-    record(tx, moment, "frozen", sender.identity, sender=sender, details={"why": reason})
+    when = {} if given_at_ms is None else {"given_at": rfc3339(given_at_ms)}
+    details = {"why": reason, **when}
+    record(tx, moment, "frozen", sender.identity, sender=sender, details=details)
     words = f"Frozen by {sender.id}: {harmless(reason)}. Nothing executes or commits until thaw."
     announce(tx, moment, f"freeze:{moment.now_ms}", words)
     return Reply(words)

@@ -75,9 +75,10 @@ class HeardStops:
 
     @contextmanager
     def meanwhile(
-        self, surface: str, at_ms: int, proposal_id: str, *, takes_back: bool
+        self, surface: str, at_ms: int, proposal_id: str | None, *, takes_back: bool = False
     ) -> Iterator[None]:
-        """Let a stop that is being carried out wait, in memory alone, until that is done."""
+        """Let a stop that is being carried out wait, in memory alone, until that is done; a freeze
+        is of no one proposal."""
         key = f"act:{next(self._numbers)}"
         stop = HeardStop(key, surface, at_ms, proposal_id, takes_back=takes_back)
         self.add(stop)
@@ -131,6 +132,11 @@ class HeardStops:
     def ids(self) -> frozenset[str]:
         """Return the proposals that a stop is known to be of."""
         return frozenset(tuple(self._named))
+
+    @property
+    def of_everything(self) -> bool:
+        """True while a freeze waits."""
+        return any(not each.unplaced for each in tuple(self._others.values()))
 
     def late(self, now_ms: int, proposal_id: str) -> bool:
         """Say whether one that holds a window waits for longer than working it takes."""

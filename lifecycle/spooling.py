@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lifecycle import stopping
-from lifecycle.acts import Act, Reviewed, note_ignored
+from lifecycle.acts import Act, Reviewed, first_heard, note_ignored
 from lifecycle.answers import Reply, Sender
 from lifecycle.door import announce
 from lifecycle.errors import GovernanceError
+from lifecycle.freezing import freeze
+from lifecycle.heard import HeardStop, key_of
 from lifecycle.masking import mask_text, plain_words
 from lifecycle.moment import Moment
 from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
@@ -27,10 +29,12 @@ REFUSED_ROW: Final = (
 #: Whoever gave the stop knows, or it came to what was wanted.
 _KNOWN_ALREADY: Final = frozenset({"duplicate_event", "already_decided"})
 _IN_MEMORY: Final = (
-    "Neither the store nor the spool can be written. The proposal is held, and your stop is "
+    "Neither the store nor the spool can be written. What you stopped is held, and your stop is "
     "carried out as soon as one of them can be: free the disk, and let the bot run until then. It "
     "is in its memory alone."
 )
+#: What marks the line of a freeze, which is of no one proposal.
+_FREEZES: Final = "freezes"
 
 
 @dataclass(slots=True)
@@ -47,14 +51,47 @@ class Spooled:
     def keep(self, act: Act, error: StoreUnavailable) -> tuple[Mapping[str, Any], Reply]:
         """Keep a stop on disk, else in memory, and hold its proposal at once."""
         stop = self._line(act)
-        self.world.held.add(act.proposal_id)
+        kept = self._put(stop)
+        words = _kept_words(error) if kept else _IN_MEMORY
+        return stop, Reply(words, None if kept else "audit_unavailable", act.proposal_id)
+
+    def keep_freeze(self, sender: Sender, reason: str, error: StoreUnavailable) -> Reply:
+        """Keep a freeze on disk, else in memory, and hold everything at once (ADR 0023)."""
+        act = Act("", sender, reason, given_at_ms=self.world.clock.now_ms())
+        kept = self._put({**self._line(act), _FREEZES: True})
+        return Reply(
+            _kept_words(error) if kept else _IN_MEMORY, None if kept else "audit_unavailable"
+        )
+
+    def _put(self, stop: Mapping[str, Any]) -> bool:
+        """Hold, then write down; False where it stands in memory alone."""
+        self.hold(stop)
         try:
             self.world.spool.keep(stop)
         except OSError:
             log.critical("a stop could be written neither to the store nor to the spool")
             self.world.unspooled.append(stop)
-            return stop, Reply(_IN_MEMORY, "audit_unavailable", act.proposal_id)
-        return stop, Reply(_kept_words(error), None, act.proposal_id)
+            return False
+        return True
+
+    def hold(self, stop: Mapping[str, Any]) -> None:
+        """Let nothing be made final of what a stop is of, until it is settled."""
+        if not is_freeze(stop):
+            self.world.held.add(str(stop["proposal_id"]))
+            return
+        now_ms = self.world.clock.now_ms()
+        at_ms = min(now_ms, stop.get("at_ms") or now_ms)
+        self.world.heard.add(HeardStop(_key(stop), stop["surface"], at_ms))
+
+    def keeps_freeze(self, *, but: Collection[str] = ()) -> bool:
+        """Say whether a freeze waits, those of these keys left out."""
+        return any(is_freeze(stop) and _key(stop) not in but for stop in self.waiting())
+
+    def let_go(self, keys: Collection[str]) -> None:
+        """Forget the freezes that somebody lifted before they could be put in force."""
+        for stop in self.waiting():
+            if is_freeze(stop) and _key(stop) in keys:
+                self.settled(stop)
 
     def _line(self, act: Act) -> dict[str, Any]:
         """Return what is kept. Each has an id, so that the store knows what it has heard before."""
@@ -89,6 +126,8 @@ class Spooled:
         """Forget a stop that was carried out or refused, and let go of its proposal."""
         with suppress(ValueError):
             self.world.unspooled.remove(kept)
+        if is_freeze(kept):
+            self.world.heard.drop(_key(kept))
         self.over.append(kept)
         self.tidy()
 
@@ -122,6 +161,12 @@ def carry_out(moment: Moment, act: Act, tx: Transaction) -> Reviewed:
     return reviewed
 
 
+def freeze_late(moment: Moment, act: Act, tx: Transaction) -> None:
+    """Put a freeze in force that waited. Raises what `freeze` raises."""
+    first_heard(tx, moment, act.sender)
+    freeze(tx, moment, act.sender, act.reason, given_at_ms=act.given_at_ms)
+
+
 def give_up(moment: Moment, act: Act, error: GovernanceError, tx: Transaction) -> None:
     """Write that a stop that waited has no effect; who was told otherwise hears of it."""
     note_ignored(tx, moment, act, error.code)
@@ -131,9 +176,11 @@ def give_up(moment: Moment, act: Act, error: GovernanceError, tx: Transaction) -
 
 def _tell_of_no_effect(tx: Transaction, moment: Moment, act: Act, why: str) -> None:
     proposal_id, sender = mask_text(act.proposal_id[:_SHOWN_ID]), act.sender
+    of = repr(proposal_id) if proposal_id else "everything (freeze)"
+    who = sender.identity or repr(sender.account)
     words = (
-        f"The stop of {proposal_id!r} by {sender.identity or sender.account!r}, which was kept "
-        f"while nothing could be stored, has no effect: {why}"
+        f"The stop of {of} by {who}, which was kept while nothing could be stored, has no effect: "
+        f"{why}"
     )
     announce(tx, moment, f"spooled:{sender.event_id}:{proposal_id}:{act.given_at_ms}", words)
 
@@ -150,27 +197,41 @@ def spool_again(world: World) -> None:
 
 def held_words(world: World) -> str | None:
     """Say which proposals wait for somebody's stop to be carried out, None where none does."""
-    held = world.held | world.heard.ids()
-    if not held:
-        return None
-    return f"Held, until a stop can be carried out: {', '.join(sorted(held))}"
+    everything = ("everything (freeze)",) if world.heard.of_everything else ()
+    held = (*everything, *sorted(world.held | world.heard.ids()))
+    return f"Held, until a stop can be carried out: {', '.join(held)}" if held else None
 
 
 def _kept_words(error: StoreUnavailable) -> str:
     if isinstance(error, RowUnreadable):
         return (
-            f"Kept: {error} The proposal stands still, and your stop is carried out as soon as the "
+            f"Kept: {error} What you stopped stands still, and that is carried out as soon as the "
             "row can be read. Tell an operator: somebody changed the database."
         )
     if isinstance(error, RowRefused):
         return (
-            f"Kept: {error} The proposal stands still, and your stop is carried out as soon as the "
+            f"Kept: {error} What you stopped stands still, and that is carried out as soon as the "
             "row is taken. Tell an operator: somebody changed the database, and the log says where."
         )
     return (
         "Kept: the store cannot be written now; nothing executes, commits or closes, and your "
         "stop is carried out as soon as it can be."
     )
+
+
+def is_freeze(stop: Mapping[str, Any]) -> bool:
+    """Say whether a line keeps a freeze."""
+    return stop.get(_FREEZES) is True
+
+
+def said_of(stop: Mapping[str, Any]) -> str:
+    """Return what a line is of, for the log."""
+    return "a freeze" if is_freeze(stop) else str(stop["proposal_id"])
+
+
+def _key(freeze: Mapping[str, Any]) -> str:
+    """Return under what a freeze that is kept holds everything; no inbox names one so."""
+    return f"spool:{key_of(freeze['surface'], freeze.get('event_id') or '')}"
 
 
 def act_of(stop: Mapping[str, Any]) -> Act:
@@ -200,8 +261,9 @@ def unavailable(proposal_id: str | None = None, error: StoreUnavailable | None =
     if isinstance(error, RowRefused):
         words = f"{error} {REFUSED_ROW}"
         return Reply(words, "audit_unavailable", proposal_id)
+    stands = "everything" if proposal_id is None else "the proposal"
     return Reply(
-        "The audit trail cannot be written, so nothing was done; the proposal stands as it was. "
+        f"The audit trail cannot be written, so nothing was done; {stands} stands as it was. "
         "Try again, and tell an operator.",
         "audit_unavailable",
         proposal_id,

@@ -73,7 +73,7 @@ class Unwritten:
         return (
             f"The store cannot be written since {clock_words(self.since_ms)} ({self.why}; "
             f"{self._attempts()} failed). Nothing is approved, executed or closed until it "
-            "can; a ❌ is kept. Free the disk or mend what stands in its way."
+            "can; a ❌ and a freeze are kept. Free the disk or mend what stands in its way."
         )
 
     def _attempts(self) -> str:

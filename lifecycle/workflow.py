@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from lifecycle import agent_tools, freezing, reporting
+from lifecycle import agent_tools, reporting
 from lifecycle.acting import Acting
 from lifecycle.acts import Act
 from lifecycle.adopting import Adopter
@@ -23,6 +23,7 @@ from lifecycle.heard import kept_stops
 from lifecycle.intaking import Intake
 from lifecycle.keeping import Keeper
 from lifecycle.masking import plain_words
+from lifecycle.operating import Operating
 from lifecycle.policy import Policy
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.questions import answer_question
@@ -48,6 +49,7 @@ class Workflow:
         self.adopter = Adopter(world, self.gatekeeper)
         self.recoverer = Recoverer(world, self.gatekeeper)
         self.acting = Acting(world, self.gatekeeper, Spooled(world))
+        self.operating = Operating(world, self.acting)
         self.keeper = Keeper(world, self.gatekeeper, self.adopter)
         self._end_s = inf
 
@@ -115,7 +117,7 @@ class Workflow:
     async def answer_question(self, question_id: str, sender: Sender, words: str) -> Reply:
         """Give an agent the first reply of a reviewer to its question (seed 001)."""
         said = plain_words(words)
-        return await self.acting.operate(
+        return await self.operating.operate(
             sender, lambda tx, m: answer_question(tx, m, plain_words(question_id), sender, said)
         )
 
@@ -178,19 +180,11 @@ class Workflow:
 
     async def freeze(self, reason: str, sender: Sender) -> Reply:
         """Stop every execute, commit and closing until `thaw`."""
-        return await self.acting.operate(
-            sender, lambda tx, moment: freezing.freeze(tx, moment, sender, reason)
-        )
+        return await self.operating.freeze(sender, reason)
 
     async def thaw(self, sender: Sender) -> Reply:
         """Go on with what is due."""
-        waited = self.world.heard.overdue(self.world.clock.now_ms())
-        reply = await self.acting.operate(
-            sender, lambda tx, moment: freezing.thaw(tx, moment, sender)
-        )
-        for each in waited if reply.done else ():
-            self.world.heard.drop(each.key)
-        return reply
+        return await self.operating.thaw(sender)
 
     async def adopt(
         self, policy: Policy, sentinel: Sentinel, swap: Callable[[], None] = lambda: None
@@ -205,8 +199,8 @@ class Workflow:
 
     async def start(self) -> None:
         """Take up what a former process left: stops first, then calls, then what waits."""
-        held = (str(stop["proposal_id"]) for stop in self.world.spool.kept())
-        self.world.held.update(held)
+        for kept in self.world.spool.kept():
+            self.acting.spooled.hold(kept)
         now_ms = self.world.clock.now_ms()
         for waiting in await self.world.store.read(kept_stops):
             # A clock that was set back meanwhile must not make it wait until that time comes.

@@ -15,8 +15,10 @@ _FENCE: Final = re.compile(r"\s*```(?:json|JSON)?[ \t]*\n?(.*?)```\s*", re.DOTAL
 _INLINE: Final = re.compile(r"\s*`([^`]*)`\s*", re.DOTALL)
 #: How the lanes of proposals begin: nothing in them decides anything.
 PROPOSING: Final = "p:"
-#: Commands that must be heard although nothing can be stored.
+#: Commands that stop one proposal.
 STOPS: Final = frozenset({"reject", "roll-back"})
+#: Commands that must be heard although nothing can be stored: the law keeps them.
+HEARD_UNSTORED: Final = STOPS | {"freeze"}
 #: Commands that follow each other as typed, and wait for nothing else that was typed.
 _FREEZES: Final = frozenset({"freeze", "thaw"})
 

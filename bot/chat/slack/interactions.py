@@ -19,7 +19,7 @@ from bot.chat.slack.text import unescape
 from bot.chat.slack.views import Pressed, modal, no_reason, pressed, submitted
 from bot.chat.stops import StopOf, stop_on, stop_typed
 from bot.chat.surface import SurfaceFailed
-from bot.chat.typed import STOPS, lane_of, typed
+from bot.chat.typed import HEARD_UNSTORED, lane_of, typed
 from lifecycle.answers import Reply
 from lifecycle.ports import StoreUnavailable
 from lifecycle.spooling import unavailable
@@ -62,7 +62,7 @@ class Interactions:
         number = body.get("trigger_id") or body.get("response_url")
         text = str(body.get("text", ""))
         kept, words = _kept("command", body), unescape(text)
-        lane, stops = lane_of(words, user, str(number)), typed(words).word in STOPS
+        lane, stops = lane_of(words, user, str(number)), typed(words).word in HEARD_UNSTORED
         await self._take(f"slash:{number}", lane, kept, stop_typed(words), unstored=stops)
         return received(text)
 

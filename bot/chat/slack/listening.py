@@ -27,7 +27,7 @@ from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
 from bot.chat.stops import StopOf, stop_by, stop_typed
 from bot.chat.turns import taking_turns_as
-from bot.chat.typed import STOPS, lane_of, typed
+from bot.chat.typed import HEARD_UNSTORED, lane_of, typed
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind
 
@@ -112,7 +112,7 @@ class Listening:
             lane = lane_of(heard.text, heard.user or heard.bot, heard.ts)
             await self._keep("said", body, event_id, lane, stops)
         except StoreUnavailable:
-            if typed(heard.text).word not in STOPS:
+            if typed(heard.text).word not in HEARD_UNSTORED:
                 raise
             # As with a ❌: where nothing can be stored a stop is heard, and the law spools it.
             await self.inbox.work_unstored(event_id, self._payload("said", body, event_id), stops)

@@ -97,23 +97,27 @@ async def test_a_stop_is_kept_while_what_a_tool_did_cannot_be_written(
         await terminal.types("approve m1")
         kept = await terminal.types("ben: reject d1 not this")
         frozen = await terminal.types("freeze now")
+        thawed = await terminal.types("thaw")
         approved = await terminal.types("ben: approve d1")
         looked = await terminal.types("pending")
         status = await terminal.types("status")
 
-    assert answer_in(kept).startswith("Kept: the store cannot be written now")
-    assert [stop["proposal_id"] for stop in world.spool.stops] == ["d1"]
-    for refused in (frozen, approved):
+    for stop in (kept, frozen):
+        assert answer_in(stop).startswith("Kept: the store cannot be written now")
+    assert [stop["proposal_id"] for stop in world.spool.stops] == ["d1", ""]
+    for refused in (thawed, approved):
         assert "so nothing was done" in answer_in(refused)
         assert "audit_unavailable" in answer_in(refused)
     assert "1 pending" in looked
     assert any("The store cannot be written since" in line for line in status)
+    assert any("Held, until a stop can be carried out: everything" in line for line in status)
     assert not [line for line in (*frozen, *approved, *looked, *status) if "🔔" in line]
 
     await freed(terminal, tmp_path)
     await world.keeps_house()
     assert (await world.proposal("d1")).explanation == "not this"
     assert (await world.proposal("m1")).state is State.EXECUTING
+    assert any("FROZEN by ana" in line for line in await terminal.types("status"))
 
 
 async def test_the_answer_of_a_call_that_cannot_be_written_follows_and_holds_up_no_line(

@@ -53,7 +53,30 @@ async def test_a_reject_button_and_its_form_are_kept_while_the_store_cannot_be_w
         assert slack.world.tool(DEPLOY).calls == []
 
 
-@pytest.mark.parametrize("text", ["approve p1", "pending", "freeze breach"])
+@pytest.mark.parametrize("how", ["a slash command", "a message"])
+async def test_a_freeze_is_kept_and_in_force_while_the_store_cannot_be_written(how: str) -> None:
+    async with on_slack() as slack:
+        await slack.proposes(PROD)
+        slack.store_fails(True)
+        match how:
+            case "a slash command":
+                await acknowledged(await slack.server.slash("UANA", "freeze breach"))
+            case _:
+                _, (heard, *_) = await slack.server.says("UANA", "<@USIGNOFF> freeze breach")
+                await acknowledged(heard)
+        await eventually(lambda: slack.world.spool.kept(), "the freeze in the spool")
+        slack.store_fails(False)
+        await slack.world.approves("ben", "p1")
+        await slack.world.workflow.idle()
+
+        await slack.world.workflow.recover()
+
+        frozen = await slack.world.store.read(lambda tx: tx.flags.get("freeze"))
+        assert (frozen["reason"], frozen["by"]) == ("breach", "ana")
+        assert slack.world.tool(DEPLOY).calls == []
+
+
+@pytest.mark.parametrize("text", ["approve p1", "pending", "thaw"])
 async def test_no_other_slash_command_is_acknowledged_while_the_store_cannot_be_written(
     text: str,
 ) -> None:

@@ -1,0 +1,84 @@
+"""What operators and reviewers do to no one proposal: freeze, thaw, answer a question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from lifecycle import freezing
+from lifecycle.acting import Acting
+from lifecycle.acts import Act, first_heard
+from lifecycle.answers import Reply, Sender
+from lifecycle.errors import ReviewRefused
+from lifecycle.moment import Moment
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.spooling import unavailable
+from lifecycle.world import World
+
+_NOT_WRITTEN_YET: Final = (
+    "A freeze that was given before cannot be written yet, so nothing was done; everything stands "
+    "still. Try again, and tell an operator."
+)
+
+
+@dataclass(slots=True)
+class Operating:
+    """Carries out such acts; the freeze is a stop like any other, and kept like one."""
+
+    world: World
+    acting: Acting
+
+    async def operate(self, sender: Sender, unit: Callable[[Transaction, Moment], Reply]) -> Reply:
+        """Run such a unit, once for each event."""
+        try:
+            return await self._written(sender, unit)
+        except StoreUnavailable as error:
+            return unavailable(None, error)
+
+    async def freeze(self, sender: Sender, reason: str) -> Reply:
+        """Put the freeze in force. Nothing is made final meanwhile, and where the store cannot take
+        it, it is kept and holds everything until the store can (ADR 0023)."""
+        return await self.world.surely(self._frozen(sender, reason))
+
+    async def _frozen(self, sender: Sender, reason: str) -> Reply:
+        moment = self.world.moment()
+        try:
+            freezing.check_freeze(moment, sender, reason)
+        except ReviewRefused as error:  # which holds nothing up
+            await self.acting.note(Act("", sender), error.code)
+            return Reply.of_error(error)
+        with self.world.heard.meanwhile(sender.surface, moment.now_ms, None):
+            try:
+                return await self._written(
+                    sender, lambda tx, m: freezing.freeze(tx, m, sender, reason)
+                )
+            except StoreUnavailable as error:
+                return self.acting.spooled.keep_freeze(sender, reason, error)
+
+    async def thaw(self, sender: Sender) -> Reply:
+        """Lift the freeze, and one that was given before and waits for the store."""
+        await self.acting.replay_spool()
+        waited = [each.key for each in self.world.heard.overdue(self.world.clock.now_ms())]
+        if self.acting.spooled.keeps_freeze(but=waited):
+            return Reply(_NOT_WRITTEN_YET, "audit_unavailable")
+        reply = await self.operate(sender, lambda tx, m: freezing.thaw(tx, m, sender))
+        if reply.done:
+            self.acting.spooled.let_go(waited)
+            for key in waited:
+                self.world.heard.drop(key)
+        return reply
+
+    async def _written(self, sender: Sender, unit: Callable[[Transaction, Moment], Reply]) -> Reply:
+        """Run the unit. Raises StoreUnavailable."""
+        moment = self.world.moment()
+
+        def once(tx: Transaction) -> Reply:
+            first_heard(tx, moment, sender)
+            return unit(tx, moment)
+
+        try:
+            return await self.world.write(once)
+        except ReviewRefused as error:
+            await self.acting.note(Act("", sender), error.code)
+            return Reply.of_error(error)
