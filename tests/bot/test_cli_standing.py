@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,11 +19,20 @@ from bot.cli.app import app as signoff
 from bot.config import load_config
 from lifecycle.answers import Sender
 from lifecycle.proposal import ActorKind
+from tests.builders import REFUND, a_document
 from tests.by_hand import by_hand
 from tests.fakes.notifier import PlainNotifier
 
 FULL = "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(FAIL, 'disk full'); END"
 ANA = Sender("terminal", ActorKind.PERSON, "ana", account="ana")
+
+
+class Unanswered(PlainNotifier):
+    """A chat that does not say who is a member: whatever asks it waits."""
+
+    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+        await asyncio.Event().wait()
+        return frozenset(people)
 
 
 @pytest.fixture
@@ -69,7 +78,7 @@ async def test_status_says_that_the_store_cannot_be_written_as_long_as_that_last
     room = room_of_lock(bot)
 
     for _ in range(2):
-        assert (await bot.workflow.freeze("why", ANA)).code == "audit_unavailable"
+        assert (await bot.workflow.freeze("why", ANA)).words.startswith("Kept: the store cannot")
     found, words = await status(bot)
     assert room_of_lock(bot) == room, "a full disk has none to give"
     by_hand(bot.config.database_file, "DROP TRIGGER full")
@@ -117,6 +126,22 @@ async def test_status_says_that_the_bot_works_with_another_config_and_why(bot: A
     assert not refused["config"]["is_this"]
     assert "solo_operater" in refused["config"]["refused"]["why"]
     assert "solo_operater: there is no such key" in why
+
+
+async def test_a_reload_is_told_while_what_is_open_is_still_judged_again(bot: App) -> None:
+    """With thousands open that takes a minute: `reload` gave up, and `status` told of the old."""
+    document = a_document(REFUND, proposal_id="p1", ts_ms=bot.workflow.world.clock.now_ms())
+    leila = Sender("terminal", ActorKind.AGENT, "leila", account="leila")
+    await bot.workflow.submit(json.dumps(document).encode(), leila)
+    assert (await bot.workflow.approve("p1", ANA)).done
+    bot.workflow.world.notifier = Unanswered()
+    spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
+
+    taken = await said(bot, "reload")
+    current, _ = await status(bot)
+
+    assert (taken.exit_code, "as it is now" in taken.stdout) == (0, True)
+    assert current["config"]["is_this"]
 
 
 @pytest.mark.parametrize("set_s", [-3_600, 3_600])
