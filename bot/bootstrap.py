@@ -78,7 +78,7 @@ class App:
     async def _reloaded(self) -> str:
         try:
             fresh = await asyncio.to_thread(load_config, self.config.path)
-            await self._adopt(fresh)
+            return await self._adopt(fresh)
         except ConfigInvalid as error:
             return self.state.refused(
                 f"The config is invalid and the old one stays in force:\n{error}"
@@ -87,14 +87,22 @@ class App:
             return self.state.refused(
                 f"The config could not be taken and the old one stays in force: {error}"
             )
-        return self.state.taken(fresh, only_at_start(self.started_with, fresh))
 
-    async def _adopt(self, fresh: Config) -> None:
-        """Swap tools and law at once: a tool of the new config serves no approval of the old."""
-        sentinel = sentinel_of(fresh)
+    async def _adopt(self, fresh: Config) -> str:
+        """Swap tools and law at once: a tool of the new config serves no approval of the old.
+
+        Whoever asked is told in that moment: to judge anew what is open may take a minute.
+        """
+        sentinel, told = sentinel_of(fresh), list[str]()
         swap = self.toolbox.prepared(fresh.policy.tools)
-        await self.workflow.adopt(fresh.policy, sentinel, swap)
-        self.config = fresh
+
+        def in_force() -> None:
+            swap()
+            self.config = fresh
+            told.append(self.state.taken(fresh, only_at_start(self.started_with, fresh)))
+
+        await self.workflow.adopt(fresh.policy, sentinel, in_force)
+        return told[0]
 
 
 @asynccontextmanager
@@ -123,7 +131,7 @@ async def opened(
             clock=clock,
             notifier=notifier,
             toolbox=tools,
-            spool=FileSpool(config.data / "spool.jsonl"),
+            spool=FileSpool(config.spool),
             ring=ring_of(config, environment),
             nonce=lambda: secrets.token_urlsafe(_NONCE_BYTES),
             law=Law(config.policy, sentinel_of(config)),

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from bot.books import elsewhere_words, no_database, running_pid
 from bot.bootstrap import opened
@@ -19,11 +20,19 @@ from bot.quiet import Quiet
 from bot.storage import open_store
 from bot.storage.connection import CannotOpen
 from bot.storage.opening import path_of
+from bot.storage.spool import stops_in
 from lifecycle import restored
 from lifecycle.answers import Answer, Reply, Sender
 from lifecycle.freezing import freeze, thaw
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
+from lifecycle.spooling import is_freeze
+
+_KEPT: Final = "Nothing was lifted."
+_FREEZE_WAITS: Final = (
+    "A freeze that was given while the database could not be written waits for the bot: a running "
+    "one puts it in force as soon as it can, else the next one at its start. Then thaw again."
+)
 
 
 async def submit_once(
@@ -48,7 +57,13 @@ async def freeze_now(
 
 
 async def thaw_now(config: Config, environment: Mapping[str, str], sender: Sender) -> Reply:
-    """Lift the freeze."""
+    """Lift the freeze; not beside one that was given before and waits for the bot."""
+    try:
+        waits = any(map(is_freeze, stops_in(config.spool)))
+    except OSError as error:
+        raise CannotOpen(f"{error.filename} cannot be read: {error.strerror}. {_KEPT}") from error
+    if waits:
+        return Reply(f"{_FREEZE_WAITS} {_KEPT}", "audit_unavailable")
     return await _operated(config, environment, lambda tx, moment: thaw(tx, moment, sender))
 
 

@@ -14,12 +14,14 @@ from bot.chat.watching import kept_health, served_names
 from bot.clock_told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import choose
+from bot.storage.spool import stops_in
 from bot.views import count_pending
 from lifecycle.clocks import clock_moved
 from lifecycle.freezing import frozen
 from lifecycle.masking import mask_text
 from lifecycle.moment import rfc3339
 from lifecycle.ports import Transaction
+from lifecycle.spooling import spooled_words
 
 _MOST: Final = 50
 
@@ -33,10 +35,17 @@ class Running:
 
 
 def health_of(
-    tx: Transaction, now_ms: int, config: Config, running: Running | None
+    tx: Transaction,
+    now_ms: int,
+    config: Config,
+    running: Running | None,
+    stops: Sequence[Mapping[str, Any]] = (),
 ) -> Sequence[str]:
-    """Return lines for people: does a bot run, under this policy, with which surfaces."""
+    """Return lines for people: does a bot run, under this policy, with which surfaces; and which
+    `stops` wait for it."""
     lines = _idle_lines(config) if running is None else [*_running_lines(config, running)]
+    if held := spooled_words(stops):
+        lines.append(held)
     if behind := clock_behind(tx, now_ms):
         lines.append(behind)
     in_force = tx.flags.get("policy")
@@ -45,6 +54,14 @@ def health_of(
     choice = choose(config, os.environ, attached=True)
     lines.append(f"Surfaces as this shell would start them: {', '.join(choice.names) or 'none'}")
     return [*lines, *choice.notes, *(_surface_lines(tx) if running is not None else ())]
+
+
+def spooled(config: Config) -> Sequence[Mapping[str, Any]]:
+    """Return the stops that wait on disk for a bot; none where that cannot be read, over which no
+    bot starts."""
+    with suppress(OSError):
+        return stops_in(config.spool)
+    return ()
 
 
 def _idle_lines(config: Config) -> list[str]:

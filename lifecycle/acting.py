@@ -23,16 +23,7 @@ from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind, Proposal, Verb
 from lifecycle.retrying import CheckAgain, repeatable, retry
 from lifecycle.sentinel import Facts
-from lifecycle.spooling import (
-    Spooled,
-    act_of,
-    carry_out,
-    freeze_late,
-    give_up,
-    is_freeze,
-    said_of,
-    unavailable,
-)
+from lifecycle.spooling import Spooled, carry_out, give_up, said_of, unavailable
 from lifecycle.state import State
 from lifecycle.stopping import check_effect, check_standing
 from lifecycle.verdict import Verdict
@@ -90,7 +81,7 @@ class Acting:
         """`opens`: what waits to begin is looked at behind it. Behind an act that holds nothing
         may begin, and what waits would be told to wait for that very act."""
         if spools:
-            act = await with_who_left(self.world, self._as_heard(act))
+            act = await with_who_left(self.world, self.as_heard(act))
         try:
             led_to = await self._reviewed(act, unit, counts=not spools, opens=opens)
         except GovernanceError as error:
@@ -104,7 +95,7 @@ class Acting:
             return unavailable(act.proposal_id, error)
         return await self._followed(led_to, opens=opens)
 
-    def _as_heard(self, act: Act) -> Act:
+    def as_heard(self, act: Act) -> Act:
         """Note when it was taken: by the surface, which may have had to wait for its platform."""
         now_ms, sender = self.world.clock.now_ms(), act.sender
         on_card_ms = act.card.heard_at_ms if act.card is not None else None
@@ -277,14 +268,12 @@ class Acting:
 
         Who gave it was asked for when it was given, and counts as the member of then (ADR 0011).
         """
-        act, moment = act_of(kept), self.world.moment()
+        moment = self.world.moment()
         try:
-            if is_freeze(kept):
-                await self.world.write(partial(freeze_late, moment, act))
-                return True
-            reviewed = await self.world.write(partial(carry_out, moment, act))
+            reviewed = await self.world.write(partial(carry_out, moment, kept))
         except GovernanceError as error:
-            await self.world.write(partial(give_up, moment, act, error))
+            await self.world.write(partial(give_up, moment, kept, error))
             return True
-        await self._followed(LedTo(reviewed), opens=True)
+        if reviewed is not None:
+            await self._followed(LedTo(reviewed), opens=True)
         return True

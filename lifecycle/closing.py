@@ -39,7 +39,17 @@ def may_close(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
 def waits_for_a_stop(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
     """Say whether nothing but a stop that nobody could work for a while keeps this window open."""
     late = moment.heard.late(moment.now_ms, proposal.proposal_id)
-    return late and _due(tx, moment, proposal) and stands_still(tx, moment, proposal) == HEARD
+    return bool(late) and _due(tx, moment, proposal) and stands_still(tx, moment, proposal) == HEARD
+
+
+def why_it_waits(moment: Moment, proposal_id: str) -> str:
+    """Say that a stop keeps this window open, and who can do what about it."""
+    late = moment.heard.late(moment.now_ms, proposal_id)
+    ways = [f"retry {proposal_id}"] if any(each.proposal_id for each in late) else []
+    if not all(each.proposal_id for each in late):
+        ways.append("and of a freeze: thaw" if ways else "thaw")
+    remedy = f"roll-back {proposal_id} <reason>, or let go of that stop: {', '.join(ways)}"
+    return f"it waits for {HEARD}; {remedy}"
 
 
 def _due(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:

@@ -17,12 +17,21 @@ from lifecycle.proposal import SENTINEL, ActorKind, Proposal
 FLAG: Final = "freeze"
 #: What a proposal waits for while the freeze stands.
 FROZEN: Final = "frozen"
+#: What is known of one over which somebody wrote.
+_UNREAD: Final[Mapping[str, Any]] = {
+    "reason": "what was kept of it cannot be read: somebody changed the database",
+    "by": "nobody known",
+    "at_ms": 0,
+}
 
 
 def frozen(tx: Transaction) -> Mapping[str, Any] | None:
     """Return `{reason, by, at_ms}` of the freeze in force, None where there is none."""
-    value: Mapping[str, Any] | None = tx.flags.get(FLAG)
-    return value or None
+    value = tx.flags.get(FLAG)
+    if not value:
+        return None
+    told = isinstance(value, Mapping) and isinstance(value.get("at_ms"), int)
+    return value if told else _UNREAD
 
 
 def stands_still(
@@ -70,7 +79,8 @@ def freeze(
     details = {"why": reason, **when}
     record(tx, moment, "frozen", sender.identity, sender=sender, details=details)
     words = f"Frozen by {sender.id}: {harmless(reason)}. Nothing executes or commits until thaw."
-    announce(tx, moment, f"freeze:{moment.now_ms}", words)
+    # Two that waited for the store may be put in force within one millisecond.
+    announce(tx, moment, f"freeze:{moment.now_ms}:{sender.event_id or ''}", words)
     return Reply(words)
 
 

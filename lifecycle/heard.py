@@ -133,15 +133,14 @@ class HeardStops:
         """Return the proposals that a stop is known to be of."""
         return frozenset(tuple(self._named))
 
-    @property
-    def of_everything(self) -> bool:
-        """True while a freeze waits."""
-        return any(not each.unplaced for each in tuple(self._others.values()))
+    def freezes(self) -> tuple[HeardStop, ...]:
+        """Return those that are of everything."""
+        return tuple(each for each in tuple(self._others.values()) if not each.unplaced)
 
-    def late(self, now_ms: int, proposal_id: str) -> bool:
-        """Say whether one that holds a window waits for longer than working it takes."""
+    def late(self, now_ms: int, proposal_id: str) -> tuple[HeardStop, ...]:
+        """Return what holds a window and waits for longer than working it takes."""
         waiting = (e for e in self.of(proposal_id) if not (e.unplaced or e.takes_back))
-        return any(now_ms - each.at_ms > SOON_MS for each in waiting)
+        return tuple(each for each in waiting if now_ms - each.at_ms > SOON_MS)
 
     def overdue(self, now_ms: int, proposal_id: str | None = None) -> tuple[HeardStop, ...]:
         """Return what has waited too long and is of this proposal; of everything (a freeze) where

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from lifecycle.adopting import Adopter
 from lifecycle.cards_seen import CardsSeen
-from lifecycle.closing import close, may_close, not_closed, waits_for_a_stop
+from lifecycle.closing import close, may_close, not_closed, waits_for_a_stop, why_it_waits
 from lifecycle.door import amend, announce, record
 from lifecycle.errors import StaleProposal
 from lifecycle.expiry import call_people, expire, stuck, undecided
@@ -17,7 +17,6 @@ from lifecycle.explaining import reason_wait_over
 from lifecycle.finishing import Concluded
 from lifecycle.freezing import frozen
 from lifecycle.gating import Gatekeeper
-from lifecycle.heard import HEARD
 from lifecycle.moment import Moment, clock_words
 from lifecycle.opening import card_is_out
 from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
@@ -153,6 +152,8 @@ class Keeper:
             worth += page
         opened, ids = 0, [proposal_id for _, proposal_id in sorted(worth)]
         for proposal_id in await self.gatekeeper.heard_first.among(ids):
+            if self.world.stopping:
+                break
             tried = await self.world.beside(proposal_id, self.gatekeeper.open(proposal_id))
             opened += tried is not None and tried.state is not State.SENTINEL_APPROVED
             self._look_again(tried, moment.now_ms)
@@ -241,8 +242,7 @@ def _closed_afresh(moment: Moment, seen: Sequence[Proposal], tx: Transaction) ->
 def _kept_open(moment: Moment, proposal_id: str, tx: Transaction) -> None:
     fresh = tx.proposals.get(proposal_id)
     if fresh is not None and waits_for_a_stop(tx, moment, fresh):
-        remedy = f"roll-back {proposal_id} <reason>, or let go of that stop: retry {proposal_id}"
-        not_closed(tx, moment, fresh, f"it waits for {HEARD}; {remedy}")
+        not_closed(tx, moment, fresh, why_it_waits(moment, proposal_id))
 
 
 def _past_their_deadline(moment: Moment, since_ms: int, tx: Transaction) -> list[str]:
@@ -285,9 +285,9 @@ def _no_reason(moment: Moment, proposal_id: str, tx: Transaction) -> None:
 
 def _anchored(tx: Transaction, moment: Moment) -> int:
     day = moment.now_ms // 86_400_000
-    last = tx.flags.get("anchor") or {}
+    last = tx.flags.get("anchor")
     seq, head = tx.audit.head()
-    if last.get("day") == day or seq == 0:
+    if (isinstance(last, Mapping) and last.get("day") == day) or seq == 0:
         return 0
     tx.flags.put("anchor", {"day": day, "seq": seq, "hash": head})
     announce(tx, moment, f"anchor:{day}", f"Audit head: entry {seq}, {head}")

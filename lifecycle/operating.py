@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lifecycle import freezing
@@ -48,13 +48,15 @@ class Operating:
         except ReviewRefused as error:  # which holds nothing up
             await self.acting.note(Act("", sender), error.code)
             return Reply.of_error(error)
+        act = self.acting.as_heard(Act("", sender, reason))
         with self.world.heard.meanwhile(sender.surface, moment.now_ms, None):
             try:
                 return await self._written(
                     sender, lambda tx, m: freezing.freeze(tx, m, sender, reason)
                 )
             except StoreUnavailable as error:
-                return self.acting.spooled.keep_freeze(sender, reason, error)
+                kept = replace(act, given_at_ms=act.heard_at_ms)
+                return self.acting.spooled.keep_freeze(kept, error)
 
     async def thaw(self, sender: Sender) -> Reply:
         """Lift the freeze, and one that was given before and waits for the store."""

@@ -66,13 +66,14 @@ def retry(
 def _nothing_words(moment: Moment, proposal_id: str) -> str:
     """Say that nothing failed; and where a stop waits, when somebody may let go of that."""
     words = f"Nothing of {proposal_id} has failed."
-    if not moment.heard.overdue(moment.now_ms + OVERDUE_MS, proposal_id):  # by then, at most
+    if moment.heard.overdue(moment.now_ms + OVERDUE_MS, proposal_id):  # by then, at most
+        way = f"retry {proposal_id}"
+    elif moment.heard.freezes():
+        way = "thaw"
+    else:
         return words
-    waited_s = OVERDUE_MS // 1000
-    return (
-        f"{words} It waits for {HEARD}. Where that has waited for {waited_s} s, retry "
-        f"{proposal_id} lets go of it."
-    )
+    where = f"Where that has waited for {OVERDUE_MS // 1000} s"
+    return f"{words} It waits for {HEARD}. {where}, {way} lets go of it."
 
 
 def _sentinel_agrees(

@@ -35,6 +35,8 @@ _IN_MEMORY: Final = (
 )
 #: What marks the line of a freeze, which is of no one proposal.
 _FREEZES: Final = "freezes"
+_KEPT: Final = "spool:"
+_EVERYTHING: Final = "everything (freeze)"
 
 
 @dataclass(slots=True)
@@ -55,9 +57,8 @@ class Spooled:
         words = _kept_words(error) if kept else _IN_MEMORY
         return stop, Reply(words, None if kept else "audit_unavailable", act.proposal_id)
 
-    def keep_freeze(self, sender: Sender, reason: str, error: StoreUnavailable) -> Reply:
+    def keep_freeze(self, act: Act, error: StoreUnavailable) -> Reply:
         """Keep a freeze on disk, else in memory, and hold everything at once (ADR 0023)."""
-        act = Act("", sender, reason, given_at_ms=self.world.clock.now_ms())
         kept = self._put({**self._line(act), _FREEZES: True})
         return Reply(
             _kept_words(error) if kept else _IN_MEMORY, None if kept else "audit_unavailable"
@@ -84,8 +85,10 @@ class Spooled:
         self.world.heard.add(HeardStop(_key(stop), stop["surface"], at_ms))
 
     def keeps_freeze(self, *, but: Collection[str] = ()) -> bool:
-        """Say whether a freeze waits, those of these keys left out."""
-        return any(is_freeze(stop) and _key(stop) not in but for stop in self.waiting())
+        """Say whether a freeze waits for the store, those of these keys left out; also where the
+        spool cannot be read."""
+        waiting = (each.key for each in self.world.heard.freezes())
+        return any(key.startswith(_KEPT) and key not in but for key in waiting)
 
     def let_go(self, keys: Collection[str]) -> None:
         """Forget the freezes that somebody lifted before they could be put in force."""
@@ -153,30 +156,33 @@ class Spooled:
             log.error("%s", words)
 
 
-def carry_out(moment: Moment, act: Act, tx: Transaction) -> Reviewed:
-    """Give a stop that waited its effect. Raises what `stop` raises."""
+def carry_out(moment: Moment, kept: Mapping[str, Any], tx: Transaction) -> Reviewed | None:
+    """Give a stop that waited its effect; return what that led to, None for a freeze. Raises what
+    `stop` and `freeze` raise."""
+    act = _act_of(kept)
+    if is_freeze(kept):
+        first_heard(tx, moment, act.sender)
+        freeze(tx, moment, act.sender, act.reason, given_at_ms=act.given_at_ms)
+        return None
     reviewed = stopping.stop(tx, moment, act)
     if reviewed.reply.code == "window_closed":
-        _tell_of_no_effect(tx, moment, act, reviewed.reply.words)
+        _tell_of_no_effect(tx, moment, kept, reviewed.reply.words)
     return reviewed
 
 
-def freeze_late(moment: Moment, act: Act, tx: Transaction) -> None:
-    """Put a freeze in force that waited. Raises what `freeze` raises."""
-    first_heard(tx, moment, act.sender)
-    freeze(tx, moment, act.sender, act.reason, given_at_ms=act.given_at_ms)
-
-
-def give_up(moment: Moment, act: Act, error: GovernanceError, tx: Transaction) -> None:
+def give_up(
+    moment: Moment, kept: Mapping[str, Any], error: GovernanceError, tx: Transaction
+) -> None:
     """Write that a stop that waited has no effect; who was told otherwise hears of it."""
-    note_ignored(tx, moment, act, error.code)
+    note_ignored(tx, moment, _act_of(kept), error.code)
     if error.code not in _KNOWN_ALREADY:
-        _tell_of_no_effect(tx, moment, act, str(error))
+        _tell_of_no_effect(tx, moment, kept, str(error))
 
 
-def _tell_of_no_effect(tx: Transaction, moment: Moment, act: Act, why: str) -> None:
+def _tell_of_no_effect(tx: Transaction, moment: Moment, kept: Mapping[str, Any], why: str) -> None:
+    act = _act_of(kept)
     proposal_id, sender = mask_text(act.proposal_id[:_SHOWN_ID]), act.sender
-    of = repr(proposal_id) if proposal_id else "everything (freeze)"
+    of = _EVERYTHING if is_freeze(kept) else repr(proposal_id)
     who = sender.identity or repr(sender.account)
     words = (
         f"The stop of {of} by {who}, which was kept while nothing could be stored, has no effect: "
@@ -197,8 +203,17 @@ def spool_again(world: World) -> None:
 
 def held_words(world: World) -> str | None:
     """Say which proposals wait for somebody's stop to be carried out, None where none does."""
-    everything = ("everything (freeze)",) if world.heard.of_everything else ()
-    held = (*everything, *sorted(world.held | world.heard.ids()))
+    return _held_words(bool(world.heard.freezes()), world.held | world.heard.ids())
+
+
+def spooled_words(stops: Collection[Mapping[str, Any]]) -> str | None:
+    """Say the same of what stands in a spool, for a process that is not its bot."""
+    named = {str(stop["proposal_id"]) for stop in stops if not is_freeze(stop)}
+    return _held_words(any(map(is_freeze, stops)), named)
+
+
+def _held_words(freezes: bool, proposal_ids: Collection[str]) -> str | None:
+    held = (*((_EVERYTHING,) if freezes else ()), *sorted(proposal_ids))
     return f"Held, until a stop can be carried out: {', '.join(held)}" if held else None
 
 
@@ -230,11 +245,14 @@ def said_of(stop: Mapping[str, Any]) -> str:
 
 
 def _key(freeze: Mapping[str, Any]) -> str:
-    """Return under what a freeze that is kept holds everything; no inbox names one so."""
-    return f"spool:{key_of(freeze['surface'], freeze.get('event_id') or '')}"
+    """Return under what a freeze that is kept holds everything; no inbox names one so.
+
+    It stands in the trail where somebody lets go of it, so it is what a record can hold.
+    """
+    return _KEPT + plain_words(key_of(freeze["surface"], freeze.get("event_id") or ""))
 
 
-def act_of(stop: Mapping[str, Any]) -> Act:
+def _act_of(stop: Mapping[str, Any]) -> Act:
     """Return the act that was kept."""
     kind = ActorKind(stop["kind"]) if stop.get("kind") else None
     sender = Sender(

@@ -249,8 +249,11 @@ class Commands:
 
     async def _status(self, _rest: str, _sender: Sender) -> CommandReply:
         policy, now_ms, lines = self.workflow.policy, self._now_ms(), tuple(self.health())
+        waits = bool(self.workflow.world.heard.freezes())
         try:
-            return await self._store.read(lambda tx: status_reply(tx, policy, now_ms, lines))
+            return await self._store.read(
+                lambda tx: status_reply(tx, policy, now_ms, lines, freeze_waits=waits)
+            )
         except StoreUnavailable as error:
             return unread_reply(error, policy, now_ms, lines)
 

@@ -109,14 +109,29 @@ class Inbox:
         return fresh
 
     async def work_unstored(
-        self, event_id: str, payload: Payload, stops: StopOf | None = None
+        self,
+        event_id: str,
+        payload: Payload,
+        stops: StopOf | None = None,
+        *,
+        once: bool = False,
     ) -> None:
-        """Work what could not be stored; the law lets nothing be made final over it meanwhile."""
-        now_ms = self._world.clock.now_ms()
+        """Work what could not be stored; the law lets nothing be made final over it meanwhile.
+
+        What stops something is tried until its platform says whose it is; `once`, where it is
+        heard again, or whoever gave it is told. Raises SurfaceFailed, StoreUnavailable.
+        """
+        now_ms, pause_s = self._world.clock.now_ms(), 0.5
         new = stops is not None and self._world.heard.add(self._stop(event_id, now_ms, stops))
         try:
-            await self._in_its_turn_of_the_loop()
-            await self._work(event_id, payload)
+            while True:
+                await self._in_its_turn_of_the_loop()
+                try:
+                    return await self._work(event_id, payload)
+                except (StoreUnavailable, SurfaceFailed) as error:
+                    if stops is None or once or self._world.stopping:
+                        raise
+                    pause_s = await self._paused(event_id, error, pause_s)
         finally:
             if new:
                 self._world.heard.drop(self._key(event_id))
@@ -221,10 +236,7 @@ class Inbox:
                     await self._work(event_id, payload)
                 return True
             except (StoreUnavailable, SurfaceFailed, MemoryError) as error:
-                why = str(error) or type(error).__name__
-                log.warning("%s: event %s waits: %s", self._surface, event_id, why)
-                await self._world.clock.sleep(pause_s)
-                pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+                pause_s = await self._paused(event_id, error, pause_s)
             except BaseException as error:
                 if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
                     raise
@@ -235,6 +247,13 @@ class Inbox:
                     return not self._still_stops(event_id)
                 await self._world.clock.sleep(pause_s)
         return False
+
+    async def _paused(self, event_id: str, error: Exception, pause_s: float) -> float:
+        """Wait before it is worked again; return how long to wait the next time."""
+        why = str(error) or type(error).__name__
+        log.warning("%s: event %s waits: %s", self._surface, event_id, why)
+        await self._world.clock.sleep(pause_s)
+        return min(_LONGEST_PAUSE_S, pause_s * 2)
 
     async def _in_its_turn_of_the_loop(self) -> None:
         """Let one event of a burst begin in each turn of the loop, so that all else goes on."""

@@ -15,18 +15,25 @@ from lifecycle.policy import Policy
 from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
 
 _MOST: Final = 20
+_WAITS: Final = "A freeze waits to be put in force; nothing executes, commits or closes meanwhile"
 
 
 def status_reply(
-    tx: Transaction, policy: Policy, now_ms: int, health: Sequence[str] = ()
+    tx: Transaction,
+    policy: Policy,
+    now_ms: int,
+    health: Sequence[str] = (),
+    *,
+    freeze_waits: bool = False,
 ) -> CommandReply:
-    """Return how the house stands; `health` are the surfaces' own lines. A view."""
+    """Return how the house stands; `health` are the surfaces' own lines, `freeze_waits` where one
+    was given and is not in force yet. A view."""
     seq, head = tx.audit.head()
     blocks: list[str | Table] = [
         f"Signoff at {moment_words(now_ms)}",
         *health,
         f"Policy {policy.digest or 'of a config that no bot can start with'}",
-        _freeze_words(tx),
+        _freeze_words(tx, freeze_waits),
         f"{count_pending(tx, now_ms)} pending, {tx.proposals.count_executing()} executing",
         f"Audit: {seq} entries, head {head}",
     ]
@@ -53,10 +60,10 @@ def unread_reply(
     )
 
 
-def _freeze_words(tx: Transaction) -> str:
+def _freeze_words(tx: Transaction, waits: bool) -> str:
     freeze = frozen(tx)
     if freeze is None:
-        return "Not frozen"
+        return _WAITS if waits else "Not frozen"
     why = neutral(str(freeze.get("reason", ""))).text
     return f"FROZEN by {freeze.get('by')} since {moment_words(int(freeze['at_ms']))}: {why}"
 

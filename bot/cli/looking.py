@@ -207,14 +207,17 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
     loaded = best_config_of(context, config)
     from bot.books import look, running_pid, said_by_running
     from bot.chat.status import status_reply
-    from bot.status_told import Running, health_of, status_json
+    from bot.status_told import Running, health_of, spooled, status_json
+    from lifecycle.spooling import is_freeze
 
+    stops = spooled(loaded)
+    freeze_waits = any(map(is_freeze, stops))
     pid = running_pid(loaded)
     running = None if pid is None else Running(pid, said_by_running(loaded))
 
     def view(tx: Transaction, now_ms: int) -> tuple[dict[str, Any], CommandReply]:
-        lines = health_of(tx, now_ms, loaded, running)
-        reply = status_reply(tx, loaded.policy, now_ms, lines)
+        lines = health_of(tx, now_ms, loaded, running, stops)
+        reply = status_reply(tx, loaded.policy, now_ms, lines, freeze_waits=freeze_waits)
         return status_json(tx, now_ms, loaded, running), reply
 
     found, reply = pool.run(look(loaded, view))

@@ -79,6 +79,11 @@ class Config:
         """Where the bot keeps keys, drafts and the spool."""
         return self.folder / "data"
 
+    @property
+    def spool(self) -> Path:
+        """Where stops wait that the database could not take."""
+        return self.data / "spool.jsonl"
+
 
 def load_config(path: Path, *, ask_rules: bool = True) -> Config:
     """Read and check `path`; raises ConfigInvalid with every problem that was found.

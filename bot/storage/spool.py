@@ -71,8 +71,7 @@ class FileSpool:
 
     def kept(self) -> Sequence[Mapping[str, Any]]:
         """Return the stops that wait, oldest first."""
-        stops = map(_stop_in, self._lines())
-        return [stop for stop in stops if stop is not None]
+        return stops_in(self.path)
 
     def forget(self, stops: Collection[Mapping[str, Any]]) -> None:
         """Forget these stops, which are in the store now.
@@ -106,10 +105,7 @@ class FileSpool:
             raise
 
     def _lines(self) -> list[bytes]:
-        try:
-            return self.path.read_bytes().splitlines()
-        except FileNotFoundError:
-            return []
+        return _lines_of(self.path)
 
     def _put_aside_what_is_torn(self) -> None:
         lines = self._lines()
@@ -123,6 +119,20 @@ class FileSpool:
             replace_file(self.path, _written([line for line in lines if line not in torn]))
         except OSError as error:
             log.error("%s holds %d lines that are no stop: %s", self.path, len(torn), error)
+
+
+def stops_in(path: Path) -> list[dict[str, Any]]:
+    """Return the stops that wait in the spool of a bot, oldest first; only to look. Raises OSError
+    where it cannot be read."""
+    stops = map(_stop_in, _lines_of(path))
+    return [stop for stop in stops if stop is not None]
+
+
+def _lines_of(path: Path) -> list[bytes]:
+    try:
+        return path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
 
 
 def _written(lines: Sequence[bytes]) -> bytes:

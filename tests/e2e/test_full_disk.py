@@ -78,12 +78,30 @@ def test_a_stop_typed_while_the_disk_is_full_outlives_the_process(bot: Process) 
     looked = bot.ask("pending")
     bot.kill()
     bot.start()
-    bot.ask("status")
+    status = bot.ask("status")
 
-    assert any(line.startswith("Kept: the store cannot be written now") for line in kept)
-    assert any("so nothing was done" in line for line in frozen)
+    for stop in (kept, frozen):
+        assert any(line.startswith("Kept: the store cannot be written now") for line in stop)
     assert "1 pending" in looked
     assert state(bot, mail) == ("rejected", "stop this mail")
+    assert any(line.startswith("FROZEN by ana") for line in status)
+    assert bot.beside("audit", "verify").returncode == 0
+
+
+def test_the_command_line_denies_no_freeze_that_waits_for_the_bot(bot: Process) -> None:
+    begun(bot)
+    bot.ask("freeze now")
+    bot.kill()
+
+    status, thaw = bot.beside("status"), bot.beside("thaw")
+    bot.start()
+    bot.ask("status")
+    lifted = bot.beside("thaw")
+
+    assert "Held, until a stop can be carried out: everything (freeze)" in status.stdout
+    assert "Not frozen" not in status.stdout
+    assert (thaw.returncode, "Nothing was lifted" in thaw.stderr) == (1, True)
+    assert (lifted.returncode, lifted.stdout[:13]) == (0, "Thawed by ana")
 
 
 def test_what_a_tool_did_is_written_and_told_once_the_disk_is_freed(bot: Process) -> None:

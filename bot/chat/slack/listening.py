@@ -115,7 +115,7 @@ class Listening:
             if typed(heard.text).word not in HEARD_UNSTORED:
                 raise
             # As with a ❌: where nothing can be stored a stop is heard, and the law spools it.
-            await self.inbox.work_unstored(event_id, self._payload("said", body, event_id), stops)
+            await self._unstored(event_id, self._payload("said", body, event_id), stops)
 
     async def _heard_edit(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         """Keep the edit of a command, to note that it changes nothing."""
@@ -142,9 +142,11 @@ class Listening:
             if heard.signal is not Signal.STOP:
                 raise
             # Where nothing can be stored a ❌ must be heard all the same: the law spools it.
-            await self.inbox.work_unstored(
-                event_id, self._payload("reaction", body, event_id), stops
-            )
+            await self._unstored(event_id, self._payload("reaction", body, event_id), stops)
+
+    async def _unstored(self, event_id: str, payload: Payload, stops: StopOf | None) -> None:
+        """Work a stop that cannot be stored; Slack delivers again what fails here."""
+        await self.inbox.work_unstored(event_id, payload, stops, once=True)
 
     async def _keep(
         self,

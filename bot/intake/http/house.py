@@ -125,7 +125,8 @@ async def healthz(door: Door, _incoming: Request, _sender: Sender) -> Response:
         stopped = await door.store.read(frozen)
     except StoreUnavailable:
         return problem(503, "The store cannot be read.", code="audit_unavailable")
-    return json_response({"status": "ok", "frozen": stopped is not None})
+    frozen_now = stopped is not None or bool(door.workflow.world.heard.freezes())
+    return json_response({"status": "ok", "frozen": frozen_now})
 
 
 async def metrics(door: Door, _incoming: Request, _sender: Sender) -> Response:

@@ -11,6 +11,7 @@ from hashlib import sha256
 import pytest
 
 from lifecycle.canonical import s256
+from lifecycle.heard import HeardStop
 from lifecycle.proposal import Attention
 from lifecycle.rule_run import Workers
 from lifecycle.sentinel_run import Sentinel
@@ -192,6 +193,12 @@ async def test_a_store_that_cannot_be_written_is_no_health(outside: Outside) -> 
             503,
             "The store cannot be written.",
         )
+
+
+async def test_all_is_told_as_frozen_while_a_freeze_waits_for_its_row(outside: Outside) -> None:
+    outside.world.workflow.world.heard.add(HeardStop("spool:slack:Ev1", "slack", 0))
+    async with outside.client(None) as stranger:
+        assert (await stranger.get("/healthz")).json() == {"status": "ok", "frozen": True}
 
 
 async def test_strangers_learn_health_and_numbers_only(outside: Outside) -> None:

@@ -76,6 +76,24 @@ async def test_a_freeze_is_kept_and_in_force_while_the_store_cannot_be_written(h
         assert slack.world.tool(DEPLOY).calls == []
 
 
+@pytest.mark.parametrize("text", ["freeze breach", "reject p1 wrong version"])
+async def test_a_stop_that_was_acknowledged_holds_and_is_kept_once_slack_says_whose_it_is(
+    text: str,
+) -> None:
+    async with on_slack() as slack:
+        await slack.proposes(PROD)
+        slack.store_fails(True)
+        unread = slack.server.fails("users.info", "error", times=None)
+        await acknowledged(await slack.server.slash("UANA", text))
+        await eventually(lambda: slack.server.calls_of("users.info")[1:], "asked in vain")
+        held = slack.world.workflow.world.heard.of("p1")
+
+        unread.times = 0
+
+        (kept,) = await eventually(slack.world.spool.kept, "the stop in the spool")
+        assert (len(held), kept["id"], kept["at_ms"]) == (1, "ana", held[0].at_ms)
+
+
 @pytest.mark.parametrize("text", ["approve p1", "pending", "thaw"])
 async def test_no_other_slash_command_is_acknowledged_while_the_store_cannot_be_written(
     text: str,
