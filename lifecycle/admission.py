@@ -108,7 +108,8 @@ def refuse(
 def _tell_of_a_flood(tx: Transaction, moment: Moment, proposer: str, error: Refused) -> None:
     """Say once an hour that somebody proposes more than it may: one notice for all of it."""
     flag, told_ms = f"flood:{proposer}", moment.now_ms
-    if abs(told_ms - (tx.flags.get(flag) or 0)) < _HOUR_MS:
+    before_ms = tx.flags.get(flag)
+    if isinstance(before_ms, int) and abs(told_ms - before_ms) < _HOUR_MS:
         return
     tx.flags.put(flag, told_ms)
     key = f"{flag}:{told_ms}"

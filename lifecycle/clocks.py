@@ -78,10 +78,7 @@ def clock_moved(tx: Transaction, now_ms: int) -> str | None:
 
 
 def _kept(tx: Transaction) -> Mapping[str, Any]:
-    try:
-        kept = tx.flags.get(_FLAG)
-    except ValueError:  # somebody wrote there what is no JSON
-        return {}
+    kept = tx.flags.get(_FLAG)
     return kept if isinstance(kept, Mapping) else {}
 
 

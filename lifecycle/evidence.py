@@ -103,8 +103,8 @@ def payload_digest(packet: EvidencePacket) -> str:
 
 def unjudged(tx: Transaction) -> list[str]:
     """Return the ids of packets by which what is open is still to be judged again."""
-    waits: list[str] = tx.flags.get(_TO_JUDGE) or []
-    return waits
+    waits = tx.flags.get(_TO_JUDGE)
+    return [each for each in waits if isinstance(each, str)] if isinstance(waits, list) else []
 
 
 def judged(evidence_id: str, packet: EvidencePacket | None, tx: Transaction) -> None:

@@ -39,17 +39,17 @@ class Standing:
         return asdict(self)
 
     @classmethod
-    def of_json(cls, value: Mapping[str, Any] | None) -> Standing | None:
-        """Read back what `as_json` wrote."""
-        if value is None:
-            return None
-        return cls(value["rules"], value["tools"], value.get("calls", {}), value["reviewers"])
+    def of_json(cls, value: Any) -> Standing | None:
+        """Read back what `as_json` wrote; None for anything else."""
+        told = {"calls": {}, **value} if isinstance(value, Mapping) else {}
+        parts: list[Any] = [told.get(each) for each in ("rules", "tools", "calls", "reviewers")]
+        return cls(*parts) if all(isinstance(each, Mapping) for each in parts) else None
 
 
 def keep_standing(tx: Transaction, policy: Policy) -> None:
     """Note the policy that is in force from now on, with what a later one is compared with."""
     before = tx.flags.get(POLICY_FLAG)
-    known = tx.flags.get(_KEPT_FLAG) or ([] if before is None else [before])
+    known = _kept(tx) or ([] if before is None else [before])
     tx.flags.put(_KEPT_FLAG, [*(each for each in known if each != policy.digest), policy.digest])
     tx.flags.put(_flag(policy.digest), standing_of(policy).as_json())
     tx.flags.put(POLICY_FLAG, policy.digest)
@@ -57,7 +57,7 @@ def keep_standing(tx: Transaction, policy: Policy) -> None:
 
 def too_many_kept(tx: Transaction) -> bool:
     """Say whether more policies are kept than the last two."""
-    return len(tx.flags.get(_KEPT_FLAG) or ()) > _LAST
+    return len(_kept(tx)) > _LAST
 
 
 def forget_standings(tx: Transaction, needed: Collection[str]) -> None:
@@ -65,7 +65,7 @@ def forget_standings(tx: Transaction, needed: Collection[str]) -> None:
 
     Under the one before the last something may have been judged while that was looked up.
     """
-    known = tx.flags.get(_KEPT_FLAG) or []
+    known = _kept(tx)
     left = [each for each in known if each in needed or each in known[-_LAST:]]
     for digest in known:
         if digest not in left:
@@ -77,6 +77,12 @@ def forget_standings(tx: Transaction, needed: Collection[str]) -> None:
 def standing_under(tx: Transaction, digest: str) -> Standing | None:
     """Return what is kept of a policy, None where it is forgotten or never was in force."""
     return Standing.of_json(tx.flags.get(_flag(digest)))
+
+
+def _kept(tx: Transaction) -> list[str]:
+    """Return the digests of what is kept, oldest first; none where somebody wrote over them."""
+    known = tx.flags.get(_KEPT_FLAG)
+    return [each for each in known if isinstance(each, str)] if isinstance(known, list) else []
 
 
 def _flag(digest: str) -> str:

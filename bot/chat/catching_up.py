@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
+from weakref import WeakValueDictionary
 
 from bot.chat.event_ids import gone_event, late_event, on_card
 from bot.chat.known import (
@@ -59,6 +61,12 @@ class CatchingUp:
         self.elsewhere = Elsewhere(workflow, surface)
         #: By proposal, whose ✅ was found and refused for good since somebody asked.
         self._refused: dict[str, list[tuple[Sender, Reply]]] = {}
+        self._alone = WeakValueDictionary[str, asyncio.Lock]()
+
+    def alone(self, message_id: str) -> asyncio.Lock:
+        """Return what is held while a card is read and applied, and while a ✅ that was taken off
+        is worked: one that is found and goes meanwhile could be taken back before it counts."""
+        return self._alone.setdefault(message_id, asyncio.Lock())
 
     async def apply(self, card: Card, found: Found) -> int:
         """Bring the law up to date with the card; return how many decisions were new.
@@ -209,11 +217,11 @@ class CatchingUp:
 
     async def _taken_back(self, card: Card, found: Found, known: Known) -> int:
         """A ✅ given on this very card that is gone was taken back, unless all emoji are gone."""
-        standing = {sender.id for sender in found.approving}
+        absent = self._absent(found)
         gone = [
             review
             for review in known.reviews
-            if review.person not in standing and self._given_here(card, review, found, known)
+            if review.person in absent and self._given_here(card, review, found, known)
         ]
         if gone and not found.seeded:
             now_ms = self._workflow.world.clock.now_ms()

@@ -70,8 +70,13 @@ class ClosedUnread:
 
 
 def _kept(tx: Transaction) -> _Kept:
-    kept: _Kept = tx.flags.get(_FLAG) or {}
-    return kept
+    kept = tx.flags.get(_FLAG)
+    told = kept if isinstance(kept, Mapping) else {}
+    return {surface: ids for surface, ids in told.items() if _are_ids(ids)}
+
+
+def _are_ids(found: object) -> bool:
+    return isinstance(found, list) and all(isinstance(each, str) for each in found)
 
 
 def _opened(cards: Sequence[Card], tx: Transaction) -> list[Card]:

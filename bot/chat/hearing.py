@@ -98,6 +98,11 @@ class Hearing:
         return self._since_ms
 
     @property
+    def line_ms(self) -> int | None:
+        """Since when the connection stands, or stood that may be resumed without a gap."""
+        return self._before_ms if self._since_ms is None else self._since_ms
+
+    @property
     def told_late_since_ms(self) -> int | None:
         """While the platform sends what was missed: since when that may have happened. None where
         all comes as it happens."""

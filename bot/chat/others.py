@@ -103,8 +103,9 @@ class Elsewhere:
             log.warning("%s: a ✅ counts although another surface cannot be read", self._surface)
             self._since_ms.pop(proposal_id, None)
             return True
-        if len(self._since_ms) >= _MOST:
-            self._since_ms.clear()
+        if len(self._since_ms) >= _MOST:  # of which some may have ended meanwhile
+            waits = self._since_ms.items()
+            self._since_ms = {key: ms for key, ms in waits if now_ms - ms <= _ANEW_MS}
         self._since_ms[proposal_id] = since_ms
         return False
 

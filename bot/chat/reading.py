@@ -99,13 +99,16 @@ class Reading:
     async def may_be_unread(self, card: Card) -> bool:
         """Say whether something may stand on a card that nobody heard: one rule for its window and
         for a ✅ that is to count."""
+        return self.missed(card) or not await self._unbroken_since(self._looked_at_ms(card) or None)
+
+    def missed(self, card: Card) -> bool:
+        """Say whether something was, or may have been, missed on a card, as far as is known without
+        asking the platform: for one that lets few cards be read."""
         message_id, at_ms = card.message_ids[-1], self._looked_at_ms(card)
         if message_id in self._unread or message_id in self._found_ms:
             return True
         in_gap = self._hearing.gap and at_ms <= (self._hearing.since_ms or at_ms)
-        if in_gap or at_ms <= self._doubted_ms:
-            return True
-        return not await self._unbroken_since(at_ms or None)
+        return in_gap or at_ms <= self._doubted_ms
 
     def _looked_at_ms(self, card: Card) -> int:
         """Return since when all of a card is known, 0 for never.

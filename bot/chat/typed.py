@@ -52,10 +52,17 @@ def lane_of(text: str, who: str, number: str) -> str:
     return f"x:{who}" if word in STOPS else f"c:{who}"
 
 
-def approved_id(text: str) -> str | None:
-    """Return which proposal a typed command approves, None for any other command."""
+def begun_id(text: str) -> str | None:
+    """Return which proposal a typed command lets begin, or be tried again; None for any other
+    command."""
     word, rest = typed(text)
-    return split_id(rest)[0] if word == "approve" else None
+    return split_id(rest)[0] if word == "approve" or tries_again(text) else None
+
+
+def tries_again(text: str) -> bool:
+    """Say whether it has done again what failed, which may be what takes it back: nothing that
+    cannot be read stands in the way of that."""
+    return typed(text).word == "retry"
 
 
 def split_id(rest: str) -> tuple[str, str]:

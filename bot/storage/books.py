@@ -194,7 +194,11 @@ class FlagBook(Book):
     """Small facts that survive a restart."""
 
     def get(self, name: str) -> Any:
-        """Return the JSON value of a flag, None where it was never set."""
+        """Return the JSON value of a flag, None where it was never set.
+
+        What somebody wrote there that is no JSON is a text like any other: whoever asks expects
+        something else, and knows what to do then.
+        """
         flags = self.desk.flags
         if name in flags:
             text = flags[name]
@@ -203,7 +207,12 @@ class FlagBook(Book):
             text = row["value"] if row else None
             if text is None or len(text) <= _SHORT_FLAG:
                 flags[name] = text
-        return load(text) if text is not None else None
+        if text is None:
+            return None
+        try:
+            return load(text)
+        except (ValueError, TypeError):
+            return str(text)
 
     def put(self, name: str, value: Any) -> None:
         """Set a flag."""

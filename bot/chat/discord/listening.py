@@ -20,6 +20,7 @@ from bot.chat.discord.hints import Hints
 from bot.chat.discord.interactions import Interactions
 from bot.chat.discord.offering import Offering
 from bot.chat.discord.payloads import (
+    LINE_MS,
     cleared_payload,
     deleted_payload,
     edit_payload,
@@ -138,6 +139,7 @@ class Listening:
         given_ms = self._surface.hearing.told_late_since_ms
         payload = reaction_payload(about, self._settings, me, copy_of, given_ms)
         if payload is not None:
+            payload[LINE_MS] = self._surface.hearing.line_ms
             self._taken_off.heard(payload)
             signal = Signal[payload["signal"]]
             lane = card_lane(payload["message"], signal, payload["user"])
@@ -196,7 +198,9 @@ class Listening:
         try:
             await self.inbox.take(event_id, lane, payload, stops)
         except StoreUnavailable:
-            await self.inbox.work_unstored(event_id, payload, stops)
+            # A ❌ that fails stands on its card, which is read then; Discord says nothing twice.
+            on_card = stops is not None and stops.message_id is not None
+            await self.inbox.work_unstored(event_id, payload, stops, once=on_card)
 
     def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
         task = asyncio.create_task(work)

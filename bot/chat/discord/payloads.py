@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import discord
 
@@ -11,6 +11,10 @@ from bot.chat.discord.commands import command_text
 from bot.chat.discord.settings import DiscordSettings
 from bot.chat.shown import GIVEN_MS
 from bot.chat.signals import of_character
+
+#: Where an emoji tells in which connection it was heard: since when that stood. In another one
+#: something may have been missed since.
+LINE_MS: Final = "line_ms"
 
 
 def reaction_payload(

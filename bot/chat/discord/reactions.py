@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.chat.aside import Asides
 from bot.chat.catching_up import CatchingUp, Found
 from bot.chat.discord.hints import Hint, Hints, hint_about
+from bot.chat.discord.payloads import LINE_MS
 from bot.chat.discord.rest import Emoji
 from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
@@ -19,7 +20,7 @@ from bot.chat.senders import sender_of
 from bot.chat.signals import Signal
 from bot.chat.standing import Standing
 from bot.chat.surface import CardGone, SurfaceFailed
-from bot.chat.typed import approved_id
+from bot.chat.typed import begun_id, tries_again
 from lifecycle.answers import Sender
 from lifecycle.records import Card
 from lifecycle.review import Decision
@@ -57,7 +58,7 @@ class Reactions:
         self._hints = hints
         self._asides = asides
         self._incoming = incoming
-        self._rest, self._seeds = surface.rest, surface.seeds
+        self._rest, self._seeds, self._hearing = surface.rest, surface.seeds, surface.hearing
         self._showing = showing
         self._taken_off_by = taken_off
         self._catching_up = CatchingUp(workflow, SURFACE)
@@ -80,11 +81,15 @@ class Reactions:
             if payload["ours"]:
                 self._hints.note(hint_about(reply, sender, message_id))
         elif payload["added"]:
-            await self._added(key, sender, ours=payload["ours"])
+            await self._added(key, sender, ours=payload["ours"], line_ms=payload.get(LINE_MS))
         else:
-            self._hints.note(await self._removed(key, sender))
+            async with self._catching_up.alone(message_id):
+                hint = await self._removed(key, sender)
+            self._hints.note(hint)
 
-    async def _added(self, key: _Key, sender: Sender, *, ours: bool | None) -> None:
+    async def _added(
+        self, key: _Key, sender: Sender, *, ours: bool | None, line_ms: int | None
+    ) -> None:
         message_id, account, signal, _ = key
         if not self.known.add(*key):
             return
@@ -93,7 +98,7 @@ class Reactions:
             card = await self._card_soon(message_id, wait=ours is not False)
             if card is None and ours is False:
                 return
-            if signal is Signal.APPROVE and not await self._still_meant(card, account):
+            if signal is Signal.APPROVE and not await self._still_meant(card, account, line_ms):
                 return
             reply = await self._incoming.reacted(
                 sender, message_id, signal, added=True, in_place=True
@@ -107,19 +112,25 @@ class Reactions:
             self._asides.begin(away, to=f"off:{account}")
         self._hints.note(hint_about(reply, sender, message_id), if_forgotten=card is None)
 
-    async def _still_meant(self, card: Card | None, account: str) -> bool:
-        """Hear every ❌ before a ✅; False where that took time, in which the ✅ was taken off."""
+    async def _still_meant(self, card: Card | None, account: str, line_ms: int | None) -> bool:
+        """Hear every ❌ before a ✅; False where the ✅ was taken off by then: while that took its
+        time, or while nothing was heard, for which the card is read in another connection."""
         if card is None:
             return True
         began_ms = self._workflow.world.clock.now_ms()
         await self._catching_up.elsewhere.heard_in_time(card.proposal_id)
-        await self._stop_first(card)
+        other_line = line_ms != self._hearing.line_ms
+        standing = await self._stop_first(card, surely=other_line)
+        if other_line and standing is not None and account not in standing:
+            return False
         return not self._taken_off_by.since(card.message_ids[-1], (account,), began_ms + 1)
 
     async def heard_before(self, text: str) -> bool:
-        """Hear a ❌ before a typed command approves; False where the card cannot be read now."""
-        proposal_id = approved_id(text)
-        return proposal_id is None or await self.stopped_first(proposal_id)
+        """Hear a ❌ before a typed command lets anything begin; False where the card cannot be read
+        now, and that stands in the way."""
+        proposal_id = begun_id(text)
+        heard = proposal_id is None or await self.stopped_first(proposal_id)
+        return heard or tries_again(text)
 
     async def stopped_first(self, proposal_id: str) -> bool:
         """Hear what stands under ❌ before an approval, here and elsewhere, where something may
@@ -145,15 +156,19 @@ class Reactions:
             return failure.lasting
         return True
 
-    async def _stop_first(self, card: Card) -> None:
-        if not await self._unread(card) or not await self._incoming.open(card):
-            return
+    async def _stop_first(self, card: Card, *, surely: bool = False) -> Collection[str] | None:
+        """Hear what stands under ❌, `surely` or where some may have been missed; return whose ✅
+        stands, None where that was not read."""
+        missed = surely or await self._unread(card)
+        if not missed or not await self._incoming.open(card):
+            return None
         asked_ms = self._workflow.world.clock.now_ms()
         try:
             standing = await self._standing(card.message_ids[-1])
         except CardGone:
-            return
+            return None
         await self._catching_up.stop_first(card, self._found(card, standing, asked_ms))
+        return standing.accounts(Signal.APPROVE)
 
     async def _removed(self, key: _Key, sender: Sender) -> Hint | None:
         message_id, _, signal, _ = key
@@ -194,13 +209,14 @@ class Reactions:
         Raises SurfaceFailed where it cannot be read. A card that is gone is posted again.
         """
         message_id = card.message_ids[-1]
-        asked_ms = self._workflow.world.clock.now_ms()
-        try:
-            standing = await self._standing(message_id)
-        except CardGone:
-            await self.deleted([message_id])
-            return 0
-        return await self._applied(card, standing, asked_ms)
+        async with self._catching_up.alone(message_id):
+            asked_ms = self._workflow.world.clock.now_ms()
+            try:
+                standing = await self._standing(message_id)
+            except CardGone:
+                await self.deleted([message_id])
+                return 0
+            return await self._applied(card, standing, asked_ms)
 
     async def _applied(self, card: Card, emoji: Emoji, asked_ms: int) -> int:
         message_id = card.message_ids[-1]

@@ -38,14 +38,20 @@ class Cards:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    async def post(self, content: CardContent, claim: str) -> Posted:
-        """Post a card and have its seeds put under it; the same claim posts nothing new."""
+    async def post(
+        self, content: CardContent, claim: str, found_again: Callable[[str], None]
+    ) -> Posted:
+        """Post a card and have its seeds put under it; the same claim posts nothing new.
+
+        `found_again` is told of one that stands since before.
+        """
         key = f"card:{claim}"
         before = await self._desk.rest.posted_before(key)
         if before is None:
             ts, shown = await self._posted(key, content)
         else:
             ts, shown = await self._found(key, before, content)
+            found_again(ts)
         full = await self._desk.files.attach(content.proposal_id, ts, shown.attachment)
         if content.seeded:
             self._desk.seeds.want(ts, seeded=True)

@@ -95,7 +95,7 @@ class SlackSurface:
 
     async def post_card(self, content: CardContent, claim: str) -> Posted:
         """Post a card and have its seeds put under it; the same claim posts nothing new."""
-        return await Cards(await self._at_work()).post(content, claim)
+        return await Cards(await self._at_work()).post(content, claim, self._found_again)
 
     async def edit_card(self, content: CardContent, card: Card) -> Posted:
         """Render a card anew where it stands; at the end its seeds and buttons go."""
@@ -155,11 +155,18 @@ class SlackSurface:
         return self.desk.hearing.since_ms if self.desk else None
 
     async def stops_heard(self, proposal_id: str) -> bool:
-        """Hear what stands under ❌ after a gap; False where it cannot be read now."""
-        if self.desk is None or self.listening is None:
+        """Hear what stands under ❌ where some may have been missed; False where it cannot be read
+        now."""
+        if self.desk is None or self.listening is None or self._reading is None:
             return False
+        store = self.desk.workflow.world.store
+        card = await store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
+        if card is None or not card.message_ids:
+            return True
         in_gap = self.desk.hearing.gap or self.desk.presence.blind is not None
-        return not in_gap or await self.listening.reactions.stops_heard(proposal_id)
+        if not in_gap and not self._reading.missed(card):
+            return True
+        return await self.listening.reactions.stops_heard(card)
 
     def trouble(self) -> Trouble | None:
         """Return what people on other surfaces should know, None where all is well."""
@@ -170,6 +177,11 @@ class SlackSurface:
     def _doors(self) -> Doors:
         settings = self.settings
         return Doors(settings.app_token, settings.signing_secret, settings.entry.http)
+
+    def _found_again(self, message_ts: str) -> None:
+        """A card stands, and may have been given ❌ or ✅, since before it is written down."""
+        if self._reading is not None:
+            self._reading.found_again(message_ts)
 
     async def _known(self, desk: Desk) -> Me:
         """Ask Slack who the bot is until it says so; a wrong token ends the start."""

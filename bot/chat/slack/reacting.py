@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from bot.chat.aside import Asides
@@ -66,12 +67,14 @@ class Reacting:
             return
         if self._may_decide(sender) and not await self._counts(heard):
             return
-        reply = await self._incoming.reacted(
-            *(sender, heard.message_ts, heard.signal),
-            added=heard.added,
-            in_place=True,
-            given_ms=payload.get(GIVEN_MS),
-        )
+        alone = nullcontext() if heard.added else self._reactions.alone(heard.message_ts)
+        async with alone:
+            reply = await self._incoming.reacted(
+                *(sender, heard.message_ts, heard.signal),
+                added=heard.added,
+                in_place=True,
+                given_ms=payload.get(GIVEN_MS),
+            )
         if heard.added:
             self._asides.begin(self._told(heard, reply), to=heard.user)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,7 +16,7 @@ from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
 from bot.chat.slack.desk import Desk
 from bot.chat.surface import CardGone, SurfaceFailed
-from bot.chat.typed import approved_id
+from bot.chat.typed import begun_id, tries_again
 from lifecycle.answers import Reply, Sender
 from lifecycle.policy import Policy
 from lifecycle.records import Card
@@ -133,32 +134,32 @@ class Reactions:
         return given.user in approving.users
 
     async def heard_before(self, text: str) -> bool:
-        """Hear a ❌ before a typed command approves; False where the card cannot be read now."""
-        proposal_id = approved_id(text)
-        return proposal_id is None or await self.stopped_first(proposal_id)
+        """Hear a ❌ before a typed command lets anything begin; False where the card cannot be read
+        now, and that stands in the way."""
+        proposal_id = begun_id(text)
+        heard = proposal_id is None or await self.stopped_first(proposal_id)
+        return heard or tries_again(text)
 
     async def stopped_first(self, proposal_id: str) -> bool:
         """Hear what stands under ❌, here and elsewhere, before an approval that is no emoji on a
         card; False where the card here cannot be read now."""
         await self.elsewhere_heard(proposal_id)
-        return await self.stops_heard(proposal_id)
+        store = self._workflow.world.store
+        card = await store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
+        return card is None or not card.message_ids or await self.stops_heard(card)
 
     async def elsewhere_heard(self, proposal_id: str) -> None:
         """Wait until every ❌ on the other surfaces is heard, as long as that is worth it."""
         await self._catching_up.elsewhere.heard_in_time(proposal_id)
 
-    async def stops_heard(self, proposal_id: str) -> bool:
+    async def stops_heard(self, card: Card) -> bool:
         """Hear what stands under ❌ of the card here.
 
         False where it cannot be read now. Where Slack refuses for good that the bot reads it, what
         a person says in words counts alone.
         """
-        store, policy = self._workflow.world.store, self._workflow.policy
-        card = await store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
-        if card is None or not card.message_ids:
-            return True
         try:
-            found = await self.found(card.message_ids[-1], policy)
+            found = await self.found(card.message_ids[-1], self._workflow.policy)
         except CardGone:
             return True
         except SurfaceFailed as failure:
@@ -169,17 +170,22 @@ class Reactions:
     async def read(self, card: Card) -> int:
         """Apply what stands on a card; return how many decisions were new. Raises SurfaceFailed."""
         ts = card.message_ids[-1]
-        try:
-            found = await self.found(ts, self._workflow.policy)
-        except CardGone:
-            await card_deleted(self._workflow.world, SURFACE, ts)
-            return 0
-        count = await self._catching_up.apply(card, found)
-        for sender, reply in await self._catching_up.unheeded(card, found):
-            self._tell(sender, ts, reply)
+        async with self.alone(ts):
+            try:
+                found = await self.found(ts, self._workflow.policy)
+            except CardGone:
+                await card_deleted(self._workflow.world, SURFACE, ts)
+                return 0
+            count = await self._catching_up.apply(card, found)
+            for sender, reply in await self._catching_up.unheeded(card, found):
+                self._tell(sender, ts, reply)
         if found.lacking and count == 0:
             await self._seed_again(card)
         return count
+
+    def alone(self, message_ts: str) -> asyncio.Lock:
+        """Return what is held while a card is read, and while what was taken off is worked."""
+        return self._catching_up.alone(message_ts)
 
     async def still_stands(self, taken: Reacted) -> bool:
         """Say whether the person has the same signal there in another skin tone."""

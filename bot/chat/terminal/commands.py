@@ -17,7 +17,7 @@ from bot.chat.terminal.documents import Said
 from bot.chat.terminal.elsewhere import placed
 from bot.chat.terminal.speakers import SURFACE, Spoken, spoken
 from bot.chat.terminal.unclosed import TAKE_DOCUMENTS, says_nothing, text_of
-from bot.chat.typed import approved_id, as_bytes, typed
+from bot.chat.typed import as_bytes, begun_id, typed
 from bot.composing import composed
 from lifecycle.answers import Reply, Sender
 from lifecycle.errors import Fault, Refused
@@ -67,9 +67,9 @@ class TerminalCommands:
         return placed(await self._commands.run(said.text, sender), said.text)
 
     async def _heard_before(self, text: str) -> None:
-        """Hear every ❌ on the other surfaces before a typed command approves, as long as that is
-        worth waiting for."""
-        proposal_id = approved_id(text)
+        """Hear every ❌ on the other surfaces before a typed command lets something begin, as long
+        as that is worth waiting for."""
+        proposal_id = begun_id(text)
         if proposal_id is not None:
             with suppress(StoreUnavailable):  # then the law refuses it, and says why
                 await self._elsewhere.heard_in_time(proposal_id)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import pytest
 
 from bot.chat.hearing import Trouble
-from bot.chat.others import Ears
+from bot.chat.others import WAITED_MS, Ears, Elsewhere
 from bot.storage.memory import MemoryStore
 from tests.builders import PROD
+from tests.fakes.notifier import PlainNotifier
 from tests.world import World, a_world
 
 
@@ -27,6 +28,13 @@ class Surface:
 
     def trouble(self) -> Trouble | None:
         return Trouble(1, "the line is down") if self.in_trouble else None
+
+
+class Never(PlainNotifier):
+    """Surfaces of which one can never be read."""
+
+    async def hear_others(self, proposal_id: str, but: str) -> bool:
+        return False
 
 
 @pytest.fixture
@@ -67,3 +75,12 @@ async def test_what_had_to_wait_is_read_on_all_surfaces_before_it_begins(
 
     assert not may_begin
     assert [card.surface for card in unread] == ["slack"]
+
+
+async def test_no_approval_waits_for_good_among_very_many(world: World) -> None:
+    world.workflow.world.notifier = Never()
+    elsewhere = Elsewhere(world.workflow, "slack")
+    ids = [f"p{number}" for number in range(1_500)]
+    assert not any([await elsewhere.heard(each) for each in ids])
+    world.clock.advance(WAITED_MS / 1000)
+    assert all([await elsewhere.heard(each) for each in ids])

@@ -31,7 +31,7 @@ from tests.builders import PROD, a_policy
 from tests.fakes.discord_fixtures import discord_server as discord_server
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_server.state import CHANNEL, GUILD, Message
-from tests.fakes.discord_stage import BEN, CROSS, DiscordStage, until
+from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
 from tests.fakes.slack_server import SlackServer
 from tests.fakes.slack_server.workspace import Message as SlackMessage
 from tests.fakes.spool import MemorySpool
@@ -243,6 +243,38 @@ async def test_a_stop_given_on_a_discord_card_before_it_was_found_again_beats_an
     on_slack = await until(lambda: two.slack_card(proposal_id), "the card on Slack")
     assert two.slack_server is not None
     await two.slack_server.reacts("UANA", on_slack.ts)
+    await until(two.workflow_ended(proposal_id), "decided")
+    assert (await two.proposal(proposal_id)).reason == "rejected_by_person"
+    assert two.tool(DEPLOY).verbs() == []
+
+
+async def test_a_stop_given_on_a_slack_card_before_it_was_found_again_beats_an_approval_on_discord(
+    two: Two,
+) -> None:
+    slack = two.slack_server
+    assert slack is not None
+    slack.fails("chat.postMessage", "lost_answer", holding="PROPOSAL from agent")
+    unread = slack.fails("conversations.history", "error", times=None)
+    proposal_id = two.sends(PROD)
+
+    def posted() -> SlackMessage | None:
+        return next((m for m in slack.workspace.messages if "PROPOSAL" in shown(m)), None)
+
+    card = await until(posted, "posted, its answer lost")
+    await slack.reacts("UBEN", card.ts, "x")
+    await two.ignored("unknown_proposal")
+    unread.times = 0
+    two.clock.advance(15)  # for so long a ❌ on a message that is no card stops everything
+
+    async def found_again() -> bool:
+        two.clock.advance(5)
+        two.broadcast.nudge()
+        kept = await two.store.read(lambda tx: tx.cards.get(proposal_id, "slack"))
+        return kept is not None and bool(kept.message_ids)
+
+    await until(found_again, "found again")
+    two.surface.hearing.alive()
+    two.server.reacts(ANA, two.server.cards()[0], TICK)
     await until(two.workflow_ended(proposal_id), "decided")
     assert (await two.proposal(proposal_id)).reason == "rejected_by_person"
     assert two.tool(DEPLOY).verbs() == []

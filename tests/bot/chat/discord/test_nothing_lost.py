@@ -9,6 +9,7 @@ import json
 import pytest
 
 from lifecycle.door import announce
+from lifecycle.ports import StoreUnavailable
 from tests.bot.chat.discord.cards import in_window, seeded
 from tests.bot.chat.discord.standing import SEND, WINDOW_S, newest, state_of
 from tests.builders import PROD, a_document
@@ -138,6 +139,33 @@ async def test_a_stop_typed_in_a_thread_that_cannot_be_looked_at_just_now_is_hea
 
     await until(stopped, "stopped")
     assert await stage.audit("ignored", "wrong_place") == []
+
+
+@pytest.mark.parametrize("text", ["freeze breach", "reject {} wrong version"])
+async def test_so_it_is_where_nothing_can_be_stored_either(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    thread, spool = card.id, stage.workflow.world.spool
+    stage.server.state.add_channel(thread, GUILD, "why", **thread_json(thread, CHANNEL))
+    outage = stage.server.fails("GET", f"/channels/{thread}$", status=503, times=1)
+
+    async def locked(_unit: object) -> object:
+        raise StoreUnavailable("database is locked")
+
+    def kept() -> object:
+        stage.clock.advance(1)
+        return spool.kept()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stage.store, "write", locked)
+        stage.server.says(ANA, f"!{text.format(proposal_id)}", channel=thread)
+        await until(lambda: outage.times == 0, "looked at")
+        held = stage.workflow.world.heard.of(proposal_id)
+        await until(kept, "kept")
+
+    assert held
+    assert [stop["id"] for stop in spool.kept()] == ["ana"]
 
 
 async def test_an_end_is_told_in_the_channel_where_the_thread_it_belongs_to_is_gone(

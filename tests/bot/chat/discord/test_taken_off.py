@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from tests.bot.chat.discord.cards import seeded
-from tests.bot.chat.discord.standing import DEPLOY, DUAL, counting, state_of
+from tests.bot.chat.discord.standing import DEPLOY, DUAL, counting, state_of, taken_off_unheard
 from tests.builders import PROD
 from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import ANA, BEN, TICK, DiscordStage, until
@@ -73,3 +73,44 @@ async def test_an_approval_that_was_taken_off_before_the_bot_ended_opens_nothing
     await stage.quiet()
     assert await counting(stage, proposal_id) == ["ana"]
     assert stage.tool(DEPLOY).verbs() == []
+
+
+async def test_an_approval_that_was_kept_and_taken_off_while_the_bot_was_down_opens_nothing(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    stage.workflow.world.stopping = True
+    stage.server.reacts(ANA, card, TICK)
+    await until(lambda: stage.store.read(lambda tx: tx.flags.get("inbox:discord")), "kept")
+    await stage.ends()
+    taken_off_unheard(card, ANA, TICK)
+    stage.clock.advance(5)
+    await stage.begins()
+
+    async def worked() -> bool:
+        stage.clock.advance(1)
+        return await stage.store.read(lambda tx: tx.flags.get("inbox:discord")) == {}
+
+    await until(worked, "worked")
+    await stage.passes(seconds=3)
+    assert await state_of(stage, proposal_id) == "sentinel_approved"
+    assert stage.tool(DEPLOY).verbs() == []
+
+
+async def test_an_approval_that_was_kept_and_stands_counts_after_the_start(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    stage.workflow.world.stopping = True
+    stage.server.reacts(ANA, card, TICK)
+    await until(lambda: stage.store.read(lambda tx: tx.flags.get("inbox:discord")), "kept")
+    await stage.ends()
+    stage.clock.advance(5)
+    await stage.begins()
+
+    async def done() -> bool:
+        stage.clock.advance(1)
+        return await state_of(stage, proposal_id) == "completed"
+
+    await until(done, "counted")
+    assert stage.tool(DEPLOY).verbs() == ["execute"]

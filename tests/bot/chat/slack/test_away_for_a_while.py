@@ -6,6 +6,7 @@ import pytest
 
 from lifecycle.answers import Sender
 from lifecycle.proposal import ActorKind
+from tests.bot.chat.slack.counted import DEPLOY
 from tests.builders import PROD
 from tests.slack_stage import OnSlack, on_slack
 
@@ -41,3 +42,36 @@ async def test_what_was_taken_back_elsewhere_stays_so_while_its_check_mark_stand
 
         assert "UBEN" in card.reactions["white_check_mark"]
         assert await counting(slack) == []
+
+
+@pytest.mark.parametrize("flag", ["deleted", "guest"])
+async def test_what_counted_is_not_taken_back_while_its_check_mark_stands(flag: str) -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, approval_class="dual")
+        await slack.server.reacts("UBEN", card.ts)
+        await slack.settles()
+        setattr(slack.server.workspace.users["UBEN"], flag, True)
+        await read_again(slack)
+
+        assert "UBEN" in card.reactions["white_check_mark"]
+        assert await counting(slack) == ["ben"]
+        assert "approval_taken_back" not in await slack.world.trail("p1")
+
+
+@pytest.mark.parametrize("flag", ["deleted", "guest"])
+async def test_what_counted_makes_no_quorum_while_they_are_away_and_does_once_they_are_back(
+    flag: str,
+) -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, approval_class="dual")
+        await slack.server.reacts("UBEN", card.ts)
+        await slack.settles()
+        setattr(slack.server.workspace.users["UBEN"], flag, True)
+        await read_again(slack)
+        await slack.server.reacts("UANA", card.ts)
+        await slack.settles()
+        assert slack.world.tool(DEPLOY).verbs() == []
+
+        setattr(slack.server.workspace.users["UBEN"], flag, False)
+        await read_again(slack)
+        assert slack.world.tool(DEPLOY).verbs() == ["execute"]
