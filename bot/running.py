@@ -169,7 +169,6 @@ class _Signals:
     def __init__(self) -> None:
         self.app: App | None = None
         self.ended = asyncio.Event()
-        self._reloads: set[asyncio.Task[None]] = set()
 
     def __enter__(self) -> _Signals:
         loop = asyncio.get_running_loop()
@@ -191,9 +190,8 @@ class _Signals:
     def _reload(self) -> None:
         if self.app is None:
             return  # what starts now reads the config anyway
-        task = asyncio.create_task(_reloaded(self.app))
-        self._reloads.add(task)
-        task.add_done_callback(self._reloads.discard)
+        # An end waits for it, as for an act: it writes into the store that is closed then.
+        self.app.workflow.world.spawn(_reloaded(self.app))
 
 
 async def _reloaded(app: App) -> None:

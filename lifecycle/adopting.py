@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+from lifecycle.compared import Compared
 from lifecycle.door import announce, record
 from lifecycle.evidence import judged, unjudged
 from lifecycle.finishing import Concluded
@@ -19,14 +20,13 @@ from lifecycle.moment import Moment
 from lifecycle.open_windows import owes_evidence, rules_to_run
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
-from lifecycle.rechecking import recheck, recheck_by_evidence, standing_before
+from lifecycle.rechecking import recheck, recheck_by_evidence
 from lifecycle.records import EvidencePacket
 from lifecycle.standing import (
     POLICY_FLAG,
     Standing,
     forget_standings,
     keep_standing,
-    standing_of,
     too_many_kept,
 )
 from lifecycle.state import State
@@ -42,6 +42,7 @@ class Adopter:
 
     world: World
     gatekeeper: Gatekeeper
+    compared: Compared = field(default_factory=Compared)
 
     async def adopt(self, law: Law, swap: Callable[[], None] = lambda: None) -> None:
         """Put a new law in force: audited, announced, then what is open is judged again."""
@@ -76,23 +77,31 @@ class Adopter:
 
         moment = self.world.moment()
         await self.world.write(lambda tx: unit(tx, moment))
+        self.compared.forget()
 
     async def recheck(self) -> int:
-        """Judge again what is open and was last judged under another policy."""
+        """Judge again what is open and was last judged under another policy.
+
+        What is left at a stop the next start comes to: nothing acts on it before.
+        """
         tried: set[str] = set()
+        stays = 0
         while True:
             digest = self.world.law.policy.digest
             # What was tried and stays, since its tool is at work, hides nothing behind it.
-            limit = len(tried) + _PAGE
+            limit = stays + _PAGE
             page = await self.world.store.read(partial(_under_other, digest, limit))
             fresh = [p for p in page if p.proposal_id not in tried]
+            stays = len(page) - len(fresh)
             ready: list[str] = []
             for proposal in fresh:
+                if self.world.stopping:
+                    return len(tried)
                 tried.add(proposal.proposal_id)
                 if await self.world.beside(proposal.proposal_id, self.recheck_one(proposal)):
                     ready.append(proposal.proposal_id)
             await self._begun_if_heard(ready)
-            if not fresh:
+            if not fresh and len(page) < limit:
                 return len(tried)
 
     async def recheck_one(self, proposal: Proposal) -> bool:
@@ -102,7 +111,7 @@ class Adopter:
         """
         if awaits_answer(proposal) or proposal.expired(self.world.clock.now_ms()):
             return False  # asked again once the answer is known; or nothing comes of it any more
-        before = await self.world.store.read(lambda tx: standing_before(tx, proposal))
+        before = await self.compared.before(self.world.store, proposal)
         if owes_evidence(proposal, before):
             await self._recheck_evidence(proposal)
         if not is_owed(proposal) or not fits_its_digest(proposal):  # else the next round goes on
@@ -111,7 +120,7 @@ class Adopter:
 
     async def _recheck_policy(self, proposal: Proposal, before: Standing | None) -> bool:
         policy = self.world.law.policy
-        after = standing_of(policy)
+        after = self.compared.after(policy)
         rules = rules_to_run(proposal, before, after)
         subset = None if rules is None else frozenset(rules)
         checked = None
@@ -144,6 +153,8 @@ class Adopter:
         All at once: a platform that takes its time would take it for each of them else.
         """
         for each in await self.gatekeeper.heard_first.among(proposal_ids):
+            if self.world.stopping:
+                return
             await self.world.beside(each, self.gatekeeper.open(each))
 
     async def _there(self, proposal: Proposal) -> Membership:

@@ -17,7 +17,7 @@ from bot.chat.card_facts import Beside, defaults_of
 from bot.chat.content import CardContent
 from bot.chat.due import Due
 from bot.chat.failing_log import FailingLog
-from bot.chat.known import not_posted, posted_at, shown_since
+from bot.chat.known import deleted_since, not_posted, posted_at, shown_since
 from bot.chat.set_aside import SetAside
 from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
 from bot.chat.turns import Rank, Turn, taking_turns_as
@@ -34,8 +34,9 @@ from lifecycle.world import World
 
 log = logging.getLogger("signoff.delivery")
 
-#: After so many failures in a row the rest waits for the next time.
+#: After so many failures in a row the rest waits for the next time, so many seconds at least.
 _MOST_FAILURES: Final = 20
+_AWAY_S: Final = 1.0
 #: So long a card waits for Sentinel before others may overtake it.
 _VERDICT_MS: Final = 1_000
 _LARGE_BYTES: Final = 4_096
@@ -67,6 +68,7 @@ class Delivery:
         self._waiting = Due(world, surface.name)
         self._aside = SetAside(world, surface.name)
         self._failing = FailingLog()
+        self._away = False
         self._draining = asyncio.Lock()
         self._lock = asyncio.Lock()
 
@@ -83,6 +85,8 @@ class Delivery:
             try:
                 await self.drain()
                 failures = 0
+                if self._away:  # to look at thousands that wait is dearer than to try some of them
+                    await self.world.clock.sleep(_AWAY_S)
             except StoreUnavailable:
                 log.error("the store cannot be read or written; %s waits", self.surface.name)
                 failures += 1
@@ -134,6 +138,7 @@ class Delivery:
                     self._waiting.hold(turn)
                 case _:
                     assert_never(outcome)
+        self._away = failures >= _MOST_FAILURES
         return done
 
     async def _delivered(self, item: Card | Message) -> _Outcome:
@@ -201,7 +206,7 @@ class Delivery:
         now_ms = self.world.clock.now_ms()
         fresh = tx.cards.get(card.proposal_id, card.surface) or card
         at_ms, ids, full = fresh.posted_at_ms, fresh.message_ids, fresh.full
-        if posted is not None and _deleted_since(card, fresh, posted):
+        if posted is not None and deleted_since(card, fresh, posted.message_id):
             return  # what was edited is gone: it is posted again
         if posted is not None:
             moved = posted.message_id not in ids[-1:]
@@ -282,12 +287,6 @@ def _claimed(card: Card, version: int, tx: Transaction) -> None:
     fresh = tx.cards.get(card.proposal_id, card.surface) or card
     claimed = replace(fresh, claim=card.claim, delivered=card.delivered)
     tx.cards.put(posted_at(claimed, version))
-
-
-def _deleted_since(card: Card, fresh: Card, posted: Posted) -> bool:
-    """Say whether the message in which a card was edited was noted as deleted meanwhile."""
-    edited = posted.message_id in card.message_ids[-1:] and fresh.message_ids == card.message_ids
-    return edited and fresh.shown_version < card.shown_version
 
 
 def _pause_ms(attempts: int, failure: SurfaceFailed) -> int:

@@ -184,6 +184,12 @@ def may_stand(card: Card, now_ms: int) -> bool:
     return not card.delivered and not_before_ms is not None and not_before_ms <= now_ms
 
 
+def deleted_since(card: Card, fresh: Card, message_id: str) -> bool:
+    """Say whether the message in which a card was edited was noted as deleted meanwhile."""
+    edited = message_id in card.message_ids[-1:] and fresh.message_ids == card.message_ids
+    return edited and fresh.shown_version < card.shown_version
+
+
 def shown_since(card: Card, now_ms: int) -> Card:
     """Note that from now on its message shows what the card is written down to show."""
     posted, version = int(card.extra.get(_POSTED_AT, 0)), card.shown_version

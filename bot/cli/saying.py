@@ -99,6 +99,8 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], No
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    shown = Console(stderr=True)
+    # What is written to standard output goes there, not above the bar.
+    with Progress(*columns, console=shown, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)

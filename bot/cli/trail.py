@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -13,12 +16,16 @@ from bot.cli.saying import complain, fail, give, progress, say, say_json
 from bot.cli.stopping import stoppable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bot.config import Config
     from bot.trail import Verified
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 #: What the first entry of every trail names as the one before it.
 _GENESIS: Final = "0" * 64
+#: Of an export so many lines are written before it is shown again how many there are.
+_SHOWN_EVERY: Final = 500
 
 HeadOption = Annotated[
     str | None,
@@ -113,10 +120,20 @@ def export(context: typer.Context, config: ConfigOption = None) -> None:
     loaded = some_config_of(context, config)
     from bot.trail import exported
 
-    with stoppable() as step:
+    numbers = itertools.count(1)
+    with _shown_beside() as done, stoppable() as step:
 
         def written(line: str) -> None:
             step()
             give(line)
+            if (number := next(numbers)) % _SHOWN_EVERY == 0:
+                done(number)
 
         pool.run(exported(loaded, written))
+
+
+def _shown_beside() -> AbstractContextManager[Callable[[int], None]]:
+    """Show how far the lines are, unless the lines themselves are shown."""
+    if sys.stdout.isatty():
+        return nullcontext(lambda _done: None)
+    return progress("Writing the trail out")

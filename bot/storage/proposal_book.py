@@ -11,8 +11,10 @@ from bot.storage.waits import due_by
 from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.ports import RowUnreadable
 from lifecycle.proposal import Proposal
+from lifecycle.state import State
 
 _NEVER_MS = 2**63 - 1
+_OPEN: Final = frozenset(state.value for state in State if not state.terminal)
 
 log = logging.getLogger("signoff.storage")
 
@@ -73,7 +75,8 @@ class ProposalBook(Book):
         """Return a proposer's proposals, newest first, behind (created_at_ms, id) of `before`."""
         before_ms, before_id = before or (_NEVER_MS, "")
         values = {"actor": actor, "before_ms": before_ms, "before_id": before_id, "limit": limit}
-        return self._many("own_of", state=state, tool=tool, **values)
+        query = "own_open_of" if state in _OPEN else "own_of"
+        return self._many(query, state=state, tool=tool, **values)
 
     def with_r3(self, r3_s256: str) -> Proposal | None:
         """Return the proposal whose R3 document has this hash."""

@@ -80,6 +80,14 @@ WHERE actor = :actor AND (created_at_ms, proposal_id) < (:before_ms, :before_id)
     AND (:state IS NULL OR state = :state) AND (:tool IS NULL OR tool = :tool)
 ORDER BY created_at_ms DESC, proposal_id DESC LIMIT :limit;
 
+-- own_open_of --
+-- Those of a proposer's own that are open and in one state: what has ended is not looked at.
+SELECT * FROM proposals INDEXED BY open_by_content
+WHERE decided_at_ms IS NULL AND actor = :actor AND state = :state
+    AND (created_at_ms, proposal_id) < (:before_ms, :before_id)
+    AND (:tool IS NULL OR tool = :tool)
+ORDER BY created_at_ms DESC, proposal_id DESC LIMIT :limit;
+
 -- with_r3 --
 -- The proposal whose R3 document has this hash.
 SELECT proposal_id FROM proposals WHERE r3_s256 = :r3_s256 LIMIT 1;

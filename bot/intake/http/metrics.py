@@ -4,34 +4,45 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Attention
 from lifecycle.state import State
 from lifecycle.workflow import Workflow
 
 _PAGE: Final = 500
+#: Of a longer trail the rest is read beside the answers: whoever asks waits some seconds at most.
+_PAGES_AT_ONCE: Final = 100
 _MOST_ATTENTION: Final = 1000
 _ENDS: Final = frozenset({State.COMPLETED, State.ROLLED_BACK, State.REJECTED})
 _BUCKETS_S: Final = (0.01, 0.1, 1, 10, 60, 300, 900, 3600, 14_400, 86_400)
 
 
 class Metrics:
-    """Reads the trail on from where it stopped whenever it is asked."""
+    """Reads the trail on from where it stopped whenever it is asked.
 
-    def __init__(self, workflow: Workflow) -> None:
+    After a start it is read from its beginning, a million proposals for a minute or two. What calls
+    for a person is told from the first answer on, what the trail tells once all of it was counted.
+    """
+
+    def __init__(self, workflow: Workflow, pages_at_once: int = _PAGES_AT_ONCE) -> None:
         """Count nothing yet."""
         self._workflow = workflow
+        self._pages_at_once = pages_at_once
         self._after = 0
         self._open: dict[str, tuple[str, str, float]] = {}
         self._lock = asyncio.Lock()
-        self.registry = CollectorRegistry()
-        self._build(self.registry)
+        self._past: asyncio.Task[None] | None = None
+        self._told, self._present = CollectorRegistry(), CollectorRegistry()
+        self._build_told(self._told)
+        self._build_present(self._present)
 
-    def _build(self, registry: CollectorRegistry) -> None:
+    def _build_told(self, registry: CollectorRegistry) -> None:
         self._states = Gauge(
             "signoff_proposals", "Proposals by state and tier", ["state", "tier"], registry=registry
         )
@@ -54,6 +65,8 @@ class Metrics:
         self._refused = Counter(
             "signoff_refused_documents", "Documents refused at intake", ["code"], registry=registry
         )
+
+    def _build_present(self, registry: CollectorRegistry) -> None:
         self._attention = Gauge(
             "signoff_attention", "Proposals that need a person", ["attention"], registry=registry
         )
@@ -65,17 +78,39 @@ class Metrics:
         )
 
     async def text(self) -> bytes:
-        """Return all numbers in the text format; raises StoreUnavailable."""
-        async with self._lock:
-            await self._read_on()
-            await self._look()
-            return generate_latest(self.registry)
+        """Return the numbers in the text format; raises StoreUnavailable."""
+        whole = await self._counted()
+        await self._look()
+        told = generate_latest(self._told) if whole else b""
+        return told + generate_latest(self._present)
 
-    async def _read_on(self) -> None:
-        while page := await self._page():
-            for entry in page:
-                self._count(entry)
-            self._after = int(page[-1]["seq"])
+    async def _counted(self) -> bool:
+        """Read on; say whether all of the trail is counted."""
+        async with self._lock:
+            if self._past is not None and not self._past.done():
+                return False
+            if self._past is not None:
+                past, self._past = self._past, None
+                past.result()  # what it met is told to whoever asks next
+            for _ in range(self._pages_at_once):
+                if not await self._read_page():
+                    return True
+            self._past = asyncio.create_task(self._read_past())
+            return False
+
+    async def _read_past(self) -> None:
+        """Read the rest, which nobody waits for."""
+        with suppress(StoreUnavailable):  # whoever asks next reads on
+            while not self._workflow.world.stopping and await self._read_page():
+                pass
+
+    async def _read_page(self) -> bool:
+        """Count what comes next; False where nothing is behind it."""
+        page = await self._page()
+        for entry in page:
+            self._count(entry)
+            self._after = int(entry["seq"])
+        return len(page) == _PAGE
 
     async def _page(self) -> Sequence[Mapping[str, Any]]:
         after = self._after

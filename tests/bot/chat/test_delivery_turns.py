@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -162,3 +163,25 @@ async def test_a_platform_that_takes_nothing_is_not_asked_for_every_card_that_wa
     await stage.delivery().drain()
 
     assert len(surface.shown) <= 20
+
+
+async def test_N03_a_platform_that_is_away_is_tried_a_little_each_second_whatever_goes_on() -> None:
+    """Each write nudges, and each look at 10,000 waiting cards took a tenth of a second."""
+    surface = FakeSurface()
+    stage = await flooded(surface)
+    away = [SurfaceFailed("away") for _ in range(1_000)]
+    surface.failures = list(away)
+    delivering = asyncio.create_task(stage.delivery().run())
+
+    tried = []
+    for _ in range(3):
+        for _ in range(10):
+            stage.delivery().nudge()
+            await stage.world.clock.run_for(0.01)
+        tried.append(len(away) - len(surface.failures))
+        await stage.world.clock.run_for(1)
+
+    delivering.cancel()
+    await asyncio.gather(delivering, return_exceptions=True)
+    assert tried[0] == 20
+    assert all(more - less <= 40 for less, more in itertools.pairwise(tried))

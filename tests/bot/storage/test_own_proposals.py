@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,39 @@ async def test_own_proposals_can_be_asked_for_by_state_and_tool(store) -> None:
     assert await store.read(lambda tx: ids(tx, state="pending")) == ["p3", "p1"]
     assert await store.read(lambda tx: ids(tx, tool="search")) == []
     assert len(await store.read(lambda tx: ids(tx, tool="send-email"))) == 5
+
+
+def ended(numbers: range, tx: Transaction) -> None:
+    for number in numbers:
+        document = a_document(proposal_id=f"past{number}")
+        end = {"state": State.COMPLETED, "decided_at_ms": NOW_MS, "reason": "tool_succeeded"}
+        tx.proposals.add(a_proposal(document, created_at_ms=NOW_MS - number, **end))
+
+
+def steps_of(state: str, tx: Transaction) -> int:
+    """Return how many steps SQLite takes to look for one's own proposals in a state."""
+    steps = itertools.count()
+    connection = tx.proposals.connection
+    connection.set_progress_handler(lambda: next(steps) and None, 1)
+    tx.proposals.own_of("leila", None, 9, state=state)
+    connection.set_progress_handler(None, 1)
+    return next(steps)
+
+
+@pytest.mark.parametrize("state", [state.value for state in State if not state.terminal])
+async def test_what_is_open_of_ones_own_is_found_without_a_look_at_what_has_ended(
+    tmp_path: Path, state: str
+) -> None:
+    """An agent with a year behind it that asked each second kept the readers from all others."""
+    store = await open_store("sqlite:///signoff.db", tmp_path)
+    await store.write(filled)
+    with_a_little = await store.read(partial(steps_of, state))
+
+    await store.write(partial(ended, range(500)))
+    with_much = await store.read(partial(steps_of, state))
+    await store.close()
+
+    assert with_much - with_a_little < 100, (with_a_little, with_much)
 
 
 async def test_a_document_is_found_by_its_hash(store) -> None:

@@ -23,6 +23,7 @@ ASKING = sorted(QUERIES.keys() - TRANSACTION)
 #: Statements that may walk a whole index, each with the reason.
 WALKS = {
     "audit_head": "the last entry of the table's own order: one row",
+    "own_open_of": "what one proposer has open is sorted: no index has that by time",
 }
 
 
