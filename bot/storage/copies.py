@@ -61,7 +61,8 @@ def bring_back(
         own_folder(database.parent)
         lock.take()
         fresh = database.with_name(database.name + RESTORED)
-        fresh.unlink(missing_ok=True)
+        # Of a restore that was cut off; SQLite would read them into this copy.
+        _without_side_files(fresh)
         _copy(file, fresh, progress)
         _prepared(fresh, prepare)
         kept = _kept_beside(database)
@@ -141,9 +142,13 @@ def _kept_beside(database: Path) -> Path | None:
             part = database.with_name(database.name + side)
             if part.exists():
                 os.link(part, kept.with_name(kept.name + side))
+    _without_side_files(database)
+    return kept
+
+
+def _without_side_files(database: Path) -> None:
     for side in _SIDE_FILES:
         database.with_name(database.name + side).unlink(missing_ok=True)
-    return kept
 
 
 def _emptied_wal(database: Path) -> None:

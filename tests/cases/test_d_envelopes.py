@@ -64,6 +64,36 @@ def test_a_field_is_allowed_only_as_it_is_written(name: str) -> None:
     assert {code for _, code, _ in found(document)} == {"field_not_allowed"}
 
 
+@pytest.mark.parametrize("bound", ["allowed_fields", "forbidden_fields"])
+@pytest.mark.parametrize("updates", [["role"], "role=admin", 1, [{"role": 1}]])
+def test_what_is_no_object_of_fields_changes_nothing_where_fields_are_bounded(
+    bound: str, updates: Any
+) -> None:
+    document = enveloped({bound: ["role"]}, {"updates": updates})
+
+    assert found(document) == {(RULE, "field_not_allowed", "parameters.updates")}
+    assert found(enveloped({}, {"updates": updates})) == set()
+
+
+@pytest.mark.parametrize(
+    "constraints", [{"allowed_fields": "role"}, {"forbidden_fields": "x"}, {"forbidden_fields": {}}]
+)
+def test_bounds_that_are_no_list_let_no_field_change(constraints: dict[str, Any]) -> None:
+    document = enveloped(constraints, {"updates": {"role": 1}})
+
+    assert found(document) == {(RULE, "field_not_allowed", "parameters.updates.role")}
+
+
+@pytest.mark.parametrize(("records", "passes"), [(-1, False), (0, True), (100, True), (101, False)])
+def test_as_many_records_as_are_configured_may_be_affected_and_no_more(
+    records: int, passes: bool
+) -> None:
+    path = "risk_envelope.max_affected_records"
+    assert found(enveloped({}, {}, max_affected_records=records)) == (
+        set() if passes else {(RULE, "too_many_records", path)}
+    )
+
+
 @pytest.mark.parametrize("effect", ["email", "Email", "E-MAIL".replace("-", ""), "еmail", " email"])
 def test_an_effect_is_forbidden_however_it_is_spelt(effect: str) -> None:
     assert found(enveloped({}, {}, forbidden_effects=[effect])) == {

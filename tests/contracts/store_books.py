@@ -11,7 +11,7 @@ import pytest
 from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
 from lifecycle.records import EvidencePacket, Money, PermitRecord, Task
 from lifecycle.state import State
-from tests.builders import DAY_MS, NOW_MS
+from tests.builders import DAY_MS, NOW_MS, a_document, a_proposal
 from tests.contracts.store_examples import InStore, ended, waiting
 
 
@@ -80,6 +80,30 @@ class BooksContract(InStore):
         later = await store.write(lambda tx: tx.spending.spent("leila", NOW_MS + 1, "me"))
         assert later == {"EUR": Decimal("0.30"), "USD": Decimal("3")}
         assert await store.read(lambda tx: tx.spending.spent("ana", 0, "")) == {}
+
+    async def test_the_money_of_a_large_proposal_counts_for_a_day_from_its_end_as_any_other(
+        self, store: ProposalStore
+    ) -> None:
+        large = a_proposal(a_document(proposal_id="p1", justification="x" * 40_000))
+        five = {"EUR": Decimal(5)}
+
+        def begins(tx: Transaction) -> None:
+            tx.proposals.add(large)
+            tx.spending.add("leila", "p1", [Money("EUR", Decimal(5))])
+
+        await store.write(begins)
+        spent = []
+        for version, changes in ((2, {}), (3, ended(State.COMPLETED, NOW_MS))):
+            seen = await store.read(lambda tx: tx.proposals.get("p1"))
+            assert seen is not None
+            moved = seen.but(version=version, **changes)
+            assert await store.write(lambda tx, m=moved, s=seen: tx.proposals.save(m, s))
+            for since_ms in (NOW_MS, NOW_MS + 1):
+                spent.append(
+                    await store.read(lambda tx, ms=since_ms: tx.spending.spent("leila", ms, "me"))
+                )
+
+        assert spent == [five, five, five, {}]
 
     async def test_what_one_proposal_counts_for_is_found_by_who_and_when(
         self, store: ProposalStore
@@ -153,6 +177,21 @@ class BooksContract(InStore):
         )
         with pytest.raises(StoreUnavailable):
             await store.write(lambda tx: tx.permits.add(permit))
+
+    async def test_a_permit_may_come_in_the_unit_of_its_proposal(
+        self, store: ProposalStore
+    ) -> None:
+        permit = PermitRecord("x", "p1", "execute", 1, "token", NOW_MS)
+
+        def unit(tx: Transaction) -> bool:
+            tx.proposals.add(waiting("p1"))
+            tx.permits.add(permit)
+            return tx.permits.consume("x", NOW_MS)
+
+        assert await store.write(unit)
+        assert await store.read(lambda tx: tx.permits.all_of("p1")) == [
+            replace(permit, consumed_at_ms=NOW_MS)
+        ]
 
     async def test_a_task_is_done_or_back_in_its_proposers_backlog(
         self, store: ProposalStore

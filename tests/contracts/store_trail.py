@@ -52,6 +52,21 @@ class TrailContract(InStore):
             replace(decisions[3], reason="wrong customer"),
         ]
 
+    async def test_a_unit_reads_the_reviews_as_it_has_left_them(self, store: ProposalStore) -> None:
+        await self.filled(store, waiting("p1"))
+
+        def unit(tx: Transaction) -> list[tuple[str, str | None]]:
+            tx.reviews.add(Review("p1", "ben", Decision.APPROVE, "", NOW_MS, "terminal"))
+            assert len(tx.reviews.of("p1")) == 1
+            tx.reviews.add(Review("p1", "ana", Decision.REJECT, "", NOW_MS, "terminal"))
+            assert len(tx.reviews.of("p1")) == 2
+            tx.reviews.give_reason("p1", "ana", "wrong customer")
+            assert [review.reason for review in tx.reviews.of("p1")] == ["", "wrong customer"]
+            tx.reviews.void("p1", None, "policy changed")
+            return [(review.person, review.void_why) for review in tx.reviews.of("p1")]
+
+        assert await store.write(unit) == [("ben", "policy changed"), ("ana", None)]
+
     @pytest.mark.parametrize(
         "orphan",
         [
@@ -78,6 +93,7 @@ class TrailContract(InStore):
         def unit(tx: Transaction) -> list[tuple[int, str]]:
             tx.audit.append(event("moved", proposal_id="p2"))
             tx.audit.append(event("note", proposal_id="p1"))
+            assert tx.audit.exported(2, 9)[0]["kind"] == "note"
             assert tx.audit.page_of("p1", 1, 9) == tx.audit.of("p1")[1:]
             return [(entry.seq, entry.event.kind) for entry in tx.audit.of("p1")]
 

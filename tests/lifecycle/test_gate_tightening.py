@@ -51,6 +51,7 @@ def test_a_proposal_may_only_tighten(
         (ApprovalClass.THRESHOLD, 3, "none", 3),
         (ApprovalClass.THRESHOLD, 3, "threshold", 3),
         (ApprovalClass.THRESHOLD, 1, "dual", 2),
+        (ApprovalClass.THRESHOLD, 1, "none", 1),
     ],
 )
 def test_the_quorum_is_the_highest_of_tier_tool_and_proposal(

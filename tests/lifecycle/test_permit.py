@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import replace
 
 import pytest
 
 from lifecycle.errors import PermitRefused
-from lifecycle.permit import KeyRing, Permit, check, issue, read
+from lifecycle.permit import KeyRing, Permit, check, issue, read, unverified
 
 RING = KeyRing({"k1": b"1" * 32, "k2": b"2" * 32}, "k2")
 NOW = 1_772_452_800_000
@@ -92,14 +93,28 @@ def test_what_is_no_token_is_refused_by_one_code(text):
     assert code_of(read, text, RING) == "permit_signature_invalid"
 
 
-def test_a_body_that_is_no_permit_is_refused_although_signed():
-    from lifecycle import permit
+def signed_by(body: str, key_id: str, key: bytes) -> str:
+    """Sign as somebody would who knows how, and this key."""
+    signed = f"{body}.{key_id}"
+    return (
+        f"{signed}.{urlsafe_b64encode(hmac.digest(key, signed.encode(), 'sha256')).decode()[:43]}"
+    )
 
+
+def test_a_body_that_is_no_permit_is_refused_although_signed():
     body = urlsafe_b64encode(b'{"attempt":"1"}').decode().rstrip("=")
-    signed = f"{body}.k2"
-    token = f"{signed}.{permit._signature(signed, b'2' * 32)}"
+    token = signed_by(body, "k2", b"2" * 32)
 
     assert code_of(read, token, RING) == "permit_signature_invalid"
+    assert code_of(unverified, token) == "permit_signature_invalid"
+
+
+@pytest.mark.parametrize("key", [bytes(32), b"", b"1" * 32, b"2" * 32])
+def test_under_an_id_that_no_key_has_nothing_is_signed_with_whatever_key(key):
+    body = issue(PERMIT, RING).partition(".")[0]
+    assert read(signed_by(body, "k2", b"2" * 32), RING) == PERMIT
+
+    assert code_of(read, signed_by(body, "k9", key), RING) == "permit_signature_invalid"
 
 
 def test_a_permit_lives_an_hour_at_most():
@@ -110,6 +125,12 @@ def test_a_permit_lives_an_hour_at_most():
 def test_a_ring_without_its_current_key_cannot_be_made():
     with pytest.raises(ValueError, match="current"):
         KeyRing({"k1": b"1" * 32}, "k2")
+
+
+@pytest.mark.parametrize("key_id", ["", "a.b", "ü", "k" * 65])
+def test_a_key_whose_id_no_token_could_name_cannot_sign(key_id):
+    with pytest.raises(ValueError, match="an id of"):
+        KeyRing({key_id: b"1" * 32}, key_id)
 
 
 def test_a_short_key_cannot_sign():

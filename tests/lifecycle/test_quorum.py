@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lifecycle.counting import approvals
 from lifecycle.policy import Policy
 from lifecycle.proposal import ActorKind, Identity
-from lifecycle.quorum import eligible, may_approve, may_stop, within_reach
+from lifecycle.quorum import eligible, may_approve, may_stop, may_stop_anything, within_reach
 from lifecycle.review import Decision, Review
 from tests.builders import (
     ANA,
@@ -107,6 +107,14 @@ def test_an_operator_who_is_no_reviewer_stops_and_does_not_approve() -> None:
     policy = a_policy(people=people)
     assert may_stop(policy, PROD, LEILA, "cal") is None
     assert code(may_approve(policy, PROD, LEILA, "cal")) == "not_a_reviewer"
+
+
+def test_whoever_has_left_the_config_stops_nothing_whoever_they_owned() -> None:
+    policy = a_policy(people={"ana": the_people()["ana"]})
+    assert policy.owner_of("leila") == "olga"
+    assert code(may_stop(policy, PROD, LEILA, "olga")) == "not_a_reviewer"
+    assert not may_stop_anything(policy, "olga")
+    assert may_stop_anything(POLICY, "olga")
 
 
 def test_one_person_counts_once_and_only_who_may_review_counts() -> None:

@@ -43,6 +43,24 @@ def test_what_a_binding_needs_is_there_and_fresh_and_what_it_merely_names_need_n
 
 
 @pytest.mark.parametrize(
+    ("named", "freshness_ms", "is_stale"),
+    [("e1", 59_999, True), ("e1", 60_000, False), ("e1", 900_000, False), ("e2", 1, False)],
+)
+def test_a_binding_shortens_the_time_of_its_own_evidence_alone(
+    named: str, freshness_ms: int, is_stale: bool
+) -> None:
+    condition = {"field": "ok", "operator": "eq", "value": True, "evidence_ref": "e1"}
+    binding = {"evidence_id": named, "binding_type": "context", "required": False}
+    bindings = [binding | {"freshness_ms": freshness_ms}]
+    document = a_document(PROD, preconditions=[condition], evidence_bindings=bindings)
+
+    found_stale = said(document, a_packet({"ok": True}, 60_000))
+    assert found_stale == ({"evidence_stale"} if is_stale else set())
+    if named == "e1":
+        assert said(document, a_packet({"ok": True}, 300_001)) == {"evidence_stale"}
+
+
+@pytest.mark.parametrize(
     ("field", "value", "holds"),
     [
         ("tags.0", "vip", True),
@@ -61,6 +79,45 @@ def test_a_position_is_one_in_a_list_alone(field: str, value: object, holds: boo
     condition = {"field": field, "operator": "eq", "value": value, "evidence_ref": "e1"}
     document = a_document(PROD, preconditions=[condition])
     packet = a_packet({"tags": ["vip", 7], "name": "Pat", "age": 40})
+
+    assert said(document, packet) == (set() if holds else {"precondition_false"})
+
+
+@pytest.mark.parametrize(
+    ("field", "operator", "value", "holds"),
+    [
+        ("age", "gt", 39, True),
+        ("age", "gt", 40.0, False),
+        ("age", "lt", 40.5, True),
+        ("age", "lt", 40, False),
+        ("age", "lt", "41", False),
+        ("name", "lt", "Quin", False),
+        ("on", "lt", 2, False),
+        ("name", "contains", "at", True),
+        ("name", "contains", "ta", False),
+        ("name", "contains", 1, False),
+        ("age", "contains", 4, False),
+        ("box", "contains", "a", False),
+        ("box", "eq", {"a": 1}, True),
+        ("box", "eq", {"a": 1, "b": 2}, False),
+        ("box", "eq", {}, False),
+        ("box", "eq", {"a": True}, False),
+        ("box", "ne", {"a": 2}, True),
+        ("gone", "eq", None, False),
+        ("gone", "ne", None, False),
+        ("none", "eq", None, False),
+        ("none", "ne", 1, False),
+        ("name", "matches", "P(at", False),
+        ("name", "matches", 3, False),
+        ("age", "matches", "40", False),
+    ],
+)
+def test_an_operator_says_yes_to_exactly_what_it_means(
+    field: str, operator: str, value: object, holds: bool
+) -> None:
+    condition = {"field": field, "operator": operator, "value": value, "evidence_ref": "e1"}
+    document = a_document(PROD, preconditions=[condition])
+    packet = a_packet({"age": 40, "name": "Pat", "on": True, "box": {"a": 1}, "none": None})
 
     assert said(document, packet) == (set() if holds else {"precondition_false"})
 

@@ -101,6 +101,23 @@ async def test_no_mail_is_sent_whose_document_was_exchanged_within_its_window(
     assert (await world.proposal(proposal_id)).attention is Attention.OUTCOME_UNKNOWN
 
 
+@pytest.mark.parametrize("fits", [True, False])
+async def test_people_are_told_of_a_mail_that_was_changed_within_its_window(
+    world: World, forged: Any, fits: bool
+) -> None:
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    other = exchanged(await world.proposal(proposal_id), b"pat@", b"eve@")
+    forged(
+        other if fits else "UPDATE proposals SET digest = 'sha256:' || substr(digest, 8, 63) || '_'"
+    )
+
+    await world.passes(minutes=16)
+
+    told = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+    assert any("Somebody changed the database." in str(message.body) for message in told)
+
+
 @pytest.mark.parametrize("answered", [True, False])
 async def test_no_mail_is_sent_over_a_cross_that_was_kept_and_taken_away(
     world: World, forged: Any, answered: bool

@@ -11,6 +11,7 @@ import pytest
 from agentapprovalprotocol import AsyncClient
 from agentapprovalprotocol._client import AAPError, ConflictError
 
+from bot.intake.aap import denials
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Outcome
 from tests.bot.intake.conftest import Outside
@@ -133,16 +134,20 @@ async def test_an_outcome_that_could_not_be_written_is_told_again(
     assert proposal.execution.outcome is Outcome.DONE
 
 
-async def test_a_credential_in_a_call_is_kept_masked_alone(outside, aap) -> None:
+@pytest.mark.parametrize("tool", ["issue-refund", "no-such-tool"])
+async def test_a_credential_in_a_call_is_kept_masked_alone(outside, aap, tool) -> None:
     secret = "AKIAIOSFODNN7EXAMPLE"
-    call = {**CALL, "arguments": {**ARGUMENTS, "note": f"aws_access_key_id={secret}"}}
+    noted = {**ARGUMENTS, "note": f"aws_access_key_id={secret}"}
+    call = {**CALL, "tool": tool, "arguments": noted}
 
     asked = await aap.create(call, "k1")
     again = await aap.create(call, "k1")
 
     assert (asked.status, again.id) == ("denied", asked.id)
-    flags = await outside.world.store.read(lambda tx: tx.flags.get(f"aap:{asked.id}"))
-    assert secret not in str(flags)
+    kept = await outside.world.store.read(lambda tx: denials.kept(tx, "leila", asked.id))
+    assert kept is not None
+    assert kept["submission"]["tool"] == tool
+    assert secret not in str(kept)
     with pytest.raises(ConflictError):
         await aap.create({**call, "timeout": "11m"}, "k1")
 

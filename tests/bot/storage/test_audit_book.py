@@ -56,6 +56,21 @@ async def test_an_untouched_chain_holds(path: Path) -> None:
     assert await problems(path) == []
 
 
+async def test_against_an_anchor_a_tail_that_was_cut_is_seen_as_is_one_written_anew(
+    path: Path,
+) -> None:
+    store = await SqliteStore.open_reader(path)
+    entries = await store.read(lambda tx: tx.audit.exported(0, 99))
+    await store.close()
+    anchors = [entry["entry_hash"] for entry in entries]
+
+    assert [broken_links(entries, anchor) for anchor in anchors] == [[]] * 4
+    assert broken_links(entries[:3]) == []
+    assert len(broken_links(entries[:3], anchors[3])) == 1
+    assert len(broken_links(entries, "f" * 64)) == 1
+    assert len(broken_links([], anchors[0])) == 1
+
+
 COLUMNS = (
     "at proposal_id kind source target actor_kind actor surface event_id digest policy_digest "
     "reason details prev_hash entry_hash"
@@ -65,8 +80,15 @@ COLUMNS = (
 @pytest.mark.parametrize("column", COLUMNS)
 @pytest.mark.parametrize(
     "change",
-    ["substr({0}, 1, length({0}) - 1) || '~'", "{0} || ' '", "CAST({0} AS BLOB)", "X'ff'", "'5'"],
-    ids=["one letter", "a blank more", "bytes", "no UTF-8", "another value"],
+    [
+        "substr({0}, 1, length({0}) - 1) || '~'",
+        "{0} || ' '",
+        "CAST({0} AS BLOB)",
+        "X'ff'",
+        "CAST(X'ff' AS TEXT)",
+        "'5'",
+    ],
+    ids=["one letter", "a blank more", "bytes", "other bytes", "no UTF-8", "another value"],
 )
 async def test_a_changed_value_is_seen(path: Path, column: str, change: str) -> None:
     by_hand(path, f"UPDATE audit SET {column} = {change.format(column)} WHERE seq = 3")

@@ -216,7 +216,7 @@ async def test_a_unit_that_swallows_a_failed_write_fails_at_its_end(
         tx.audit.append(event(proposal_id="p1"))
         tx.proposals.add(a_proposal(a_document(proposal_id="p2")))
         moved(tx)
-        for question in (lambda: tx.cards.of("p1"), lambda: tx.audit.of("p1")):
+        for question in (lambda: tx.cards.of("p1"), lambda: tx.audit.page_of("p1", 0, 9)):
             with suppress(sqlite3.Error):
                 question()
 
