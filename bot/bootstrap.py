@@ -25,9 +25,9 @@ from bot.storage.sqlite import SqliteStore
 from bot.tools.leftovers import Leftovers
 from bot.tools.toolbox import ConfiguredToolbox
 from bot.troubles import EXPECTED
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.permit import KeyRing
 from lifecycle.ports import Notifier, ProposalStore
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.workflow import Workflow
 from lifecycle.world import Law, World
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.clock_strayed import Anchored
-from lifecycle.clocks import take_up_clock
+from lifecycle.clockwork.clocks import take_up_clock
 from lifecycle.world import World
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from lifecycle.reading import MAX_DEPTH
+from lifecycle.first_gate.reading import MAX_DEPTH
 
 #: A string that nothing closes goes on to the end: it is looked at once, not from every quote.
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)

@@ -7,10 +7,10 @@ from typing import Any
 from bot.views import as_seen, resolve
 from lifecycle.authority import Condition, explain
 from lifecycle.ending import verdict_json
-from lifecycle.masking import mask_secrets
 from lifecycle.policy import Agent, Person, Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Proposal
+from lifecycle.text.masking import mask_secrets
 
 
 def explained(tx: Transaction, given: str, policy: Policy, now_ms: int) -> dict[str, Any]:

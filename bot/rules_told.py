@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.chat import listing
-from bot.chat.neutral import neutral_value
-from bot.chat.replies import CommandReply, Table
+from bot.chat.cards.neutral import neutral_value
+from bot.chat.commands import listing
+from bot.chat.commands.replies import CommandReply, Table
 from bot.config import Config
 from lifecycle.policy import Policy
 from lifecycle.sentinel import LoadedRule

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 from bot.bootstrap import App, opened, summaries_of
-from bot.chat.broadcast import Broadcast, ServedSurface
+from bot.chat.showing.broadcast import Broadcast, ServedSurface
 from bot.clock_told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import Choice

@@ -10,7 +10,7 @@ from typing import Final
 
 from bot.books import elsewhere_words, no_database, running_pid
 from bot.bootstrap import opened
-from bot.chat.watching import served_names
+from bot.chat.showing.watching import served_names
 from bot.clock import SystemClock
 from bot.composing import composed
 from bot.config import Config
@@ -21,8 +21,8 @@ from bot.storage import open_store
 from bot.storage.connection import CannotOpen
 from bot.storage.opening import path_of
 from bot.storage.spool import stops_in
-from lifecycle import restored
 from lifecycle.answers import Answer, Reply, Sender
+from lifecycle.clockwork import restored
 from lifecycle.freezing import freeze, thaw
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bot.books import elsewhere_words, no_database
-from bot.chat.spans import moment_words
-from bot.chat.watching import kept_health, served_names
+from bot.chat.cards.spans import moment_words
+from bot.chat.showing.watching import kept_health, served_names
 from bot.clock_told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import choose
 from bot.storage.spool import stops_in
 from bot.views import count_pending
-from lifecycle.clocks import clock_moved
+from lifecycle.clockwork.clocks import clock_moved
 from lifecycle.freezing import frozen
-from lifecycle.masking import mask_text
 from lifecycle.moment import rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.spooling import spooled_words
+from lifecycle.text.masking import mask_text
 
 _MOST: Final = 50
 

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from bot.books import look, reading
 from bot.config import Config
-from lifecycle.agreeing import begins, disagreements
-from lifecycle.agreeing_evidence import EvidenceTold, about_its_evidence
-from lifecycle.agreeing_flags import FlagsTold
-from lifecycle.agreeing_permits import permit_disagreements
-from lifecycle.agreeing_spending import spending_disagreements
-from lifecycle.agreeing_tasks import task_disagreements
-from lifecycle.agreeing_uses import UsesTold
+from lifecycle.agreeing.evidence import EvidenceTold, about_its_evidence
+from lifecycle.agreeing.flags import FlagsTold
+from lifecycle.agreeing.permits import permit_disagreements
+from lifecycle.agreeing.rows import begins, disagreements
+from lifecycle.agreeing.spending import spending_disagreements
+from lifecycle.agreeing.tasks import task_disagreements
+from lifecycle.agreeing.uses import UsesTold
 from lifecycle.audit import GENESIS, broken_links
 from lifecycle.ports import ProposalStore, RowUnreadable, Transaction
 

@@ -12,12 +12,12 @@ from typing import Any, Final
 from lifecycle.ending import execution_json, verdict_json
 from lifecycle.errors import AmbiguousId, ProposalNotFound
 from lifecycle.expiry import as_seen
-from lifecycle.masking import mask_secrets, mask_text
 from lifecycle.moment import rfc3339
 from lifecycle.permitting import r3_uri
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.review import Review
+from lifecycle.text.masking import mask_secrets, mask_text
 
 __all__ = [
     "as_seen",

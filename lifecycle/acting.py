@@ -8,24 +8,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from lifecycle.acts import Act, Reviewed, note_ignored
 from lifecycle.answers import Reply
 from lifecycle.books import Transaction
 from lifecycle.errors import GovernanceError, ReviewRefused
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gating import Gatekeeper, Look, NotAtOnce
 from lifecycle.heard import HeardStop
-from lifecycle.letting_go import let_go
-from lifecycle.membership import AskAlso, check_all_asked, with_lost, with_who_left
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening
+from lifecycle.people.acts import Act, Reviewed, note_ignored
+from lifecycle.people.letting_go import let_go
+from lifecycle.people.membership import AskAlso, check_all_asked, with_lost, with_who_left
+from lifecycle.people.retrying import CheckAgain, repeatable, retry
+from lifecycle.people.stopping import check_effect, check_standing
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind, Proposal, Verb
-from lifecycle.retrying import CheckAgain, repeatable, retry
 from lifecycle.sentinel import Facts
 from lifecycle.spooling import Spooled, carry_out, give_up, said_of, unavailable
 from lifecycle.state import State
-from lifecycle.stopping import check_effect, check_standing
 from lifecycle.verdict import Verdict
 from lifecycle.world import World, log
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from lifecycle import authority, meaning
+from lifecycle import authority
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
 from lifecycle.canonical import digest_of
 from lifecycle.door import advance, announce, record
@@ -14,16 +14,17 @@ from lifecycle.ending import answer_of
 from lifecycle.enrolling import enrol
 from lifecycle.errors import Fault, Refused
 from lifecycle.expiry import as_seen, expire, undecided
-from lifecycle.gate import Accepted
+from lifecycle.first_gate import meaning
+from lifecycle.first_gate.gate import Accepted
 from lifecycle.judging import masked_forms
 from lifecycle.llm.ingest import EnvelopeRefused
-from lifecycle.masking import mask_secrets, mask_text, plain_words
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.proposers import proposer_of
 from lifecycle.records import Message
 from lifecycle.state import Trigger
+from lifecycle.text.masking import mask_secrets, mask_text, plain_words
 from lifecycle.tier import Puller, Tier
 
 _EXPIRED_A_SUBMIT = 50

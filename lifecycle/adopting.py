@@ -7,17 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from lifecycle.calls.finishing import Concluded
 from lifecycle.compared import Compared
 from lifecycle.door import announce, record
 from lifecycle.evidence import judged, unjudged
-from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import same_evidence
 from lifecycle.gating import Gatekeeper
 from lifecycle.last_judged import awaits_answer, is_owed, policy_before
-from lifecycle.membership import Membership, of_approvers
 from lifecycle.moment import Moment
 from lifecycle.open_windows import owes_evidence, rules_to_run
+from lifecycle.people.membership import Membership, of_approvers
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.rechecking import recheck, recheck_by_evidence

@@ -9,9 +9,9 @@ from typing import Any
 
 from lifecycle.codes import Retry, retry_of
 from lifecycle.errors import Fault, GovernanceError, Refused, ReviewRefused
-from lifecycle.masking import mask_text
 from lifecycle.policy import Level
 from lifecycle.proposal import ActorKind, Identity
+from lifecycle.text.masking import mask_text
 
 
 @dataclass(frozen=True, slots=True)

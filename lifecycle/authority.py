@@ -10,8 +10,8 @@ from typing import Any, Final, assert_never
 from lifecycle.answers import AuthorityOutcome
 from lifecycle.document import ProposalDocument
 from lifecycle.errors import Fault
-from lifecycle.gate import Accepted
-from lifecycle.kind import Kind
+from lifecycle.first_gate.gate import Accepted
+from lifecycle.first_gate.kind import Kind
 from lifecycle.policy import Agent, Limits, Person, Policy, Rate, Safety, Sensitivity, ToolPolicy
 
 ALLOWED: Final = "default_policy_allow"

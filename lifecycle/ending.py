@@ -7,12 +7,12 @@ from typing import Any, Final
 from lifecycle.answers import Answer, AuthorityOutcome
 from lifecycle.callbacks import call_back, tell
 from lifecycle.copied import is_of_a_copy
-from lifecycle.masking import mask_text
 from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Attention, Execution, Proposal
 from lifecycle.records import Task
 from lifecycle.state import State
+from lifecycle.text.masking import mask_text
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
 

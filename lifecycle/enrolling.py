@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lifecycle.amounts import amounts_of
+from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.answers import Sender
 from lifecycle.books import Transaction
 from lifecycle.door import record, want_cards
-from lifecycle.gate import Accepted
+from lifecycle.first_gate.gate import Accepted
 from lifecycle.likeness import known_by
 from lifecycle.llm.witness import PROVENANCE
 from lifecycle.moment import Moment
 from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.records import Money
-from lifecycle.retelling_calls import digest_told
 from lifecycle.state import State
+from lifecycle.text.amounts import amounts_of
 
 _DAY_MS = 86_400_000
 

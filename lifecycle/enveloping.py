@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.errors import Refused
-from lifecycle.gate import Accepted, accept
-from lifecycle.kind import Kind, kind_of, terms_of
+from lifecycle.first_gate.gate import Accepted, accept
+from lifecycle.first_gate.kind import Kind, kind_of, terms_of
+from lifecycle.first_gate.single_lines import control_character_faults
 from lifecycle.llm.envelope import refused
 from lifecycle.llm.ingest import Chosen, EnvelopeRefused, Question, ingest
 from lifecycle.llm.witness import of_unreadable
 from lifecycle.policy import Policy
-from lifecycle.single_lines import control_character_faults
 
 
 def accept_any(obj: Mapping[str, Any], policy: Policy) -> Accepted | Question:

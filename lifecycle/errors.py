@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from lifecycle.masking import mask_text
+from lifecycle.text.masking import mask_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from lifecycle.answers import Reply, Sender
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.door import record
 from lifecycle.errors import Fault, Refused
+from lifecycle.first_gate.reading import read_object
+from lifecycle.first_gate.structure import IDENTIFIER
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind
-from lifecycle.reading import read_object
 from lifecycle.records import EvidencePacket
-from lifecycle.structure import IDENTIFIER
 
 _TO_JUDGE: Final = "evidence_to_judge"
 _KEYS: Final = ("evidence_id", "source", "observed_at_ms", "payload")

@@ -9,10 +9,10 @@ from lifecycle.answers import Reply, Sender
 from lifecycle.door import announce, record
 from lifecycle.errors import ReviewRefused
 from lifecycle.heard import HEARD, forget
-from lifecycle.masking import harmless, recorded_words
 from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Proposal
+from lifecycle.text.masking import harmless, recorded_words
 
 FLAG: Final = "freeze"
 #: What a proposal waits for while the freeze stands.

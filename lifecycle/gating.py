@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from lifecycle.carrying import Carrier
+from lifecycle.calls.carrying import Carrier
 from lifecycle.document import ProposalDocument
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import gather, same_evidence
@@ -13,9 +13,9 @@ from lifecycle.heard_first import HeardFirst
 from lifecycle.judging import judge
 from lifecycle.last_judged import BY_EVIDENCE
 from lifecycle.located import located
-from lifecycle.membership import Membership, of_approvers
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening, begin, digest_mismatch, of_this_policy
+from lifecycle.people.membership import Membership, of_approvers
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal

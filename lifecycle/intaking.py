@@ -12,7 +12,8 @@ from lifecycle.ending import answer_of, end_key, judged_words, verdict_json
 from lifecycle.enrolling import unsaved
 from lifecycle.enveloping import accept_any
 from lifecycle.errors import Fault, Refused
-from lifecycle.gate import Accepted
+from lifecycle.first_gate.gate import Accepted
+from lifecycle.first_gate.reading import read_object
 from lifecycle.gating import Gatekeeper, NotAtOnce
 from lifecycle.judging import hard_words, raised_by
 from lifecycle.llm.ingest import Question
@@ -22,7 +23,6 @@ from lifecycle.ports import RowRefused, StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.proposers import proposer_of
 from lifecycle.questions import ask
-from lifecycle.reading import read_object
 from lifecycle.sentinel import Facts
 from lifecycle.spooling import REFUSED_ROW
 from lifecycle.standing import in_force

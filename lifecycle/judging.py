@@ -10,7 +10,6 @@ from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.copied import UNKNOWN_SINCE, is_of_a_copy
 from lifecycle.counting import approvals
 from lifecycle.door import advance
-from lifecycle.masking import mask, mask_secrets, mask_text
 from lifecycle.moment import Moment
 from lifecycle.paths import Parts, dotted
 from lifecycle.policy import Level, Policy
@@ -18,6 +17,7 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Identity, Proposal
 from lifecycle.restanding import restood, standing_changes, standing_details, window_at
 from lifecycle.state import State, Trigger
+from lifecycle.text.masking import mask, mask_secrets, mask_text
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Verdict
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import orjson
 
-from lifecycle.amounts import Amount, own_amounts
 from lifecycle.canonical import canonical_bytes, digest_of
-from lifecycle.field_names import says_recipient
-from lifecycle.folding import folded
-from lifecycle.undressed import undressed
+from lifecycle.text.amounts import Amount, own_amounts
+from lifecycle.text.field_names import says_recipient
+from lifecycle.text.folding import folded
+from lifecycle.text.undressed import undressed
 
 #: Compared with `in`, so that false and 0 are not among them.
 _NOTHING: Final[tuple[Any, ...]] = (None, "", [])

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from traceback import walk_tb
 from typing import Final
 
-from lifecycle.masking import mask_text
+from lifecycle.text.masking import mask_text
 
 _MOST_FRAMES: Final = 6
 _MOST_CAUSES: Final = 3
@@ -25,8 +25,8 @@ def located(error: BaseException | None) -> str:
     """Return the type of an exception and where it comes from, the innermost place first; never
     raises, and reads no file.
 
-    `KeyError (after OSError at tools/crm.py:12 in _ask) at lifecycle/carrying.py:93 in _call, from
-    lifecycle/workflow.py:40 in approve`
+    `KeyError (after OSError at tools/crm.py:12 in _ask) at lifecycle/calls/carrying.py:93 in
+    _result, from lifecycle/workflow.py:40 in approve`
     """
     if error is None:
         return "an end without a reason"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from lifecycle.claiming import claim_roll_back
-from lifecycle.finishing import Concluded
+from lifecycle.calls.claiming import claim_roll_back
+from lifecycle.calls.finishing import Concluded
 from lifecycle.last_judged import awaits_answer, is_owed, note_judged, note_owed, note_paid
 from lifecycle.moment import Moment
 from lifecycle.opening import WAITABLE

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lifecycle.agreeing import may_begin_as_told
+from lifecycle.agreeing.opened import stands_as_opened
+from lifecycle.agreeing.retelling_calls import digest_told
+from lifecycle.agreeing.rows import may_begin_as_told
 from lifecycle.callbacks import call_back, tell
 from lifecycle.deciding import decided_by
 from lifecycle.door import advance, amend, announce
@@ -15,14 +17,12 @@ from lifecycle.freezing import stands_still
 from lifecycle.gathering import same_evidence
 from lifecycle.judging import policy_changed, raised_by, reject_by_sentinel, verdict_details
 from lifecycle.moment import Moment
-from lifecycle.opened import stands_as_opened
 from lifecycle.permitting import grant
 from lifecycle.policy import Level, ToolKind, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Execution, Outcome, Proposal, Verb
 from lifecycle.proposers import configured
 from lifecycle.restanding import revoke_permit, standing_changes
-from lifecycle.retelling_calls import digest_told
 from lifecycle.sentinel import Facts
 from lifecycle.standing import in_force
 from lifecycle.state import State, Trigger

@@ -8,10 +8,10 @@ from typing import Final
 
 from lifecycle import freezing
 from lifecycle.acting import Acting
-from lifecycle.acts import Act, first_heard
 from lifecycle.answers import Reply, Sender
 from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
+from lifecycle.people.acts import Act, first_heard
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.spooling import unavailable
 from lifecycle.world import World

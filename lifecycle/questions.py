@@ -12,11 +12,11 @@ from lifecycle.canonical import canonical_bytes, digest_of, sha256_hex
 from lifecycle.door import announce, record
 from lifecycle.errors import Fault, Refused, ReviewRefused
 from lifecycle.llm.ingest import Question
-from lifecycle.masking import harmless, mask_secrets, mask_text
 from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind
 from lifecycle.records import Message
+from lifecycle.text.masking import harmless, mask_secrets, mask_text
 
 _LONGEST_ANSWER: Final = 4_000
 _LONGEST_ID: Final = 64

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from lifecycle.authority import explain
+from lifecycle.calls.finishing import Concluded
 from lifecycle.copied import is_of_a_copy
 from lifecycle.counting import approvals
-from lifecycle.finishing import Concluded
 from lifecycle.fitting import fits_its_digest
 from lifecycle.judging import (
     by_people,

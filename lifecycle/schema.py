@@ -6,8 +6,8 @@ import json
 from typing import Any, Final
 
 from lifecycle.document import ProposalDocument
+from lifecycle.first_gate.structure import BINDING_TYPES, OPERATORS
 from lifecycle.policy import ApprovalClass
-from lifecycle.structure import BINDING_TYPES, OPERATORS
 
 _ID: Final = {"type": "string", "pattern": r"^(?!\.+$)[A-Za-z0-9._-]{1,64}$"}
 

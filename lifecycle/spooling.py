@@ -7,17 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lifecycle import stopping
-from lifecycle.acts import Act, Reviewed, first_heard, note_ignored
 from lifecycle.answers import Reply, Sender
 from lifecycle.door import announce
 from lifecycle.errors import GovernanceError
 from lifecycle.freezing import freeze
 from lifecycle.heard import HeardStop, key_of
-from lifecycle.masking import mask_text, plain_words
 from lifecycle.moment import Moment
+from lifecycle.people import stopping
+from lifecycle.people.acts import Act, Reviewed, first_heard, note_ignored
 from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.proposal import ActorKind
+from lifecycle.text.masking import mask_text, plain_words
 from lifecycle.world import World, log
 
 _SHOWN_ID: Final = 64

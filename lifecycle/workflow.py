@@ -9,31 +9,31 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from lifecycle import agent_tools, reporting
 from lifecycle.acting import Acting
-from lifecycle.acts import Act
 from lifecycle.adopting import Adopter
+from lifecycle.agents import agent_tools, reporting
 from lifecycle.answers import Answer, CardPlace, Reply, Sender
-from lifecycle.carrying import Carrier
+from lifecycle.calls.carrying import Carrier
+from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.clockwork.keeping import Keeper
+from lifecycle.clockwork.recovering import Recoverer
 from lifecycle.errors import Refused
 from lifecycle.evidence import read_packet, record_packet
-from lifecycle.explaining import give_reason
 from lifecycle.gating import Gatekeeper
 from lifecycle.heard import kept_stops
 from lifecycle.intaking import Intake
-from lifecycle.keeping import Keeper
-from lifecycle.masking import plain_words
 from lifecycle.operating import Operating
+from lifecycle.people.acts import Act
+from lifecycle.people.explaining import give_reason
+from lifecycle.people.reviewing import approve, take_back
+from lifecycle.people.settling import settle
+from lifecycle.people.stopping import stop
+from lifecycle.people.withdrawing import withdraw
 from lifecycle.policy import Policy
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.questions import answer_question
-from lifecycle.recovering import Recoverer
-from lifecycle.reviewing import approve, take_back
-from lifecycle.sentinel_run import Sentinel
-from lifecycle.settling import settle
 from lifecycle.spooling import Spooled, spool_again, unavailable
-from lifecycle.stopping import stop
-from lifecycle.withdrawing import withdraw
+from lifecycle.text.masking import plain_words
 from lifecycle.world import Law, World
 
 

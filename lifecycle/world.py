@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.failing import Failing
 from lifecycle.heard import HeardStops
 from lifecycle.located import located
@@ -28,7 +29,6 @@ from lifecycle.ports import (
     Transaction,
 )
 from lifecycle.rows_met import note_row
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.unwritten import Unwritten, takes_others
 
 T = TypeVar("T")

@@ -32,7 +32,11 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
-from lifecycle.amounts import (
+from lifecycle.document import ProposalDocument
+from lifecycle.paths import Parts, dotted
+from lifecycle.policy import ActionType
+from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
+from lifecycle.text.amounts import (
     AMBIGUOUS,
     MISSING,
     NOT_POSITIVE,
@@ -42,10 +46,6 @@ from lifecycle.amounts import (
     read_amounts,
     value_of,
 )
-from lifecycle.document import ProposalDocument
-from lifecycle.paths import Parts, dotted
-from lifecycle.policy import ActionType
-from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.verdict import Finding
 
 _WORDS: Final = {

@@ -30,11 +30,11 @@ from unicodedata import category, normalize
 from pydantic import AfterValidator, Field, NonNegativeInt
 
 from lifecycle.document import ProposalDocument, RiskEnvelope
-from lifecycle.field_names import words_of
-from lifecycle.folding import folded
 from lifecycle.paths import Parts, containers, dotted
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.values import paths_of
+from lifecycle.text.field_names import words_of
+from lifecycle.text.folding import folded
+from lifecycle.text.values import paths_of
 from lifecycle.verdict import Finding
 
 _ALLOWED: Final = "allowed_fields"

@@ -24,7 +24,7 @@ from pydantic import AfterValidator, Field
 from lifecycle.document import ProposalDocument
 from lifecycle.policy import ActionType
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.values import Place, named_in
+from lifecycle.text.values import Place, named_in
 from lifecycle.verdict import Finding
 
 _SUFFIX: Final = "-deploy"

@@ -25,9 +25,9 @@ from typing import Any, ClassVar, Final
 from pydantic import PositiveInt
 
 from lifecycle.document import Precondition, ProposalDocument
-from lifecycle.patterns import BadPattern, compiled
 from lifecycle.records import EvidencePacket
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
+from lifecycle.text.patterns import BadPattern, compiled
 from lifecycle.verdict import Finding
 
 _LONGEST_PATTERN: Final = 1_000

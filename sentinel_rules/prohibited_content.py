@@ -29,12 +29,12 @@ from unicodedata import east_asian_width
 from pydantic import AfterValidator
 
 from lifecycle.document import ProposalDocument
-from lifecycle.folding import readings, seen, uncased
-from lifecycle.markup import is_plain, leftover_escape, variants
-from lifecycle.patterns import BadPattern, compiled
 from lifecycle.policy import Level
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.values import Place, texts_of
+from lifecycle.text.folding import readings, seen, uncased
+from lifecycle.text.markup import is_plain, leftover_escape, variants
+from lifecycle.text.patterns import BadPattern, compiled
+from lifecycle.text.values import Place, texts_of
 from lifecycle.verdict import Finding
 
 #: Digits and signs that may stand for a letter, and the letter for itself.

@@ -31,10 +31,10 @@ import idna
 from pydantic import AfterValidator
 
 from lifecycle.document import ProposalDocument
-from lifecycle.patterns import compiled
 from lifecycle.policy import ActionType, ToolKind
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.values import content_of, recipients_in, texts_of
+from lifecycle.text.patterns import compiled
+from lifecycle.text.values import content_of, recipients_in, texts_of
 from lifecycle.verdict import Finding
 
 _LOCAL: Final = re.compile(r"[A-Za-z0-9_'+=&~-]+(?:\.[A-Za-z0-9_'+=&~-]+)*")

@@ -25,13 +25,13 @@ from typing import Any, ClassVar, Final
 from unicodedata import normalize
 
 from lifecycle.document import ProposalDocument
-from lifecycle.folding import visible
-from lifecycle.markup import decoded, without_markup
 from lifecycle.paths import Parts, dotted
-from lifecycle.patterns import compiled
-from lifecycle.secrets_found import find_secrets, is_credential, named_beside, secret_named
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.values import texts_of
+from lifecycle.text.folding import visible
+from lifecycle.text.markup import decoded, without_markup
+from lifecycle.text.patterns import compiled
+from lifecycle.text.secrets_found import find_secrets, is_credential, named_beside, secret_named
+from lifecycle.text.values import texts_of
 from lifecycle.verdict import Finding
 
 #: Detectors of detect-secrets whose patterns mean a credential wherever they stand.

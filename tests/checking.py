@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
+from lifecycle.checking.sentinel_run import Sentinel, judged
 from lifecycle.document import ProposalDocument
 from lifecycle.policy import Level, RuleSettings
 from lifecycle.sentinel import Facts
-from lifecycle.sentinel_run import Sentinel, judged
 from lifecycle.verdict import Verdict
 from sentinel_rules import load_rules
 from tests.builders import NOW_MS, the_rules, the_tools

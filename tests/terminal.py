@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bot.chat.broadcast import Broadcast
-from bot.chat.commands import Commands
-from bot.chat.delivery import Delivery
+from bot.chat.commands.commands import Commands
+from bot.chat.showing.broadcast import Broadcast
+from bot.chat.showing.delivery import Delivery
 from bot.chat.terminal.client import TerminalClient
 from bot.chat.terminal.documents import Said
 from bot.chat.terminal.notifier import TerminalSurface

@@ -10,13 +10,13 @@ from typing import Any
 
 from lifecycle import world as law
 from lifecycle.answers import Answer, CardPlace, Reply, Sender
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.heard import HeardStops
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore
 from lifecycle.posted_cards import POSTED
 from lifecycle.proposal import ActorKind, Proposal
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.workflow import Workflow
 from sentinel_rules import load_rules
 from tests.builders import MAIL, a_document, a_policy

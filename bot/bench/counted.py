@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from bot.bench.stage import staged
+from lifecycle.checking.rule_run import Run, Workers
 from lifecycle.ports import ProposalStore, Transaction
-from lifecycle.rule_run import Run, Workers
 
 T = TypeVar("T")
 

@@ -16,6 +16,8 @@ from bot.garbage import spare_what_is_loaded
 from bot.storage import open_store
 from bot.storage.spool import FileSpool
 from lifecycle.answers import Sender
+from lifecycle.checking.rule_run import Workers
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.moment import Moment
 from lifecycle.permit import KeyRing
 from lifecycle.policy import (
@@ -33,8 +35,6 @@ from lifecycle.policy import (
 from lifecycle.ports import Call, ProposalStore, Tool, Transaction
 from lifecycle.posted_cards import note_card
 from lifecycle.proposal import ActorKind
-from lifecycle.rule_run import Workers
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.tier import Tier
 from lifecycle.workflow import Workflow
 from lifecycle.world import Law, World

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
-from bot.chat.content import CardContent
+from bot.chat.cards.content import CardContent
 from lifecycle.records import LONGEST_WAIT_MS, Card, Message
 
 

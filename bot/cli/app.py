@@ -187,7 +187,7 @@ def _remedy(error: OSError) -> str:
 
 def _kept(error: Exception) -> str:
     """Write the traceback where it can be read later, its secrets masked; say where."""
-    from lifecycle.masking import mask_text
+    from lifecycle.text.masking import mask_text
 
     try:
         path = Path(gettempdir()) / f"signoff-error-{os.getpid()}.log"

@@ -20,7 +20,7 @@ from bot.cli.options import (
 from bot.cli.saying import complain, fail, give_json, give_reply
 
 if TYPE_CHECKING:
-    from bot.chat.replies import CommandReply
+    from bot.chat.commands.replies import CommandReply
     from bot.config import Config
     from lifecycle.ports import Transaction
 
@@ -58,7 +58,7 @@ def pending(
     loaded = config_of(context, config, only_look=True)
     from bot import views
     from bot.books import look
-    from bot.chat.listing import pending_reply
+    from bot.chat.commands.listing import pending_reply
 
     beside = _beside(loaded)
     if wants_json(context, json):
@@ -110,9 +110,9 @@ def show(
     """
     loaded = config_of(context, config, only_look=True)
     from bot import views
-    from bot.chat.card import card_of
-    from bot.chat.card_facts import Beside
-    from bot.chat.listing import card_reply
+    from bot.chat.cards.card import card_of
+    from bot.chat.cards.card_facts import Beside
+    from bot.chat.commands.listing import card_reply
 
     if wants_json(context, json):
         url = loaded.intake.http.public_url
@@ -130,7 +130,7 @@ def show(
 
 def _added(config: Config, name: str) -> Mapping[str, Any]:
     """Return what a tool adds by config, as its card says it; nothing where it cannot be made."""
-    from bot.chat.card_facts import defaults_of
+    from bot.chat.cards.card_facts import defaults_of
     from bot.tools.toolbox import ConfiguredToolbox
 
     tools = {each: tool for each, tool in config.policy.tools.items() if each == name}
@@ -151,7 +151,7 @@ def explain(
     Every rule's verdict and every condition of authority.
     """
     loaded = config_of(context, config, only_look=True)
-    from bot.chat.listing import explained_reply
+    from bot.chat.commands.listing import explained_reply
     from bot.explained import explained
 
     policy = loaded.policy
@@ -206,7 +206,7 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
     """
     loaded = best_config_of(context, config)
     from bot.books import look, running_pid, said_by_running
-    from bot.chat.status import status_reply
+    from bot.chat.commands.status import status_reply
     from bot.status_told import Running, health_of, spooled, status_json
     from lifecycle.spooling import is_freeze
 

@@ -20,7 +20,7 @@ from bot.cli.streams import Unprinted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.chat.replies import CommandReply
+    from bot.chat.commands.replies import CommandReply
 
 
 def say(words: str) -> None:

@@ -160,7 +160,9 @@ def _check_details(name: str, entry: ToolEntry, problems: Problems) -> None:
 
 
 def _check_schema(schema: dict[str, Any], parts: Parts, problems: Problems) -> None:
-    from lifecycle.parameter_shapes import schema_problems  # slow to import, rarely needed
+    from lifecycle.first_gate.parameter_shapes import (
+        schema_problems,  # slow to import, rarely needed
+    )
 
     for where, words in schema_problems(schema):
         problems.add((*parts, *where), words)

@@ -20,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 from bot.intake.http.bodies import LARGEST_CALL_BYTES
 from lifecycle.answers import Answer, refusal
 from lifecycle.errors import Fault, Refused
-from lifecycle.reading import MAX_DEPTH, read_object
+from lifecycle.first_gate.reading import MAX_DEPTH, read_object
 
 Context = ServerRequestContext[Any, Any]
 #: The answer to a message that cannot be read strictly, None where it can.

@@ -13,9 +13,9 @@ from typing import Any, Final
 from bot.tools import program
 from bot.tools.leftovers import Leftovers
 from bot.tools.program import Place
-from lifecycle.masking import mask, mask_text
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Verb
+from lifecycle.text.masking import mask, mask_text
 
 _DONE: Final = 0
 _FAILED: Final = 10

@@ -16,9 +16,9 @@ from bot.tools.python import PythonTool
 from bot.tools.smtp import SmtpCarrier
 from bot.tools.uncallable import UncallableTool
 from bot.tools.webhook import WebhookTool
-from lifecycle.masking import mask_text
 from lifecycle.policy import ToolKind, ToolPolicy
 from lifecycle.ports import Tool
+from lifecycle.text.masking import mask_text
 
 _OUTBOX = "data/outbox"
 _UNMARKED = Leftovers(None)

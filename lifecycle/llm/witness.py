@@ -11,7 +11,7 @@ from lifecycle.llm.envelope import Envelope
 from lifecycle.llm.obligations import LAW_OF, Discharge
 from lifecycle.llm.plan import Plan
 from lifecycle.llm.routing import Classification, Decision, Unknown
-from lifecycle.masking import mask_secrets, mask_text
+from lifecycle.text.masking import mask_secrets, mask_text
 
 PROVENANCE: Final = "llm_proposed"
 _KIND: Final = "signoff.instruction.v1"

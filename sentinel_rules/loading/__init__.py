@@ -9,12 +9,12 @@ from functools import cache
 from inspect import cleandoc
 from typing import Any
 
+from lifecycle.checking.rule_cases import outcome_of
 from lifecycle.codes import RULES
 from lifecycle.located import located, not_loaded
 from lifecycle.nearest import meant
 from lifecycle.paths import Parts, dotted
 from lifecycle.policy import RuleSettings
-from lifecycle.rule_cases import outcome_of
 from lifecycle.sentinel import LoadedRule, Rule, RuleCase
 from sentinel_rules.loading.discovery import RuleNotFound, guest_names, guests, own_rules, rule_in
 from sentinel_rules.loading.settings import BadSettings, read_options

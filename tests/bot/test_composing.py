@@ -8,7 +8,7 @@ import time
 import pytest
 
 from bot.composing import composed
-from lifecycle.reading import MAX_DEPTH
+from lifecycle.first_gate.reading import MAX_DEPTH
 
 NOW_MS = 1_772_452_800_000
 

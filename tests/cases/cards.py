@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bot.chat.card import card_of
-from bot.chat.card_facts import Beside
-from bot.chat.content import CardContent, Field
+from bot.chat.cards.card import card_of
+from bot.chat.cards.card_facts import Beside
+from bot.chat.cards.content import CardContent, Field
 from lifecycle.proposal import Proposal
 from lifecycle.review import Review
 from lifecycle.state import State

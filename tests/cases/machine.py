@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.chat.status import status_reply
+from bot.chat.commands.status import status_reply
 from bot.clock import SystemClock
 from bot.clock_resumed import resume_clock
 from lifecycle.state import State

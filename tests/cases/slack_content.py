@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.chat.content import CardContent, Colour, Field
+from bot.chat.cards.content import CardContent, Colour, Field
 
 
 def a_card(*written: Field, **changes: Any) -> CardContent:

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from bot.chat.replies import Attached
-from bot.chat.typed import document_bytes, typed
+from bot.chat.commands.replies import Attached
+from bot.chat.commands.typed import document_bytes, typed
 from lifecycle.answers import Sender
 from lifecycle.errors import Refused
 from lifecycle.proposal import ActorKind

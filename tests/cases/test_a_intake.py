@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from lifecycle.errors import Refused
-from lifecycle.gate import accept
-from lifecycle.meaning import meaning_faults
+from lifecycle.first_gate.gate import accept
+from lifecycle.first_gate.meaning import meaning_faults
 from tests.builders import MAIL, NOW_MS, PROD, REFUND, a_document, a_policy
 
 POLICY = a_policy()

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from lifecycle.answers import Answer
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.errors import Refused
+from lifecycle.first_gate.reading import read_object
 from lifecycle.policy import Policy
-from lifecycle.reading import read_object
-from lifecycle.sentinel_run import Sentinel
 from sentinel_rules import load_rules
 from tests.builders import MAIL, NOW_MS, PROD, REFUND, a_document
 from tests.terminal import a_terminal, documents

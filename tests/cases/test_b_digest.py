@@ -13,7 +13,7 @@ import pytest
 from lifecycle.answers import Answer
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.errors import Refused
-from lifecycle.reading import read_object
+from lifecycle.first_gate.reading import read_object
 from tests import builders
 from tests.stage import staged
 from tests.world import World

@@ -15,10 +15,10 @@ import pytest
 from bot.bootstrap import App, opened
 from bot.config import ConfigInvalid, load_config
 from lifecycle.answers import Answer, CardPlace, Reply, Sender
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.policy import Level, RuleSettings
 from lifecycle.proposal import ActorKind
 from lifecycle.sentinel import LoadedRule
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.verdict import PASSED
 from sentinel_rules import RuleLoadError, load_rules
 from tests.builders import MAIL, a_document, the_rules

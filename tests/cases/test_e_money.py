@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.amounts import amounts_of
 from lifecycle.policy import Level, RuleSettings
 from lifecycle.records import Money
+from lifecycle.text.amounts import amounts_of
 from sentinel_rules import RuleLoadError, load_rules
 from tests.builders import MAIL, REFUND, a_document, the_rules
 from tests.checking import found, sentinel_with

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lifecycle.errors import Refused
-from lifecycle.gate import accept
+from lifecycle.first_gate.gate import accept
 from lifecycle.policy import Policy
 from lifecycle.tier import Tier
 from tests.builders import PROD, a_document, a_policy

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.policy import Level
 from lifecycle.sentinel import LoadedRule, Rule
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.verdict import PASSED
 from sentinel_rules import RuleLoadError, load_rules
 from tests.builders import MAIL, PROD, a_document, the_rules

@@ -8,7 +8,7 @@ import pytest
 
 from lifecycle.counting import approvals
 from lifecycle.errors import Refused
-from lifecycle.gate import accept
+from lifecycle.first_gate.gate import accept
 from lifecycle.quorum import may_approve, may_stop
 from lifecycle.review import Decision, Review
 from tests.builders import ANA, LEILA, PROD, a_document, a_policy, a_proposal, the_agents, the_tools

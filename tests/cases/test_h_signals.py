@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.signals import Signal, of_character, of_slack_name
+from bot.chat.hearing.signals import Signal, of_character, of_slack_name
 
 
 @pytest.mark.parametrize(

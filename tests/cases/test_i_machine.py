@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lifecycle.acts import Act, Reviewed
 from lifecycle.answers import Reply
 from lifecycle.door import advance
 from lifecycle.errors import IllegalTransition
 from lifecycle.machine import _MACHINE, _Cursor, next_state
+from lifecycle.people.acts import Act, Reviewed
 from lifecycle.proposal import SENTINEL, Attention
 from lifecycle.state import TRANSITIONS, State, Trigger
 from lifecycle.tier import Puller

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.chat.broadcast import Broadcast
+from bot.chat.showing.broadcast import Broadcast
 from bot.clock import SystemClock
 from bot.clock_strayed import clock_strayed
 from bot.jobs import tell_clock

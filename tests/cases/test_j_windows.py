@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bot import views
-from bot.chat.card import card_of
-from bot.chat.card_facts import Beside
+from bot.chat.cards.card import card_of
+from bot.chat.cards.card_facts import Beside
 from bot.clock import SystemClock
 from bot.jobs import close_windows
 from bot.jobs.scheduler import Scheduler

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.card import card_of
-from bot.chat.card_facts import Beside
-from bot.chat.replies import CommandReply
+from bot.chat.cards.card import card_of
+from bot.chat.cards.card_facts import Beside
+from bot.chat.commands.replies import CommandReply
 from lifecycle.proposal import CLOCK, SENTINEL, Execution, Outcome, Proposal, Verb
 from lifecycle.review import Decision, Review
 from lifecycle.state import State

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bot import views
-from bot.chat.broadcast import Broadcast
-from bot.chat.card import card_of
-from bot.chat.card_facts import Beside
+from bot.chat.cards.card import card_of
+from bot.chat.cards.card_facts import Beside
+from bot.chat.showing.broadcast import Broadcast
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Sender
 from lifecycle.ports import ProposalStore

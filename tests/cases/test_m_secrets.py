@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lifecycle.masking import mask_secrets, mask_text
+from lifecycle.text.masking import mask_secrets, mask_text
 
 PARAMETERS = {
     "headers": {"Authorization": "Bearer abc.def"},

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bot.chat.content import Field
+from bot.chat.cards.content import Field
 from bot.chat.slack.render import rendered
 from tests.builders import MAIL, PROD
 from tests.cases.slack_content import a_card, an_agents

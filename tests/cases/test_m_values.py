@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.fitting import Limits, fit
+from bot.chat.cards.fitting import Limits, fit
 from bot.chat.slack.render import LIMITS as SLACK
 from lifecycle.canonical import digest_of
 from tests.builders import PROD, a_document, a_proposal

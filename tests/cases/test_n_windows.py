@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import replace
 
-from bot.chat.board import board_of
+from bot.chat.showing.board import board_of
 from lifecycle.answers import Sender
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Attention

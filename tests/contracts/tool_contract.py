@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from lifecycle.calling import CallResult, call_tool
+from lifecycle.calls.calling import CallResult, call_tool
 from lifecycle.ports import Call, Tool
 from lifecycle.proposal import Outcome
 

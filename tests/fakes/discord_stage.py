@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.chat.broadcast import Broadcast
 from bot.chat.discord.notifier import DiscordSurface
 from bot.chat.discord.settings import DiscordSettings
+from bot.chat.showing.broadcast import Broadcast
 from lifecycle import world as law
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore
 from lifecycle.proposal import Proposal
 from lifecycle.review import Review
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.workflow import Workflow
 from sentinel_rules import load_rules
 from tests.builders import MAIL, a_document, a_policy

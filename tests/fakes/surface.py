@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from bot.chat.content import CardContent
+from bot.chat.cards.content import CardContent
 from bot.chat.surface import CardGone, Posted, SurfaceFailed
 from lifecycle.records import Card, Message
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from bot.chat.help import COMMANDS
+from bot.chat.commands.help import COMMANDS
 from bot.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[2]

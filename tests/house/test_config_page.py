@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from bot.config import models, tool_models
 from bot.config.load import _KEYS
-from lifecycle.calling import LARGEST_RECEIPT
+from lifecycle.calls.calling import LARGEST_RECEIPT
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "config.md").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from bot.chat import moderated
-from lifecycle.following import CLAIMS
+from bot.chat.hearing import moderated
+from lifecycle.agreeing.following import CLAIMS
 from lifecycle.posted_cards import POSTED
 from lifecycle.state import Trigger
 

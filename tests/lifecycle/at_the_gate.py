@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifecycle.errors import Refused
-from lifecycle.gate import Accepted, accept
+from lifecycle.first_gate.gate import Accepted, accept
 from lifecycle.policy import ActionType
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD, a_document, a_policy, a_tool, the_tools

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from lifecycle.checking.rule_run import Workers
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.policy import Level
-from lifecycle.rule_run import Workers
 from lifecycle.sentinel import LoadedRule
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.verdict import Finding, Verdict
 from tests.builders import MAIL
 from tests.checking import facts_for, read

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.agreeing import disagreements
+from lifecycle.agreeing.rows import disagreements
 from lifecycle.audit import AuditEntry
 from lifecycle.policy import Level
 from lifecycle.proposal import SENTINEL, Attention, Outcome, Verb

@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
+from lifecycle.checking.rule_cases import options_of, world_of
+from lifecycle.checking.rule_run import Workers
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.policy import Level
 from lifecycle.records import EvidencePacket
-from lifecycle.rule_cases import options_of, world_of
-from lifecycle.rule_run import Workers
 from lifecycle.sentinel import Facts, LoadedRule, RuleCase
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.verdict import Verdict
 from sentinel_rules import load_rules
 from tests.builders import MAIL, NOW_MS, PROD, a_document, the_rules

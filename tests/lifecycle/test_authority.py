@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lifecycle.answers import AuthorityOutcome
 from lifecycle.authority import Decision, decide, explain, granted_rows, rate_of
-from lifecycle.gate import Accepted, accept
+from lifecycle.first_gate.gate import Accepted, accept
 from lifecycle.policy import (
     ActionType,
     Agent,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from lifecycle.calling import LARGEST_RECEIPT, call_tool, result_of
+from lifecycle.calls.calling import LARGEST_RECEIPT, call_tool, result_of
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Outcome
 

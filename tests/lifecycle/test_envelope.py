@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.envelope import envelope_excess
+from lifecycle.calls.envelope import envelope_excess
 from tests.builders import MAIL, a_document, a_proposal
 
 ENVELOPE = {

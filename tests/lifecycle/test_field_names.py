@@ -8,13 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.digest_values import digest_faults
-from lifecycle.field_names import ends_in, readings_of, says_end_of_a_time, says_recipient, words_of
+from lifecycle.first_gate.digest_values import digest_faults
+from lifecycle.first_gate.single_lines import control_character_faults
 from lifecycle.policy import ActionType, ToolKind
-from lifecycle.secrets_found import secret_named
-from lifecycle.single_lines import control_character_faults
+from lifecycle.text.field_names import (
+    ends_in,
+    readings_of,
+    says_end_of_a_time,
+    says_recipient,
+    words_of,
+)
+from lifecycle.text.secrets_found import secret_named
+from lifecycle.text.values import named_in, paths_in, recipients_in
 from lifecycle.tier import Tier
-from lifecycle.values import named_in, paths_in, recipients_in
 from tests.builders import a_tool
 
 ODD_CASE = ["bcC", "tO", "FROm", "rEply_To", "hEADERS", "rEcIpIeNt"]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lifecycle.firewall import Budget, frame_of, framed, mask_private
+from lifecycle.calls.firewall import Budget, frame_of, framed, mask_private
 
 
 def size(value) -> int:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.folding import folded, readings, seen, uncased, visible
-from lifecycle.markup import decoded, leftover_escape, stripped, variants
-from lifecycle.undressed import undressed
+from lifecycle.text.folding import folded, readings, seen, uncased, visible
+from lifecycle.text.markup import decoded, leftover_escape, stripped, variants
+from lifecycle.text.undressed import undressed
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = st.text(max_size=40)
@@ -222,7 +222,9 @@ def test_the_table_of_look_alikes_is_what_the_package_says() -> None:
         check=True,
         text=True,
     )
-    table = json.loads((ROOT / "lifecycle" / "look_alikes.json").read_text(encoding="utf-8"))
+    table = json.loads(
+        (ROOT / "lifecycle" / "text" / "look_alikes.json").read_text(encoding="utf-8")
+    )
 
     assert sys.version_info >= (3, 12) or json.loads(made.stdout) == table
     assert "а" in table["a"]

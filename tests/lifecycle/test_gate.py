@@ -10,7 +10,7 @@ import pytest
 
 from lifecycle.canonical import canonical_bytes, digest_of, s256
 from lifecycle.errors import Refused
-from lifecycle.gate import accept
+from lifecycle.first_gate.gate import accept
 from tests.builders import MAIL, NOW_MS, PROD, a_document, a_policy, the_tools
 from tests.lifecycle.at_the_gate import POLICY, accepted, faults_of
 

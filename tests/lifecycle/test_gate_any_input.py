@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lifecycle.errors import Fault, Refused
-from lifecycle.gate import Accepted, accept
+from lifecycle.first_gate.gate import Accepted, accept
 from lifecycle.tier import Tier
 from tests.builders import MAIL, a_document
 from tests.lifecycle.at_the_gate import POLICY

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.digest_values import digest_faults
-from lifecycle.parameter_shapes import parameter_faults, schema_problems
+from lifecycle.first_gate.digest_values import digest_faults
+from lifecycle.first_gate.parameter_shapes import parameter_faults, schema_problems
 from lifecycle.policy import ActionType, ToolKind
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD, REFUND, a_document, a_tool, the_tools

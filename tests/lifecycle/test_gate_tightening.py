@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.gate import accept
+from lifecycle.first_gate.gate import accept
 from lifecycle.policy import ActionType, ApprovalClass
 from lifecycle.tier import Tier
 from lifecycle.windows import window_of

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lifecycle.errors import Refused
-from lifecycle.gate import accept
+from lifecycle.first_gate.gate import accept
+from lifecycle.first_gate.structure import identifier_faults
 from lifecycle.schema import proposal_schema
-from lifecycle.structure import identifier_faults
 from tests.builders import MAIL, a_document, a_policy
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3

@@ -8,8 +8,8 @@ import pytest
 
 from lifecycle.authority import decide
 from lifecycle.errors import Refused
-from lifecycle.gate import accept
-from lifecycle.kind import Kind, kind_of, of_envelope, of_kernel_request
+from lifecycle.first_gate.gate import accept
+from lifecycle.first_gate.kind import Kind, kind_of, of_envelope, of_kernel_request
 from lifecycle.policy import ActionType, Agent
 from lifecycle.tier import Tier
 from tests.builders import NOW_MS, a_policy, a_tool, the_tools

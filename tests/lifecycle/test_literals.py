@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lifecycle.errors import Refused
-from lifecycle.reading import read_object
+from lifecycle.first_gate.reading import read_object
 
 KIB = 1024
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from lifecycle.masking import mask_secrets, mask_text
-from lifecycle.secrets_found import find_secrets, is_credential, secret_named
+from lifecycle.text.masking import mask_secrets, mask_text
+from lifecycle.text.secrets_found import find_secrets, is_credential, secret_named
 
 SHAPES = [
     "AKIAIOSFODNN7EXAMPLE",

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.gate import accept
-from lifecycle.meaning import meaning_faults
+from lifecycle.first_gate.gate import accept
+from lifecycle.first_gate.meaning import meaning_faults
 from lifecycle.policy import ActionType, ApprovalClass, Policy
 from lifecycle.records import EvidencePacket
 from lifecycle.tier import Tier

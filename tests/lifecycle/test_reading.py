@@ -13,8 +13,12 @@ from hypothesis import strategies as st
 from lifecycle.canonical import canonical_bytes
 from lifecycle.codes import INTAKE
 from lifecycle.errors import Fault, Refused
-from lifecycle.reading import announced_size_refused, parameters_within_limit, read_object
-from lifecycle.single_lines import control_character_faults
+from lifecycle.first_gate.reading import (
+    announced_size_refused,
+    parameters_within_limit,
+    read_object,
+)
+from lifecycle.first_gate.single_lines import control_character_faults
 
 KIB = 1024
 

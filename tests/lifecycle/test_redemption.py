@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lifecycle.agents.redemption import approved_parameters, verify_parameters
 from lifecycle.canonical import r3_document, s256
 from lifecycle.errors import PermitRefused
-from lifecycle.redemption import approved_parameters, verify_parameters
 from tests.builders import digest_value
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.policy import Level
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.verdict import PASSED, Finding
 from tests.builders import MAIL, NOW_MS
 from tests.checking import every_rule, facts_for, read, the_sentinel

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from lifecycle.checking.rule_run import Workers
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.policy import Level
-from lifecycle.rule_run import Workers
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.verdict import PASSED, Verdict
 from tests.builders import MAIL
 from tests.checking import facts_for, read

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.display import plain
-from lifecycle.folding import BRACKETED
-from lifecycle.markup import is_plain
-from lifecycle.turned import SIGNS
+from lifecycle.text.display import plain
+from lifecycle.text.folding import BRACKETED
+from lifecycle.text.markup import is_plain
+from lifecycle.text.turned import SIGNS
 
 
 @pytest.mark.parametrize("sign", [*"<>&%\\*_~`|[]", *SIGNS, *BRACKETED, "=?", "==?", "=?="])

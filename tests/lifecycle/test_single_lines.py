@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.single_lines import control_character_faults
+from lifecycle.first_gate.single_lines import control_character_faults
 
 BREAKS = ["\n", "\r", "\r\n", "\t", "\x00", "\x1b", "\x7f", "\x85", "\x9f", "\u2028", "\u2029"]
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from lifecycle.likeness import likeness
-from lifecycle.undressed import undressed
+from lifecycle.text.undressed import undressed
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.amounts import amounts_of, decimals_of, read_amounts, value_of
-from lifecycle.field_names import words_of
 from lifecycle.records import Money
-from lifecycle.values import (
+from lifecycle.text.amounts import amounts_of, decimals_of, read_amounts, value_of
+from lifecycle.text.field_names import words_of
+from lifecycle.text.values import (
     content_of,
     paths_in,
     paths_of,

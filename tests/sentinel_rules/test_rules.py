@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lifecycle.checking.rule_cases import outcome_of
 from lifecycle.codes import FINDINGS, RULES
-from lifecycle.rule_cases import outcome_of
 from lifecycle.sentinel import Rule, RuleCase, RuleOptions
 from sentinel_rules import page_of, rule_index
 from sentinel_rules.loading.discovery import own_rules

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from bot.chat.broadcast import Broadcast, ServedSurface
+from bot.chat.showing.broadcast import Broadcast, ServedSurface
 from bot.chat.slack.notifier import SlackSurface
 from bot.chat.slack.settings import SlackSettings
 from bot.config.models import SlackEntry, SlackHttpEntry

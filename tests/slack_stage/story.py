@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.chat.broadcast import Broadcast
+from bot.chat.showing.broadcast import Broadcast
 from bot.chat.slack.notifier import SlackSurface
 from bot.chat.slack.settings import SlackSettings
 from bot.clock import SystemClock

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.chat.content import CardContent
-from bot.chat.delivery import Delivery
+from bot.chat.cards.content import CardContent
+from bot.chat.showing.delivery import Delivery
 from bot.chat.surface import CardGone, Posted, SurfaceFailed
 from lifecycle.ports import ProposalStore, StoreUnavailable
 from lifecycle.records import Card, Message

@@ -10,12 +10,12 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.codes import ALL
 from lifecycle.heard import HeardStop, HeardStops, forget, note
 from lifecycle.policy import ActionType, Level, Policy, Rate
 from lifecycle.ports import Call, StoreUnavailable, ToolFailed
 from lifecycle.proposal import Verb
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.tier import Tier
 from lifecycle.workflow import Workflow
 from sentinel_rules import load_rules

@@ -6,16 +6,16 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
-from bot.chat.catching_up import CatchingUp, Found
-from bot.chat.incoming import Incoming
-from bot.chat.moderated import card_deleted
-from bot.chat.senders import sender_of
-from bot.chat.signals import Signal
+from bot.chat.hearing.catching_up import CatchingUp, Found
+from bot.chat.hearing.incoming import Incoming
+from bot.chat.hearing.moderated import card_deleted
+from bot.chat.hearing.senders import sender_of
+from bot.chat.hearing.signals import Signal
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Sender
+from lifecycle.clockwork.restored import bring_back
 from lifecycle.permit import unverified
 from lifecycle.records import Card
-from lifecycle.restored import bring_back
 from lifecycle.review import Decision
 from tests.stories.any_channels import SURFACES, Channels
 from tests.stories.any_deeds import Deeds

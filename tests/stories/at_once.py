@@ -7,13 +7,13 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any
 
-from bot.chat.delivery import Delivery
-from bot.chat.event_ids import card_lane
-from bot.chat.inbox import Inbox
-from bot.chat.incoming import Incoming
-from bot.chat.senders import sender_of
-from bot.chat.signals import Signal
-from bot.chat.stops import StopOf, stop_by, stop_typed
+from bot.chat.hearing.event_ids import card_lane
+from bot.chat.hearing.inbox import Inbox
+from bot.chat.hearing.incoming import Incoming
+from bot.chat.hearing.senders import sender_of
+from bot.chat.hearing.signals import Signal
+from bot.chat.hearing.stops import StopOf, stop_by, stop_typed
+from bot.chat.showing.delivery import Delivery
 from bot.trail import verified_in
 from lifecycle.answers import Reply
 from lifecycle.ports import Transaction

@@ -12,10 +12,10 @@ from random import Random
 from typing import Any
 
 from bot.storage.memory import MemoryStore
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.document import ProposalDocument
 from lifecycle.ports import Transaction
 from lifecycle.sentinel import Facts
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.verdict import Verdict
 from tests.checking import every_rule
 

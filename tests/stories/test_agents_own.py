@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from threading import Event
 
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.proposal import Attention
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from lifecycle.verdict import PASSED
 from lifecycle.world import Law

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.calling import CallResult
-from lifecycle.concluding import conclude
+from lifecycle.calls.calling import CallResult
+from lifecycle.calls.concluding import conclude
 from lifecycle.proposal import Attention, Outcome, Verb
 from lifecycle.state import State
 from lifecycle.tier import Tier

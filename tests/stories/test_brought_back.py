@@ -9,9 +9,9 @@ import pytest
 
 from bot.trail import verified_in
 from lifecycle.answers import CardPlace
+from lifecycle.clockwork.restored import bring_back
 from lifecycle.ports import ToolFailed
 from lifecycle.proposal import Attention
-from lifecycle.restored import bring_back
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD, REFUND

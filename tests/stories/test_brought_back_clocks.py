@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from lifecycle.answers import CardPlace, Reply
+from lifecycle.clockwork.restored import bring_back
 from lifecycle.copied import is_of_a_copy
-from lifecycle.restored import bring_back
 from lifecycle.tier import Tier
 from tests.builders import PROD
 from tests.fakes.clock import FakeClock

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lifecycle import carrying
+from lifecycle.calls import carrying
 from lifecycle.ports import Call, RowRefused, Tool, ToolDoubtful, Transaction
 from lifecycle.proposal import Attention
 from tests.builders import PROD

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lifecycle import cards_seen, keeping
+from lifecycle.clockwork import cards_seen, keeping
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL

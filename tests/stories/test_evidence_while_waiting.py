@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from lifecycle.adopting import Adopter
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.gating import Gatekeeper
 from lifecycle.policy import Level
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Proposal
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from lifecycle.verdict import PASSED

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.chat.broadcast import Broadcast
+from bot.chat.showing.broadcast import Broadcast
 from bot.jobs.close_windows import JOB as CLOSING
 from bot.jobs.expire import JOB as EXPIRING
 from bot.jobs.job import Job

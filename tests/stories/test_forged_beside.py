@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from lifecycle.clockwork.restored import bring_back
 from lifecycle.proposal import Attention
-from lifecycle.restored import bring_back
 from lifecycle.state import State
 from tests.builders import MAIL, PROD, REFUND, a_document
 from tests.stories.forging import problems

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.chat.commands import Commands
+from bot.chat.commands.commands import Commands
 from bot.storage.spool import FileSpool
 from lifecycle.heard import HeardStop
 from lifecycle.ports import StoreUnavailable

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from bot.chat.incoming import Incoming
+from bot.chat.hearing.incoming import Incoming
 from lifecycle.answers import CardPlace
 from lifecycle.ports import ToolFailed
 from lifecycle.proposal import Attention

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.sentinel_run import Sentinel
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.state import State
 from lifecycle.verdict import Verdict
 from tests.builders import MAIL, PROD

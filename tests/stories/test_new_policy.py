@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.policy import Policy
 from lifecycle.ports import Call, StoreUnavailable, Transaction
 from lifecycle.proposal import Execution, Outcome, Verb
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from sentinel_rules import load_rules

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bot.chat.closed_unread import ClosedUnread
-from bot.chat.kept_events import KeptEvents, Standing
-from bot.chat.status import status_reply
+from bot.chat.commands.status import status_reply
+from bot.chat.hearing.closed_unread import ClosedUnread
+from bot.chat.hearing.kept_events import KeptEvents, Standing
 from lifecycle.records import Card
 from lifecycle.state import State
 from tests.builders import MAIL

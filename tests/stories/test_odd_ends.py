@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from bot.storage.opening import open_store
-from lifecycle.calling import CallResult
-from lifecycle.concluding import conclude
+from lifecycle.calls.calling import CallResult
+from lifecycle.calls.concluding import conclude
 from lifecycle.ports import StoreUnavailable, Tool
 from lifecycle.proposal import Attention, Outcome
 from lifecycle.records import EvidencePacket

@@ -11,12 +11,12 @@ import pytest
 
 from bot.trail import verified_in
 from lifecycle.answers import CardPlace, Reply
+from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.clockwork.restored import bring_back
 from lifecycle.policy import Level, RuleSettings
 from lifecycle.ports import StoreUnavailable
 from lifecycle.records import Card
-from lifecycle.restored import bring_back
 from lifecycle.review import Review
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from sentinel_rules import load_rules

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from bot.chat.board import board_of
-from bot.chat.status import status_reply
+from bot.chat.commands.status import status_reply
+from bot.chat.showing.board import board_of
 from bot.trail import verified_in
 from bot.views import pending_page
 from lifecycle.heard import HeardStop

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.gating import Gatekeeper
 from lifecycle.policy import ActionType, ApprovalClass, Policy
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from lifecycle.world import Law

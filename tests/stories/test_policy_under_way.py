@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from lifecycle.answers import Answer
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.open_windows import in_window
 from lifecycle.opening import Opening, begin
 from lifecycle.policy import Level, Policy, RuleSettings
 from lifecycle.proposal import Attention
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from sentinel_rules import load_rules
 from tests.builders import MAIL, PROD, a_document

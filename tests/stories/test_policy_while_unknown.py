@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.clockwork.restored import bring_back
 from lifecycle.gating import Gatekeeper
 from lifecycle.policy import Level, RuleSettings
-from lifecycle.restored import bring_back
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from sentinel_rules import load_rules
 from tests.builders import MAIL, the_rules

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lifecycle.answers import CardPlace
-from lifecycle.closing import may_close
+from lifecycle.clockwork.closing import may_close
 from lifecycle.freezing import frozen
 from lifecycle.proposal import Attention, KeptStop, Outcome, Verb
 from lifecycle.state import State

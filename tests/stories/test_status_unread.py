@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.chat.commands import Commands
+from bot.chat.commands.commands import Commands
 from lifecycle.ports import RowUnreadable, StoreUnavailable
 from tests.world import World
 

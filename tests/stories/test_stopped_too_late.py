@@ -6,8 +6,8 @@ import pytest
 
 from bot.trail import verified_in
 from lifecycle.answers import Reply
+from lifecycle.clockwork.restored import bring_back
 from lifecycle.proposal import Attention
-from lifecycle.restored import bring_back
 from lifecycle.state import State
 from tests.builders import MAIL
 from tests.fakes.tools import raising

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from lifecycle.canonical import s256
-from lifecycle.errors import PermitRefused
-from lifecycle.redemption import (
+from lifecycle.agents.redemption import (
     approved_parameters,
     check_r3_document,
     verify_operation,
     verify_parameters,
 )
+from lifecycle.canonical import s256
+from lifecycle.errors import PermitRefused
 
 
 def cases(vectors: Path, name: str) -> Any:

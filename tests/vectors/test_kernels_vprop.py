@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.errors import Refused
-from lifecycle.gate import accept
-from lifecycle.meaning import meaning_faults
+from lifecycle.first_gate.gate import accept
+from lifecycle.first_gate.meaning import meaning_faults
 from lifecycle.policy import ActionType, Agent, Level, Person, Policy, RuleSettings, ToolPolicy
 from lifecycle.records import EvidencePacket
 from lifecycle.tier import Tier

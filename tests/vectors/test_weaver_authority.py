@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lifecycle.authority import decide, explain, granted_rows
-from lifecycle.gate import Accepted, accept
+from lifecycle.first_gate.gate import Accepted, accept
 from lifecycle.policy import ActionType, Agent, Safety, Sensitivity, ToolPolicy
 from lifecycle.tier import Tier
 from tests.builders import NOW_MS, PROD, a_document, a_policy, a_tool, the_tools

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from lifecycle.firewall import TOO_DEEP, framed
+from lifecycle.calls.firewall import TOO_DEEP, framed
 
 MASK = re.compile(r"(?:[Bb]earer )?‹[a-zA-Z ]+, \d+ characters›")
 

@@ -12,18 +12,18 @@ from typing import Any, Final
 
 import discord
 
-from bot.chat.commands import Commands
+from bot.chat.commands.commands import Commands
+from bot.chat.commands.replies import CommandReply
 from bot.chat.discord.files import attached
 from bot.chat.discord.reactions import Reactions
 from bot.chat.discord.render import Said, answer_messages
 from bot.chat.discord.rest import Rest
 from bot.chat.discord.settings import SURFACE
-from bot.chat.inbox import Inbox, Payload
-from bot.chat.incoming import UNREAD, Incoming
-from bot.chat.replies import CommandReply
-from bot.chat.senders import sender_of
-from bot.chat.signals import Signal
-from bot.chat.stops import StopOf, stop_on, stop_typed
+from bot.chat.hearing.inbox import Inbox, Payload
+from bot.chat.hearing.incoming import UNREAD, Incoming
+from bot.chat.hearing.senders import sender_of
+from bot.chat.hearing.signals import Signal
+from bot.chat.hearing.stops import StopOf, stop_on, stop_typed
 from lifecycle.answers import Sender
 from lifecycle.ports import StoreUnavailable
 from lifecycle.spooling import unavailable

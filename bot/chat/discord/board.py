@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import discord
 
-from bot.chat.board import Board, BoardGroup, BoardLine, lines_that_fit
 from bot.chat.discord.calls import DoneUnknown
 from bot.chat.discord.render import length, literal
 from bot.chat.discord.rest import Outgoing
+from bot.chat.showing.board import Board, BoardGroup, BoardLine, lines_that_fit
 from bot.chat.surface import CardGone, SurfaceFailed
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from bot.chat.content import CardContent
+from bot.chat.cards.content import CardContent
 from bot.chat.discord.rest import Outgoing
 from bot.chat.discord.settings import SURFACE
 from bot.chat.surface import SurfaceFailed

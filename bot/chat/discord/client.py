@@ -21,7 +21,7 @@ from discord import app_commands
 
 from bot.chat.discord.pulse import Pulse
 from bot.chat.discord.settings import DiscordSettings
-from bot.chat.hearing import Hearing
+from bot.chat.hearing.hearing import Hearing
 from bot.expected import StartFailed
 from lifecycle.located import located
 

@@ -12,19 +12,19 @@ from typing import Any, Final
 
 import discord
 
-from bot.chat.answering import Answers
-from bot.chat.aside import Asides
-from bot.chat.commands import Commands
+from bot.chat.commands.commands import Commands
+from bot.chat.commands.help import COMMANDS
+from bot.chat.commands.replies import CommandReply
+from bot.chat.commands.typed import typed
 from bot.chat.discord.files import attached, file_payload
 from bot.chat.discord.render import Said, answer_messages
 from bot.chat.discord.rest import Outgoing, Rest
 from bot.chat.discord.settings import SURFACE, DiscordSettings
-from bot.chat.help import COMMANDS
-from bot.chat.notes import Notes
-from bot.chat.replies import CommandReply
-from bot.chat.senders import sender_of, stranger
+from bot.chat.hearing.notes import Notes
+from bot.chat.hearing.senders import sender_of, stranger
+from bot.chat.showing.answering import Answers
+from bot.chat.showing.aside import Asides
 from bot.chat.surface import SurfaceFailed
-from bot.chat.typed import typed
 from lifecycle.answers import Sender
 from lifecycle.workflow import Workflow
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import discord
 
+from bot.chat.commands.replies import Attached
 from bot.chat.discord.rest import Rest
-from bot.chat.replies import Attached
 from bot.chat.surface import SurfaceFailed
 from lifecycle.errors import Fault, Refused
 

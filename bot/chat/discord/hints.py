@@ -6,14 +6,14 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.chat.aside import Asides
 from bot.chat.discord.render import literal
 from bot.chat.discord.rest import Outgoing
 from bot.chat.discord.settings import SURFACE
-from bot.chat.inbox import Payload
-from bot.chat.incoming import Incoming, hint_of
-from bot.chat.looks import Looks
-from bot.chat.notes import Notes
+from bot.chat.hearing.inbox import Payload
+from bot.chat.hearing.incoming import Incoming, hint_of
+from bot.chat.hearing.looks import Looks
+from bot.chat.hearing.notes import Notes
+from bot.chat.showing.aside import Asides
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Reply, Sender
 from lifecycle.workflow import Workflow

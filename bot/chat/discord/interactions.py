@@ -8,16 +8,16 @@ from typing import Any, Final
 
 import discord
 
+from bot.chat.commands.typed import lane_of
 from bot.chat.discord import views
 from bot.chat.discord.asked import Asked
 from bot.chat.discord.calls import answered
 from bot.chat.discord.files import file_payload
 from bot.chat.discord.render import Said
 from bot.chat.discord.settings import NOBODY
-from bot.chat.event_ids import card_lane
-from bot.chat.signals import Signal
+from bot.chat.hearing.event_ids import card_lane
+from bot.chat.hearing.signals import Signal
 from bot.chat.surface import SurfaceFailed
-from bot.chat.typed import lane_of
 
 log = logging.getLogger("signoff.discord")
 

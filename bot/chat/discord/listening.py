@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import discord
 
-from bot.chat.aside import Asides
-from bot.chat.board_keeping import BoardKeeper
-from bot.chat.commands import Commands
-from bot.chat.copies import Copies
-from bot.chat.delivery import Delivery
+from bot.chat.commands.commands import Commands
+from bot.chat.commands.typed import lane_of
 from bot.chat.discord.asked import Asked
 from bot.chat.discord.board import DiscordBoard
 from bot.chat.discord.commands import TextCommands, forwarded, is_command_word, message_payload
@@ -33,17 +30,20 @@ from bot.chat.discord.reasons import reason_given
 from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
 from bot.chat.discord.taken_off import TakenOff
-from bot.chat.event_ids import card_lane
-from bot.chat.inbox import Inbox, Payload
-from bot.chat.incoming import UNREAD, Incoming
-from bot.chat.notes import Notes
-from bot.chat.reading import Reading
-from bot.chat.senders import turn_of
-from bot.chat.signals import Signal
-from bot.chat.stops import StopOf, stop_by, stop_typed
+from bot.chat.hearing.copies import Copies
+from bot.chat.hearing.event_ids import card_lane
+from bot.chat.hearing.inbox import Inbox, Payload
+from bot.chat.hearing.incoming import UNREAD, Incoming
+from bot.chat.hearing.notes import Notes
+from bot.chat.hearing.reading import Reading
+from bot.chat.hearing.senders import turn_of
+from bot.chat.hearing.signals import Signal
+from bot.chat.hearing.stops import StopOf, stop_by, stop_typed
+from bot.chat.showing.aside import Asides
+from bot.chat.showing.board_keeping import BoardKeeper
+from bot.chat.showing.delivery import Delivery
 from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import taking_turns_as
-from bot.chat.typed import lane_of
 from lifecycle.ports import StoreUnavailable
 from lifecycle.workflow import Workflow
 

@@ -7,9 +7,8 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from bot.chat.commands import Commands
-from bot.chat.content import CardContent
-from bot.chat.delivery import Delivery
+from bot.chat.cards.content import CardContent
+from bot.chat.commands.commands import Commands
 from bot.chat.discord.calling import Calling
 from bot.chat.discord.calls import DoneUnknown
 from bot.chat.discord.checks import blindness_of, problems_of
@@ -22,8 +21,9 @@ from bot.chat.discord.saying import Saying
 from bot.chat.discord.seeds import Seeds
 from bot.chat.discord.settings import SURFACE, DiscordSettings, point_library_at
 from bot.chat.discord.unwritten import Unwritten
-from bot.chat.hearing import Hearing, Trouble
-from bot.chat.senders import accounts_of
+from bot.chat.hearing.hearing import Hearing, Trouble
+from bot.chat.hearing.senders import accounts_of
+from bot.chat.showing.delivery import Delivery
 from bot.chat.surface import Posted
 from lifecycle.ports import Clock
 from lifecycle.records import Card, Message

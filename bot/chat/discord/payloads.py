@@ -9,8 +9,8 @@ import discord
 
 from bot.chat.discord.commands import command_text
 from bot.chat.discord.settings import DiscordSettings
-from bot.chat.shown import GIVEN_MS
-from bot.chat.signals import of_character
+from bot.chat.hearing.shown import GIVEN_MS
+from bot.chat.hearing.signals import of_character
 
 #: Where an emoji tells in which connection it was heard: since when that stood. In another one
 #: something may have been missed since.

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from bot.chat.content import CardContent
+from bot.chat.cards.content import CardContent
 from bot.chat.discord.render import Rendered, render, short_card
 from bot.chat.discord.rest import Outgoing, Rest
 from bot.chat.discord.views import buttons

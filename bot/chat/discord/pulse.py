@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import discord
 
-from bot.chat.hearing import FRESH_FOR_S, Hearing
+from bot.chat.hearing.hearing import FRESH_FOR_S, Hearing
 
 log = logging.getLogger("signoff.discord")
 

@@ -6,21 +6,21 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.chat.aside import Asides
-from bot.chat.catching_up import CatchingUp, Found
+from bot.chat.commands.typed import begun_id, tries_again
 from bot.chat.discord.hints import Hint, Hints, hint_about
 from bot.chat.discord.payloads import LINE_MS
 from bot.chat.discord.rest import Emoji
 from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
 from bot.chat.discord.taken_off import TakenOff
-from bot.chat.incoming import Incoming, counts_later
-from bot.chat.moderated import card_cleared, card_deleted
-from bot.chat.senders import sender_of
-from bot.chat.signals import Signal
-from bot.chat.standing import Standing
+from bot.chat.hearing.catching_up import CatchingUp, Found
+from bot.chat.hearing.incoming import Incoming, counts_later
+from bot.chat.hearing.moderated import card_cleared, card_deleted
+from bot.chat.hearing.senders import sender_of
+from bot.chat.hearing.signals import Signal
+from bot.chat.hearing.standing import Standing
+from bot.chat.showing.aside import Asides
 from bot.chat.surface import CardGone, SurfaceFailed
-from bot.chat.typed import begun_id, tries_again
 from lifecycle.answers import Sender
 from lifecycle.records import Card
 from lifecycle.review import Decision

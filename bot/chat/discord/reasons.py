@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bot.chat.incoming import Incoming
+from bot.chat.hearing.incoming import Incoming
 from lifecycle.answers import Reply, Sender
 
 

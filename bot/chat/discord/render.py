@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import discord
 
-from bot.chat.card_facts import STATE
-from bot.chat.content import CardContent, Colour, Field
-from bot.chat.documents import gist_of, whole_of
-from bot.chat.fitting import Attachment, Limits, fit
-from bot.chat.replies import CommandReply, Table
-from bot.chat.spans import without_span
+from bot.chat.cards.card_facts import STATE
+from bot.chat.cards.content import CardContent, Colour, Field
+from bot.chat.cards.documents import gist_of, whole_of
+from bot.chat.cards.fitting import Attachment, Limits, fit
+from bot.chat.cards.spans import without_span
+from bot.chat.commands.replies import CommandReply, Table
 
 #: Discord's limits (code units of UTF-16 are the strictest way to count).
 CONTENT_LIMIT: Final = 2000

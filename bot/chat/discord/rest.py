@@ -21,7 +21,7 @@ from bot.chat.discord.calls import (
 )
 from bot.chat.discord.client import SignoffClient
 from bot.chat.discord.settings import NOBODY, DiscordSettings
-from bot.chat.signals import Signal, of_character
+from bot.chat.hearing.signals import Signal, of_character
 from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import Turns
 

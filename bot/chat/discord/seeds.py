@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Final
 
 from bot.chat.discord.rest import Rest
-from bot.chat.signals import SEEDS, Signal
+from bot.chat.hearing.signals import SEEDS, Signal
 from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.located import located
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from bot.chat.delivery import Delivery
 from bot.chat.discord.settings import SURFACE
-from bot.chat.known import HIDDEN
+from bot.chat.hearing.known import HIDDEN
+from bot.chat.showing.delivery import Delivery
 from lifecycle.door import record
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import SENTINEL

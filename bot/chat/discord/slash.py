@@ -8,8 +8,8 @@ from typing import Final
 import discord
 from discord import app_commands
 
+from bot.chat.commands.help import COMMANDS
 from bot.chat.discord.views import proposal_form
-from bot.chat.help import COMMANDS
 from lifecycle.ports import StoreUnavailable
 from lifecycle.workflow import Workflow
 

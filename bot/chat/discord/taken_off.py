@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from bot.chat.signals import Signal
+from bot.chat.hearing.signals import Signal
 
 #: Of so many messages it is remembered when a ✅ was last taken off them.
 _MOST: Final = 4_096

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import discord
 
-from bot.chat.signals import Signal
+from bot.chat.hearing.signals import Signal
 
 APPROVE: Final = "signoff:approve"
 REJECT: Final = "signoff:reject"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bot.chat.senders import accounts_of, sender_of, stranger
+from bot.chat.hearing.senders import accounts_of, sender_of, stranger
 from bot.chat.slack.calls import SlackRefused, SlackWeb
 from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import Rank, Turn

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bot.chat.documents import gist_of, whole_of
-from bot.chat.fitting import Attachment
-from bot.chat.replies import CommandReply
+from bot.chat.cards.documents import gist_of, whole_of
+from bot.chat.cards.fitting import Attachment
+from bot.chat.commands.replies import CommandReply
 from bot.chat.slack.text import fenced, literal, measure
 
 #: Slack takes 40,000 characters and shows a message of more than some 12,000 in pieces.

@@ -7,12 +7,12 @@ import logging
 from collections.abc import Iterator
 from typing import Final
 
-from bot.chat.board import Board, BoardGroup, BoardLine, lines_that_fit
+from bot.chat.cards.spans import moment_words
+from bot.chat.showing.board import Board, BoardGroup, BoardLine, lines_that_fit
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.render import Block, context, header, plain
 from bot.chat.slack.rest import EditRefused, Rest
 from bot.chat.slack.text import escape, measure
-from bot.chat.spans import moment_words
 from bot.chat.surface import CardGone
 
 log = logging.getLogger("signoff.slack")

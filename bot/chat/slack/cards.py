@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from bot.chat.content import CardContent
+from bot.chat.cards.content import CardContent
 from bot.chat.slack.calls import SlackRefused
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.render import Rendered, called, calls_in, rendered, short_card

@@ -17,7 +17,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.chat.hearing import Hearing
+from bot.chat.hearing.hearing import Hearing
 from bot.chat.slack.callers import Callers, listening
 from bot.chat.slack.calls import FATAL, SlackRefused, SlackWeb, bypassed
 from bot.chat.slack.checks import Me

@@ -8,20 +8,20 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bot.chat.answering import Answers
-from bot.chat.aside import Asides
-from bot.chat.commands import Commands
-from bot.chat.replies import Attached, CommandReply
+from bot.chat.commands.commands import Commands
+from bot.chat.commands.replies import Attached, CommandReply
+from bot.chat.commands.typed import typed
+from bot.chat.showing.answering import Answers
+from bot.chat.showing.aside import Asides
 from bot.chat.slack.answers import Said as Answer
 from bot.chat.slack.answers import answer, answer_alone
 from bot.chat.slack.calls import SlackRefused
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.text import unescape
 from bot.chat.surface import SurfaceFailed
-from bot.chat.typed import typed
 from lifecycle.answers import Sender
 from lifecycle.errors import Fault, Refused
-from lifecycle.reading import DOCUMENT_LIMIT_BYTES
+from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES
 
 log = logging.getLogger("signoff.slack")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bot.chat.board_keeping import BoardKeeper
-from bot.chat.calling import Calling
-from bot.chat.hearing import Hearing
+from bot.chat.cards.calling import Calling
+from bot.chat.hearing.hearing import Hearing
+from bot.chat.showing.board_keeping import BoardKeeper
 from bot.chat.slack.accounts import SURFACE, Accounts
 from bot.chat.slack.board import SlackBoard
 from bot.chat.slack.calls import SlackWeb

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
 
-from bot.chat.fitting import Attachment
+from bot.chat.cards.fitting import Attachment
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.rest import Rest
 from bot.chat.surface import CardGone, SurfaceFailed

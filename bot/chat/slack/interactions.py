@@ -6,20 +6,20 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bot.chat.aside import Asides
-from bot.chat.event_ids import card_lane
-from bot.chat.inbox import Inbox
-from bot.chat.incoming import UNREAD, Incoming
-from bot.chat.signals import Signal
+from bot.chat.commands.typed import HEARD_UNSTORED, lane_of, typed
+from bot.chat.hearing.event_ids import card_lane
+from bot.chat.hearing.inbox import Inbox
+from bot.chat.hearing.incoming import UNREAD, Incoming
+from bot.chat.hearing.signals import Signal
+from bot.chat.hearing.stops import StopOf, stop_on, stop_typed
+from bot.chat.showing.aside import Asides
 from bot.chat.slack.commands import SlackCommands, received
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.reactions import Reactions
 from bot.chat.slack.speaking import Speaking
 from bot.chat.slack.text import unescape
 from bot.chat.slack.views import Pressed, modal, no_reason, pressed, submitted
-from bot.chat.stops import StopOf, stop_on, stop_typed
 from bot.chat.surface import SurfaceFailed
-from bot.chat.typed import HEARD_UNSTORED, lane_of, typed
 from lifecycle.answers import Reply
 from lifecycle.ports import StoreUnavailable
 from lifecycle.spooling import unavailable

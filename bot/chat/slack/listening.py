@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bot.chat.aside import Asides
-from bot.chat.commands import Commands
-from bot.chat.copies import Copies
-from bot.chat.delivery import Delivery
-from bot.chat.event_ids import card_lane
-from bot.chat.inbox import Inbox, Payload
-from bot.chat.incoming import UNREAD, Incoming
-from bot.chat.moderated import card_deleted
-from bot.chat.senders import stranger
-from bot.chat.shown import GIVEN_MS
-from bot.chat.signals import Signal
+from bot.chat.commands.commands import Commands
+from bot.chat.commands.typed import HEARD_UNSTORED, lane_of, typed
+from bot.chat.hearing.copies import Copies
+from bot.chat.hearing.event_ids import card_lane
+from bot.chat.hearing.inbox import Inbox, Payload
+from bot.chat.hearing.incoming import UNREAD, Incoming
+from bot.chat.hearing.moderated import card_deleted
+from bot.chat.hearing.senders import stranger
+from bot.chat.hearing.shown import GIVEN_MS
+from bot.chat.hearing.signals import Signal
+from bot.chat.hearing.stops import StopOf, stop_by, stop_typed
+from bot.chat.showing.aside import Asides
+from bot.chat.showing.delivery import Delivery
 from bot.chat.slack.accounts import SURFACE, turn_of
 from bot.chat.slack.checks import Me
 from bot.chat.slack.commands import Said, SlackCommands, said
@@ -25,9 +27,7 @@ from bot.chat.slack.reacting import Reacting, place_of, shared, team_of
 from bot.chat.slack.reactions import Reactions, ms_of, reacted
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
-from bot.chat.stops import StopOf, stop_by, stop_typed
 from bot.chat.turns import taking_turns_as
-from bot.chat.typed import HEARD_UNSTORED, lane_of, typed
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind
 

@@ -7,11 +7,11 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from bot.chat.commands import Commands
-from bot.chat.content import CardContent
-from bot.chat.delivery import Delivery
-from bot.chat.hearing import Trouble
-from bot.chat.reading import Reading
+from bot.chat.cards.content import CardContent
+from bot.chat.commands.commands import Commands
+from bot.chat.hearing.hearing import Trouble
+from bot.chat.hearing.reading import Reading
+from bot.chat.showing.delivery import Delivery
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.cards import Cards
 from bot.chat.slack.checks import Me, checked

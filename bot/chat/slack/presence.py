@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bot.chat.hearing import Hearing
+from bot.chat.hearing.hearing import Hearing
 from bot.chat.slack.calls import SlackWeb
 from bot.chat.slack.checks import Seen, channel_seen
 from bot.chat.surface import SurfaceFailed

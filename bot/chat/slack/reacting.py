@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from bot.chat.aside import Asides
-from bot.chat.copies import Copies
-from bot.chat.delivery import Delivery
-from bot.chat.inbox import Payload
-from bot.chat.incoming import UNKNOWN, Incoming
-from bot.chat.looks import Looks
-from bot.chat.shown import GIVEN_MS
-from bot.chat.signals import Signal
+from bot.chat.hearing.copies import Copies
+from bot.chat.hearing.inbox import Payload
+from bot.chat.hearing.incoming import UNKNOWN, Incoming
+from bot.chat.hearing.looks import Looks
+from bot.chat.hearing.shown import GIVEN_MS
+from bot.chat.hearing.signals import Signal
+from bot.chat.showing.aside import Asides
+from bot.chat.showing.delivery import Delivery
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
 from bot.chat.slack.desk import Desk

@@ -9,14 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from bot.chat.catching_up import CatchingUp, Found
-from bot.chat.moderated import card_deleted
-from bot.chat.signals import SEEDS, Signal, of_slack_name
+from bot.chat.commands.typed import begun_id, tries_again
+from bot.chat.hearing.catching_up import CatchingUp, Found
+from bot.chat.hearing.moderated import card_deleted
+from bot.chat.hearing.signals import SEEDS, Signal, of_slack_name
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
 from bot.chat.slack.desk import Desk
 from bot.chat.surface import CardGone, SurfaceFailed
-from bot.chat.typed import begun_id, tries_again
 from lifecycle.answers import Reply, Sender
 from lifecycle.policy import Policy
 from lifecycle.records import Card

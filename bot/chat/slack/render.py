@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from bot.chat.content import CardContent, Colour, Field
-from bot.chat.fitting import Attachment, Limits, beginning, fit
-from bot.chat.signals import Signal
+from bot.chat.cards.content import CardContent, Colour, Field
+from bot.chat.cards.fitting import Attachment, Limits, beginning, fit
+from bot.chat.cards.spans import without_span
+from bot.chat.hearing.signals import Signal
 from bot.chat.slack.text import escape, measure
-from bot.chat.spans import without_span
 
 Block = dict[str, Any]
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from bot.chat.fitting import Attachment
-from bot.chat.signals import SEEDS
+from bot.chat.cards.fitting import Attachment
+from bot.chat.hearing.signals import SEEDS
 from bot.chat.slack.calls import SlackRefused, SlackWeb
 from bot.chat.slack.render import Block, calls_in, card_in
 from bot.chat.slack.standing_posts import StandingPosts

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bot.chat.aside import Asides
-from bot.chat.incoming import hint_of
-from bot.chat.notes import Notes
+from bot.chat.hearing.incoming import hint_of
+from bot.chat.hearing.notes import Notes
+from bot.chat.showing.aside import Asides
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
 from bot.chat.slack.desk import Desk

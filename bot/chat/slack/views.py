@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bot.chat.signals import Signal
+from bot.chat.hearing.signals import Signal
 from bot.chat.slack.render import APPROVE, REJECT, Block
 
 CALLBACK: Final = "signoff_reason"

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from bot.chat.stops import StopOf, stop_typed
+from bot.chat.hearing.stops import StopOf, stop_typed
 from bot.chat.terminal.documents import Abandoned, Heard, Said
 from bot.chat.terminal.speakers import SURFACE, named
 from bot.chat.terminal.unclosed import text_of

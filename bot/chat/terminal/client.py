@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from bot.chat.commands import Commands
-from bot.chat.delivery import Delivery
-from bot.chat.replies import CommandReply
+from bot.chat.commands.commands import Commands
+from bot.chat.commands.replies import CommandReply
+from bot.chat.showing.delivery import Delivery
 from bot.chat.terminal.ahead import Ahead
 from bot.chat.terminal.commands import TerminalCommands
 from bot.chat.terminal.documents import Heard, Input, Said

@@ -10,19 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from bot.chat.commands import Commands
-from bot.chat.others import Elsewhere
-from bot.chat.replies import CommandReply
+from bot.chat.commands.commands import Commands
+from bot.chat.commands.replies import CommandReply
+from bot.chat.commands.typed import as_bytes, begun_id, typed
+from bot.chat.hearing.others import Elsewhere
 from bot.chat.terminal.documents import Said
 from bot.chat.terminal.elsewhere import placed
 from bot.chat.terminal.speakers import SURFACE, Spoken, spoken
 from bot.chat.terminal.unclosed import TAKE_DOCUMENTS, says_nothing, text_of
-from bot.chat.typed import as_bytes, begun_id, typed
 from bot.composing import composed
 from lifecycle.answers import Reply, Sender
 from lifecycle.errors import Fault, Refused
+from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
 from lifecycle.ports import StoreUnavailable
-from lifecycle.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
 
 _NOT_CLOSED: Final = Fault(
     "malformed_json",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from bot.chat.replies import CommandReply
-from bot.chat.typed import typed
+from bot.chat.commands.replies import CommandReply
+from bot.chat.commands.typed import typed
 
 _LEAVING: Final = frozenset({"quit", "exit", "logout", "bye", ":q"})
 _HOW_TO_LEAVE: Final = (

@@ -14,7 +14,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from bot.chat.terminal.documents import Abandoned
 from bot.chat.terminal.pasted import first_command
 from bot.own_folder import own_folder
-from lifecycle.masking import mask_text
+from lifecycle.text.masking import mask_text
 
 _PROMPT: Final = "signoff> "
 #: Stands before the lines of a document that is open.

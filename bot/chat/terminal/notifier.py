@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from bot.chat.commands import Commands
-from bot.chat.content import CardContent
-from bot.chat.delivery import Delivery
+from bot.chat.cards.content import CardContent
+from bot.chat.commands.commands import Commands
+from bot.chat.showing.delivery import Delivery
 from bot.chat.surface import Posted, SurfaceFailed
 from bot.chat.terminal.client import TerminalClient, standard_input
 from bot.chat.terminal.render import Screen

@@ -14,9 +14,9 @@ from rich.panel import Panel
 from rich.table import Table as Drawn
 from rich.text import Text
 
-from bot.chat.content import CardContent, Colour, Field
-from bot.chat.letters import escape
-from bot.chat.replies import CommandReply, Table
+from bot.chat.cards.content import CardContent, Colour, Field
+from bot.chat.cards.letters import escape
+from bot.chat.commands.replies import CommandReply, Table
 from bot.chat.terminal.tables import drawn
 from bot.outlet import Outlet
 

@@ -6,10 +6,10 @@ import re
 from typing import Final, NamedTuple
 
 from lifecycle.answers import Sender
-from lifecycle.masking import mask_text
 from lifecycle.nearest import meant
 from lifecycle.policy import Policy
 from lifecycle.proposal import ActorKind
+from lifecycle.text.masking import mask_text
 
 SURFACE: Final = "terminal"
 _NAMED: Final = re.compile(r"\s*([^\s:{}\"'`@]{1,64})\s*:(?!//)\s*")

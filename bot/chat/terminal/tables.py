@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.table import Table as Drawn
 from rich.text import Text
 
-from bot.chat.replies import Table
+from bot.chat.commands.replies import Table
 
 #: Longer words, such as an address, may be broken; an id in the first column never is.
 _LONGEST_WHOLE: Final = 24

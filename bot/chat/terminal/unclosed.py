@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from bot.chat.commands.typed import typed
 from bot.chat.terminal.speakers import named
-from bot.chat.typed import typed
 
 #: Commands that take a document.
 TAKE_DOCUMENTS: Final = frozenset({"propose", "evidence"})

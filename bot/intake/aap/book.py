@@ -10,9 +10,9 @@ from typing import Any, Final
 from bot.intake.aap import denials
 from bot.intake.aap.wire import AapRefused, seconds
 from lifecycle.canonical import canonical_bytes, digest_of
-from lifecycle.masking import mask_secrets
 from lifecycle.ports import Transaction
 from lifecycle.state import State
+from lifecycle.text.masking import mask_secrets
 
 _SPACE: Final = uuid.UUID("5f3c0b5e-6d1e-4c0a-9a53-3d9c4f0a7d11")
 #: So many calls on one proposal are noted by name; of more only until when one of them waits.

@@ -26,7 +26,7 @@ from bot.intake.http.problems import json_response
 from bot.intake.http.queries import LONGEST_WAIT_S
 from lifecycle.answers import Sender
 from lifecycle.errors import Fault, Refused
-from lifecycle.reading import read_object
+from lifecycle.first_gate.reading import read_object
 
 _Run = Callable[[Request, Sender], Awaitable[Response]]
 _OUTCOMES: Final = ("succeeded", "failed")

@@ -8,13 +8,13 @@ from bot.intake.aap.book import Asked, in_clear, used_by
 from bot.views import as_seen
 from lifecycle import permit as permits
 from lifecycle.errors import PermitRefused
-from lifecycle.masking import mask_secrets, mask_text
 from lifecycle.moment import rfc3339
 from lifecycle.permit import KeyRing
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal, Verb
 from lifecycle.records import PermitRecord
 from lifecycle.state import State
+from lifecycle.text.masking import mask_secrets, mask_text
 
 _EXPIRED: Final = frozenset({"expired", "permit_expired"})
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 from starlette.requests import Request
 
 from lifecycle.errors import Fault, Refused
-from lifecycle.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused, read_object
+from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused, read_object
 
 #: Presented texts may be larger than the document that names them by digest.
 LARGEST_CALL_BYTES: Final = 1024 * 1024

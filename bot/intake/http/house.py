@@ -13,12 +13,12 @@ from bot.intake.http.problems import json_response, problem
 from lifecycle.answers import Sender
 from lifecycle.binding import NORMALIZER
 from lifecycle.freezing import frozen
-from lifecycle.masking import mask_text
 from lifecycle.moment import rfc3339
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.records import Task
 from lifecycle.schema import proposal_schema
+from lifecycle.text.masking import mask_text
 
 _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -15,11 +15,11 @@ from bot.intake.http.marks import mark, proposal_key, question_key
 from bot.intake.http.problems import json_response, problem, unknown_proposal
 from bot.views import as_seen, proposal_json
 from lifecycle.answers import Sender, retry_after
-from lifecycle.masking import mask_secrets
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal, Verb
 from lifecycle.questions import question_json, question_of
 from lifecycle.state import State
+from lifecycle.text.masking import mask_secrets
 
 
 async def one(door: Door, incoming: Request, sender: Sender) -> Response:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bot.chat.broadcast import Broadcast
-from bot.chat.delivery import Delivery
+from bot.chat.showing.broadcast import Broadcast
+from bot.chat.showing.delivery import Delivery
 from bot.storage.memory import MemoryStore
 from lifecycle.policy import Policy
 from lifecycle.records import Card

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from bot.chat.aside import Asides
+from bot.chat.showing.aside import Asides
 from bot.chat.surface import SurfaceFailed
 
 
@@ -56,7 +56,7 @@ async def test_what_cannot_be_said_stands_in_nobodys_way(saying: Saying) -> None
 async def test_of_a_crowd_so_many_are_told_and_the_rest_is_left(
     saying: Saying, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.chat.aside._MOST", 2)
+    monkeypatch.setattr("bot.chat.showing.aside._MOST", 2)
     asides = Asides()
     for number in range(5):
         asides.begin(saying(str(number), waits=True))
@@ -78,8 +78,8 @@ async def test_at_the_end_what_was_not_said_is_let_go_of(saying: Saying) -> None
 async def test_a_crowd_of_one_leaves_room_for_everybody_else(
     saying: Saying, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.chat.aside._MOST_OF_ONE", 2)
-    monkeypatch.setattr("bot.chat.aside._MOST", 4)
+    monkeypatch.setattr("bot.chat.showing.aside._MOST_OF_ONE", 2)
+    monkeypatch.setattr("bot.chat.showing.aside._MOST", 4)
     asides = Asides()
     for number in range(5):
         asides.begin(saying(f"{number}", waits=True), to="leila")

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from bot.chat.board import Board
-from bot.chat.board_keeping import BoardKeeper
+from bot.chat.showing.board import Board
+from bot.chat.showing.board_keeping import BoardKeeper
 from bot.chat.surface import SurfaceFailed
 from bot.storage.memory import MemoryStore
 from tests.world import a_world

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from bot.chat.broadcast import Broadcast
-from bot.chat.commands import Commands
-from bot.chat.delivery import Delivery
+from bot.chat.commands.commands import Commands
+from bot.chat.showing.broadcast import Broadcast
+from bot.chat.showing.delivery import Delivery
 from bot.expected import StartFailed
 from lifecycle.records import Card
 from tests.bot.chat.delivering import Stage
@@ -52,7 +52,7 @@ async def test_a_window_may_close_once_one_surface_was_read() -> None:
 async def test_a_card_that_is_not_read_in_time_is_left_to_itself_and_counts_once_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bot.chat.card_readings.PATIENCE_S", 0.05)
+    monkeypatch.setattr("bot.chat.hearing.card_readings.PATIENCE_S", 0.05)
     surface, gate = FakeSurface(), asyncio.Event()
     stage = Stage(surface)
     await stage.submits(PROD)
@@ -76,8 +76,8 @@ async def test_a_card_that_is_not_read_in_time_is_left_to_itself_and_counts_once
 async def test_an_answer_that_came_far_too_late_is_asked_for_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bot.chat.card_readings.PATIENCE_S", 0.01)
-    monkeypatch.setattr("bot.chat.card_readings._MOST_LATE", 1)
+    monkeypatch.setattr("bot.chat.hearing.card_readings.PATIENCE_S", 0.01)
+    monkeypatch.setattr("bot.chat.hearing.card_readings._MOST_LATE", 1)
     surface, gate, asked = FakeSurface(), asyncio.Event(), []
     stage = Stage(surface)
     await stage.submits(PROD)
@@ -101,7 +101,7 @@ async def test_an_answer_that_came_far_too_late_is_asked_for_again(
 async def test_an_answer_of_another_connection_counts_for_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bot.chat.card_readings.PATIENCE_S", 0.01)
+    monkeypatch.setattr("bot.chat.hearing.card_readings.PATIENCE_S", 0.01)
     surface, gate = Connected(), asyncio.Event()
     stage = Stage(surface)
     await stage.submits(PROD)
@@ -171,7 +171,7 @@ async def test_without_a_surface_nothing_was_missed() -> None:
 async def test_a_surface_that_ends_by_a_mistake_of_ours_is_begun_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bot.chat.broadcast._BEGIN_ANEW_S", (0, 0))
+    monkeypatch.setattr("bot.chat.showing.broadcast._BEGIN_ANEW_S", (0, 0))
     surface = Breaking(ZeroDivisionError(), asyncio.CancelledError())
     stage = Stage(surface)
     stage.broadcast = Broadcast([surface])

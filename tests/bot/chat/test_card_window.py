@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bot.chat.card import card_of, colour_of
-from bot.chat.card_facts import Beside, review_words, verdict_lines
-from bot.chat.content import Colour
-from bot.chat.spans import about, span_words
+from bot.chat.cards.card import card_of, colour_of
+from bot.chat.cards.card_facts import Beside, review_words, verdict_lines
+from bot.chat.cards.content import Colour
+from bot.chat.cards.spans import about, span_words
 from lifecycle.policy import Level
 from lifecycle.proposal import (
     ActorKind,

@@ -8,8 +8,8 @@ from functools import partial
 import discord
 import pytest
 
-from bot.chat.closed_unread import ClosedUnread
-from bot.chat.others import WAITED_MS
+from bot.chat.hearing.closed_unread import ClosedUnread
+from bot.chat.hearing.others import WAITED_MS
 from bot.storage.memory import MemoryStore
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Outcome

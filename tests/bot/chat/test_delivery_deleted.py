@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.content import CardContent
-from bot.chat.moderated import card_deleted
+from bot.chat.cards.content import CardContent
+from bot.chat.hearing.moderated import card_deleted
 from bot.chat.surface import Posted, SurfaceFailed
 from tests.bot.chat.delivering import Stage
 from tests.builders import PROD

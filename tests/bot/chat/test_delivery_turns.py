@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.content import CardContent
-from bot.chat.delivery import ATTENTION_AFTER
+from bot.chat.cards.content import CardContent
+from bot.chat.showing.delivery import ATTENTION_AFTER
 from bot.chat.surface import Posted, SurfaceFailed
 from lifecycle.door import announce
 from lifecycle.records import Card, Message
@@ -82,8 +82,8 @@ async def test_a_stop_that_comes_while_new_cards_are_posted_is_shown_with_the_ne
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # A platform with a limit takes its time; what is due is asked for anew after each card here.
-    monkeypatch.setattr("bot.chat.due._LOOK_AGAIN_S", 0.0)
-    monkeypatch.setattr("bot.chat.due._WORTH", 0)
+    monkeypatch.setattr("bot.chat.showing.due._LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr("bot.chat.showing.due._WORTH", 0)
 
     class Stopped(InOrder):
         async def post_card(self, content: CardContent, claim: str) -> Posted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.hearing import Hearing
+from bot.chat.hearing.hearing import Hearing
 
 POSTED_MS = 5_000
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bot.chat.inbox import Inbox
-from bot.chat.stops import StopOf, stop_typed
+from bot.chat.commands.typed import lane_of
+from bot.chat.hearing.inbox import Inbox
+from bot.chat.hearing.stops import StopOf, stop_typed
 from bot.chat.surface import SurfaceFailed
-from bot.chat.typed import lane_of
 from lifecycle import world as law
 from lifecycle.heard import HeardStop, kept_stops
 from tests.bot.chat.working import Working

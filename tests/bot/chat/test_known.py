@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.chat.event_ids import card_event
-from bot.chat.known import GONE, Known, known_of, note_changed, note_cleared
+from bot.chat.hearing.event_ids import card_event
+from bot.chat.hearing.known import GONE, Known, known_of, note_changed, note_cleared
 from lifecycle.answers import CardPlace
 from lifecycle.ports import Transaction
 from tests.builders import PROD

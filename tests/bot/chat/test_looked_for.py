@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.incoming import Incoming
+from bot.chat.hearing.incoming import Incoming
 from bot.chat.surface import SurfaceFailed
 from tests.bot.chat.delivering import Stage
 from tests.builders import PROD

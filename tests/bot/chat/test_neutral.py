@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.letters import invisible, joins_emoji
-from bot.chat.neutral import neutral, neutral_value, one_line
+from bot.chat.cards.letters import invisible, joins_emoji
+from bot.chat.cards.neutral import neutral, neutral_value, one_line
 
 
 @pytest.mark.parametrize(

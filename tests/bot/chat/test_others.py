@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.chat.hearing import Trouble
-from bot.chat.others import WAITED_MS, Ears, Elsewhere
+from bot.chat.hearing.hearing import Trouble
+from bot.chat.hearing.others import WAITED_MS, Ears, Elsewhere
 from bot.storage.memory import MemoryStore
 from tests.builders import PROD
 from tests.fakes.notifier import PlainNotifier

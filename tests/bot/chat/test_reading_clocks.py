@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.chat.hearing import Hearing
-from bot.chat.reading import Reading
+from bot.chat.hearing.hearing import Hearing
+from bot.chat.hearing.reading import Reading
 from lifecycle.records import Card
 from tests.builders import NOW_MS
 from tests.stage import in_memory

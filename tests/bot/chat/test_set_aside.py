@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.chat.set_aside import SetAside
+from bot.chat.showing.set_aside import SetAside
 from bot.storage.memory import MemoryStore
 from lifecycle.ports import RowRefused
 from lifecycle.records import Message

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bot.chat.help import COMMANDS
+from bot.chat.commands.help import COMMANDS
 from bot.chat.terminal.elsewhere import SHELL, SHELL_AUDIT
 from bot.chat.terminal.speakers import spoken
 from bot.cli.app import app

@@ -9,9 +9,9 @@ import pytest
 from rich.cells import cell_len
 from rich.text import Text
 
-from bot.chat.broadcast import Broadcast
-from bot.chat.card import card_of
-from bot.chat.card_facts import Beside
+from bot.chat.cards.card import card_of
+from bot.chat.cards.card_facts import Beside
+from bot.chat.showing.broadcast import Broadcast
 from bot.chat.terminal.client import TerminalClient
 from bot.chat.terminal.notifier import TerminalSurface
 from bot.chat.terminal.render import Screen

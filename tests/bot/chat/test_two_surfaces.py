@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from bot.chat.broadcast import Broadcast
 from bot.chat.discord.notifier import DiscordSurface
 from bot.chat.discord.settings import DiscordSettings
+from bot.chat.showing.broadcast import Broadcast
 from bot.chat.slack.notifier import SlackSurface
 from bot.intake.doors import served_doors
 from bot.jobs import catch_up
 from bot.storage.opening import open_store
 from lifecycle import world as law
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.permit import KeyRing
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.workflow import Workflow
 from sentinel_rules import load_rules
 from tests.bot.chat.discord.standing import DEPLOY, unheard

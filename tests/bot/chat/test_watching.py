@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.chat.hearing import Hearing
-from bot.chat.watching import Watch, kept_health
+from bot.chat.hearing.hearing import Hearing
+from bot.chat.showing.watching import Watch, kept_health
 from bot.storage.memory import MemoryStore
 from tests.world import a_world
 

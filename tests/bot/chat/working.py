@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from bot.chat.inbox import Inbox
+from bot.chat.hearing.inbox import Inbox
 from bot.storage.memory import MemoryStore
 from tests.world import World, a_world
 

@@ -10,10 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Rate
 from lifecycle.ports import StoreUnavailable
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.state import State
 from lifecycle.verdict import PASSED
 from lifecycle.world import Law

@@ -21,8 +21,8 @@ from bot.intake import mcp
 from bot.intake.http.openapi import openapi
 from bot.intake.http.queries import LONGEST_WAIT_S, MOST_ITEMS
 from bot.intake.http.table import OPERATIONS
+from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES, MAX_DEPTH, PARAMETERS_LIMIT_BYTES
 from lifecycle.policy import Limits, Safety
-from lifecycle.reading import DOCUMENT_LIMIT_BYTES, MAX_DEPTH, PARAMETERS_LIMIT_BYTES
 from tests.bot.intake.conftest import Outside
 from tests.bot.intake.published import decided, in_real_time
 

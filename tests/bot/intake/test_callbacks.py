@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
-from bot.chat.undelivered import undelivered
+from bot.chat.showing.undelivered import undelivered
 from bot.intake.doors import served_doors
 from lifecycle.callbacks import SURFACE
 from lifecycle.ports import Transaction

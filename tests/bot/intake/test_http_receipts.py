@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from lifecycle.agreeing import disagreements
+from lifecycle.agreeing.rows import disagreements
 from lifecycle.proposal import Attention
 from tests.bot.intake.conftest import Outside, code_of, submitted
 from tests.builders import REFUND

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bot.storage.sqlite import SqliteStore
-from lifecycle import closing as closing_law
+from lifecycle.calls.finishing import Concluded
 from lifecycle.canonical import s256
-from lifecycle.finishing import Concluded
+from lifecycle.clockwork import closing as closing_law
 from lifecycle.moment import Moment
 from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import SENTINEL, Attention, Cause, Execution, Outcome, Proposal, Verb

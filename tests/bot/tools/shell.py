@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from bot.tools.command import CommandTool
 from bot.tools.leftovers import Leftovers
-from lifecycle.calling import call_tool
+from lifecycle.calls.calling import call_tool
 from tests.contracts.tool_contract import call
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from bot.tools.command import CommandTool
 from bot.tools.leftovers import Leftovers
-from lifecycle.calling import call_tool
+from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.bot.tools.shell import Shell, outcome_of
 from tests.contracts.tool_contract import Kind, ToolContract, call, done

@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from lifecycle.calling import call_tool
+from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.bot.tools.shell import Shell, outcome_of
 from tests.contracts.tool_contract import call

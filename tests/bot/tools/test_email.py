@@ -6,7 +6,7 @@ from email import message_from_bytes, policy
 
 import pytest
 
-from lifecycle.calling import call_tool
+from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.bot.tools.mailing import MAIL, MaildirBench, pieces
 from tests.contracts.tool_contract import Kind, ToolContract, call, done

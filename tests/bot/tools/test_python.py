@@ -14,7 +14,7 @@ import pytest
 
 from bot.expected import StartFailed
 from bot.tools.python import MOST_AT_ONCE, PythonTool
-from lifecycle.calling import call_tool
+from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.contracts.tool_contract import Kind, ToolContract, call, done
 

@@ -15,7 +15,7 @@ from aiosmtpd.smtp import SMTP, AuthResult
 
 from bot.tools.email import EmailTool
 from bot.tools.smtp import SmtpCarrier
-from lifecycle.calling import call_tool
+from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.bot.tools.mailing import MAIL, NOW_MS, MaildirBench
 from tests.contracts.tool_contract import Kind, ToolContract, call, done

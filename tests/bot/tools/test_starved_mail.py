@@ -14,7 +14,7 @@ import pytest
 from bot.tools.durable import write_whole
 from bot.tools.email import EmailTool
 from bot.tools.maildir import MaildirCarrier
-from lifecycle.calling import call_tool
+from lifecycle.calls.calling import call_tool
 from lifecycle.ports import ToolDoubtful, ToolFailed
 from lifecycle.proposal import Outcome
 from tests.bot.tools.mailing import NOW_MS, MaildirBench, pieces

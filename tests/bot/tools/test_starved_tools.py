@@ -14,7 +14,7 @@ import pytest
 
 from bot.tools import program, webhook
 from bot.tools.python import MOST_AT_ONCE, PythonTool
-from lifecycle.calling import call_tool
+from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.bot.tools.shell import Shell, outcome_of
 from tests.contracts.tool_contract import call

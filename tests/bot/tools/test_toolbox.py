@@ -7,7 +7,7 @@ import os
 import pytest
 
 from bot.tools.toolbox import ConfiguredToolbox
-from lifecycle.calling import call_tool
+from lifecycle.calls.calling import call_tool
 from lifecycle.policy import ActionType, ToolKind, ToolPolicy
 from lifecycle.ports import Call
 from lifecycle.proposal import Outcome

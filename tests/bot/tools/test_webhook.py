@@ -17,7 +17,7 @@ from aiohttp import web
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from bot.tools.webhook import WebhookTool
-from lifecycle.calling import call_tool
+from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.contracts.tool_contract import Kind, ToolContract, call, done
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.review import Review
-from lifecycle.sentinel_run import Sentinel
 from sentinel_rules import load_rules
 from tests.bot.chat.discord.cards import seeded
 from tests.builders import PROD

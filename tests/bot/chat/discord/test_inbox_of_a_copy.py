@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lifecycle.restored import bring_back
+from lifecycle.clockwork.restored import bring_back
 from tests.bot.chat.discord.cards import seeded
 from tests.bot.chat.discord.standing import DEPLOY, state_of
 from tests.bot.chat.discord.test_forged_inbox import FLAG, kept_by_the_last_process

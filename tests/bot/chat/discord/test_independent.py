@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from bot.chat.broadcast import Broadcast
-from bot.chat.commands import Commands
+from bot.chat.commands.commands import Commands
 from bot.chat.discord.client import SignoffClient
 from bot.chat.discord.listening import Listening
 from bot.chat.discord.notifier import DiscordSurface
 from bot.chat.discord.settings import DiscordSettings
+from bot.chat.showing.broadcast import Broadcast
 from bot.storage.opening import open_store
 from lifecycle import world as law
+from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore
-from lifecycle.sentinel_run import Sentinel
 from lifecycle.workflow import Workflow
 from sentinel_rules import load_rules
 from tests.builders import PROD, a_document, a_policy

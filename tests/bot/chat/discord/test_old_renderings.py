@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lifecycle.sentinel_run import Sentinel
+from lifecycle.checking.sentinel_run import Sentinel
 from sentinel_rules import load_rules
 from tests.bot.chat.discord.cards import read_again, seeded
 from tests.bot.chat.discord.standing import DEPLOY, DUAL, counting, newest, state_of, unheard

@@ -135,7 +135,7 @@ async def test_a_card_that_is_refused_as_too_long_is_posted_short_with_all_of_it
 
 
 def _person(stage: DiscordStage, name: str) -> object:
-    from bot.chat.senders import sender_of
+    from bot.chat.hearing.senders import sender_of
 
     account = stage.policy.people[name].accounts["discord"]
     return sender_of(stage.policy, "discord", account)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lifecycle.sentinel_run import Sentinel
+from lifecycle.checking.sentinel_run import Sentinel
 from sentinel_rules import load_rules
 from tests.bot.chat.discord.cards import in_window, read_again, seeded
 from tests.bot.chat.discord.standing import DUAL, SEND, WINDOW_S, counting, state_of, unheard

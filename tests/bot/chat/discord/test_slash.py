@@ -10,7 +10,7 @@ from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
 
 
 async def test_every_command_is_offered_in_the_server(stage: DiscordStage) -> None:
-    from bot.chat.help import COMMANDS
+    from bot.chat.commands.help import COMMANDS
 
     offered = {command["name"] for command in stage.server.rest.commands["700"]}
     assert offered == set(COMMANDS)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bot.chat.catching_up import CatchingUp, Found
+from bot.chat.hearing.catching_up import CatchingUp, Found
 from lifecycle.answers import Sender
+from lifecycle.clockwork.restored import bring_back
 from lifecycle.proposal import ActorKind
-from lifecycle.restored import bring_back
 from tests.bot.chat.discord.cards import read_again, seeded
 from tests.bot.chat.discord.standing import (
     DEPLOY,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.chat.reading import READ_AGAIN_MS
+from bot.chat.hearing.reading import READ_AGAIN_MS
 from tests.bot.chat.slack.counted import state
 from tests.builders import MAIL
 from tests.roomy import a_roomy_policy

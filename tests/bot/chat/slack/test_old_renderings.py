@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bot.storage.memory import MemoryStore
-from lifecycle.sentinel_run import Sentinel
+from lifecycle.checking.sentinel_run import Sentinel
 from sentinel_rules import load_rules
 from tests.bot.chat.slack.counted import DEPLOY, DUAL, all_done, counting
 from tests.builders import PROD

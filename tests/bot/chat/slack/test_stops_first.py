@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from bot.chat.broadcast import Broadcast, ServedSurface
-from bot.chat.commands import Commands
-from bot.chat.delivery import Delivery
+from bot.chat.commands.commands import Commands
+from bot.chat.showing.broadcast import Broadcast, ServedSurface
+from bot.chat.showing.delivery import Delivery
 from bot.chat.slack.notifier import SlackSurface
 from lifecycle.freezing import frozen
 from lifecycle.workflow import Workflow

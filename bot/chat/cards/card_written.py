@@ -1,0 +1,149 @@
+"""The fields of a card that the proposer wrote: everything it sent, whole and neutral."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from bot.chat.cards.content import Field
+from bot.chat.cards.neutral import neutral, neutral_value
+from bot.chat.cards.spans import moment_words
+from lifecycle.canonical import canonical_bytes, digest_of
+from lifecycle.policy import Policy, ToolKind
+from lifecycle.proposal import Proposal
+from lifecycle.text.masking import mask_secrets
+
+#: What people look for first, and what is long and therefore last.
+_FIRST: Final = ("to", "cc", "bcc", "reply_to", "recipient", "recipients", "subject")
+_LAST: Final = ("body", "content", "text", "message")
+#: What an email tool puts into the mail; other names are checked and never sent.
+_SENT: Final = frozenset({"to", "cc", "bcc", "reply_to", "subject", "body"})
+_PLAIN_NAME: Final = re.compile(r"[\w.:/@+-]{1,253}")
+_OTHERS: Final = (
+    ("intent", "Intent"),
+    ("preconditions", "Preconditions"),
+    ("risk_envelope", "Risk envelope"),
+    ("rollback_semantics", "Rollback asked for"),
+    ("time_window", "Time window asked for"),
+    ("approval_class", "Approval asked for"),
+    ("evidence_bindings", "Evidence bindings"),
+    ("binding", "Plan's binding"),
+    ("task_id", "Task"),
+    ("justification", "Justification"),
+    ("evidence", "Evidence"),
+)
+
+
+_WINDOW: Final = ("valid_from_ms", "valid_until_ms", "max_duration_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The proposer's fields, and (label, warnings) of those that need a warning."""
+
+    fields: tuple[Field, ...]
+    warnings: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def written_of(proposal: Proposal, policy: Policy) -> Written:
+    """Return everything that the proposer wrote, parameters whole (design section 6)."""
+    document = _document(proposal)
+    pairs = [*_target(document), *_parameters(proposal, document, policy), *_others(document)]
+    if "plan" in proposal.extra and not proposal.masked:
+        pairs.append(_field("Plan", proposal.extra["plan"]))
+    return Written(
+        tuple(field for field, _ in pairs),
+        tuple((field.label[:80], found) for field, found in pairs if found),
+    )
+
+
+def _document(proposal: Proposal) -> Mapping[str, Any]:
+    """Return the stored document; a masked one may no longer be of the model's shape."""
+    try:
+        document = json.loads(proposal.document)
+    except ValueError:
+        return {"evidence": proposal.document.decode("utf-8", "replace")}
+    return document if isinstance(document, dict) else {"evidence": document}
+
+
+_Pair = tuple[Field, tuple[str, ...]]
+
+
+def _target(document: Mapping[str, Any]) -> Iterator[_Pair]:
+    target = document.get("target")
+    if not isinstance(target, Mapping):
+        return
+    kind, name, domain = (_token(target.get(key, "")) for key in _TARGET)
+    text = neutral(f"{kind} {name} at {domain}")
+    yield Field("Target", text.text, text.text), text.warnings
+    if target.get("constraints"):
+        yield _field("Target's constraints", target["constraints"])
+
+
+_TARGET: Final = ("resource_type", "resource_id", "domain")
+
+
+def _token(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if _PLAIN_NAME.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def _parameters(proposal: Proposal, document: Mapping[str, Any], policy: Policy) -> Iterator[_Pair]:
+    parameters = document.get("parameters")
+    if not isinstance(parameters, Mapping) or not parameters:
+        yield Field("Parameters", "(none)", "(none)"), ()
+        return
+    tool = policy.tools.get(proposal.tool)
+    mails = tool is not None and tool.kind is ToolKind.EMAIL
+    masked = dict(zip(parameters, mask_secrets(parameters).items(), strict=True))
+    unsent = parameters.keys() - _SENT if mails else frozenset()
+    for key in sorted(parameters, key=lambda name: (name in unsent, _place(name))):
+        name, shown = masked[key]
+        label = neutral(name)
+        aside = " (not sent)" if key in unsent else ""
+        value = _field(label.text + aside, parameters[key], shown)
+        yield value[0], tuple(sorted({*label.warnings, *value[1]}))
+
+
+def _place(name: str) -> tuple[int, int]:
+    if name in _FIRST:
+        return 0, _FIRST.index(name)
+    return (2, _LAST.index(name)) if name in _LAST else (1, 0)
+
+
+def _others(document: Mapping[str, Any]) -> Iterator[_Pair]:
+    for key, label in _OTHERS:
+        if document.get(key) in (None, [], {}, "none"):
+            continue
+        field, warnings = _field(label, document[key])
+        if key == "time_window" and (words := _window_words(document[key])):
+            field = replace(field, text=words, full=words)
+        yield field, warnings
+
+
+def _window_words(window: Any) -> str | None:
+    """Return a time window as people read it, None where it is not of the known shape."""
+    try:
+        begins, ends, most = (int(window[key]) for key in _WINDOW)
+        first, last = moment_words(begins), moment_words(ends)
+    except (TypeError, KeyError, ValueError, OverflowError, OSError):
+        return None
+    return f"begins between {first} and {last}, runs {most} ms at most"
+
+
+def _field(label: str, raw: Any, masked: Any = None) -> _Pair:
+    """Show one value. A value with a secret gets no digest: a short secret could be guessed."""
+    shown_value = mask_secrets(raw) if masked is None else masked
+    shown = neutral_value(shown_value)
+    text, full = shown.text, neutral_value(shown_value, lines=True).text
+    if isinstance(raw, Mapping) and "s256" in raw:
+        text += " (a digest: the value itself is known by its excerpt alone and shown to nobody)"
+    digest = _digest(raw) if shown_value == raw else ""
+    return Field(label, text, full, digest), shown.warnings
+
+
+def _digest(raw: Any) -> str:
+    return digest_of(raw.encode() if isinstance(raw, str) else canonical_bytes(raw))

@@ -1,0 +1,30 @@
+"""JSON answers to agents that are too large for one message: the gist of it, and the whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bot.chat.cards.fitting import Attachment
+
+_GIST: Final = (
+    "proposal_id",
+    "state",
+    "tier",
+    "outcome",
+    "reason",
+    "digest",
+    "retry",
+    "retry_after_s",
+)
+
+
+def gist_of(document: Mapping[str, Any], attached: str) -> dict[str, Any]:
+    """Return what decides how an agent goes on, and in which file the rest stands."""
+    return {key: document[key] for key in _GIST if key in document} | {"attached": attached}
+
+
+def whole_of(document: Mapping[str, Any], name: str) -> Attachment:
+    """Return the document as a file."""
+    return Attachment(name, json.dumps(document, ensure_ascii=False, indent=1) + "\n")

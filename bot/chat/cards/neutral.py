@@ -1,0 +1,139 @@
+"""Text that others wrote, made harmless to read: what a person sees is what the machine will do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import idna
+
+from bot.chat.cards.letters import MARKS, escape, invisible, joins_emoji, strangers
+from lifecycle.text.masking import mask_secrets, mask_text
+
+EMPTY: Final = "(empty)"
+BREAK: Final = "⏎"
+BLANK: Final = "␣"
+
+_HOST: Final = re.compile(
+    r"(?<![\w.-])[\w-]+(?:[.\u3002\uff0e\uff61][\w-]+)*[.\u3002\uff0e\uff61][\w-]{2,}"
+)
+_LABEL_DOT: Final = re.compile("[.\u3002\uff0e\uff61]")
+_BREAKS: Final = re.compile(r"[ \t]*(?:(?:\r\n|\n|\r)[ \t]*)+")
+_ONE_BREAK: Final = re.compile(r"\r\n|\n|\r")
+_BLANKS: Final = re.compile(r"[ \t]{3,}")
+_REPEATED: Final = re.compile(r"(\\u\{[0-9A-F]+\})\1{2,}")
+_FORGED: Final = re.compile(r"\\(?=u\{)")
+_MASKS: Final = re.compile(r"(‹[a-zA-Z ]{1,40}, \d{1,9} characters›)")
+#: A host has at most 253 characters; what is longer only looks like one.
+_LONGEST_HOST: Final = 253
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Neutral text, and what a person should be warned of about it."""
+
+    text: str
+    warnings: tuple[str, ...] = ()
+
+
+def neutral(text: str, *, lines: bool = False) -> Shown:
+    """Return `text` with nothing hidden in it and every credential masked (design section 8).
+
+    Line breaks become marks unless `lines` asks to keep them (for a file that is attached). The
+    result still reads as typed: each platform shows it literally, without markup or mentions.
+    """
+    if text == "":
+        return Shown(EMPTY)
+    if text == EMPTY:
+        return Shown(f'"{EMPTY}"')
+    pieces = _MASKS.split(mask_text(text))
+    warnings: set[str] = set()
+    for place in range(0, len(pieces), 2):
+        pieces[place] = _neutral_piece(pieces[place], lines, warnings)
+    shown = "".join(pieces).strip(" ") or f"{BLANK}×{len(text)}"
+    return Shown(shown, tuple(sorted(warnings)))
+
+
+def neutral_value(value: Any, *, lines: bool = False) -> Shown:
+    """Return any JSON value as neutral text: a string bare, all else as JSON, secrets masked."""
+    masked = mask_secrets(value)
+    if isinstance(masked, str):
+        return neutral(masked, lines=lines)
+    return neutral(json.dumps(masked, ensure_ascii=False), lines=lines)
+
+
+def one_line(text: str, longest: int = 200) -> str:
+    """Return neutral text of at most `longest` characters, the rest counted."""
+    shown = neutral(text).text
+    if len(shown) <= longest:
+        return shown
+    return f"{shown[:longest]}… ({len(shown) - longest} more characters)"
+
+
+def _neutral_piece(text: str, lines: bool, warnings: set[str]) -> str:
+    text = _with_plain_hosts(_FORGED.sub(r"\\\\", text), warnings)
+    odd = strangers(text)
+    if odd:
+        warnings.add("letters of another script inside a word")
+    hidden = {char for char in set(text) if char not in "\n\r\t " and invisible(char)}
+    if odd or hidden or not MARKS.isdisjoint(text):
+        text = "".join(_visible(text, odd, hidden, warnings))
+    return _folded(text, lines)
+
+
+def _visible(text: str, odd: frozenset[int], hidden: set[str], warnings: set[str]) -> Iterator[str]:
+    for place, char in enumerate(text):
+        if char in hidden and not joins_emoji(text, place):
+            warnings.add("invisible or direction-changing characters")
+            yield escape(char)
+        elif place in odd or char in MARKS:
+            yield escape(char)
+        else:
+            yield char
+
+
+def _folded(text: str, lines: bool) -> str:
+    text = _REPEATED.sub(_times, text)
+    if lines:
+        return text
+    return _BLANKS.sub(_blanks, _BREAKS.sub(_breaks, text)).replace("\t", " ")
+
+
+def _times(found: re.Match[str]) -> str:
+    return f"{found[1]}×{len(found[0]) // len(found[1])}"
+
+
+def _breaks(found: re.Match[str]) -> str:
+    count = len(_ONE_BREAK.findall(found[0]))
+    return f" {BREAK} " if count == 1 else f" {BREAK}×{count} "
+
+
+def _blanks(found: re.Match[str]) -> str:
+    return f" {BLANK}×{len(found[0])} "
+
+
+def _with_plain_hosts(text: str, warnings: set[str]) -> str:
+    """Write every host that has letters beyond ASCII in its xn-- form."""
+    if text.isascii():
+        return text
+
+    def plain(found: re.Match[str]) -> str:
+        host = found[0]
+        if host.isascii() or len(host) > _LONGEST_HOST:
+            return host
+        warnings.add("a host with letters beyond a–z, shown in its xn-- form")
+        return ".".join(_plain_label(label) for label in _LABEL_DOT.split(host))
+
+    return _HOST.sub(plain, text)
+
+
+def _plain_label(label: str) -> str:
+    if label.isascii():
+        return label
+    try:
+        return idna.alabel(label.lower()).decode("ascii")
+    except (idna.IDNAError, UnicodeError):
+        return "".join(char if char.isascii() else escape(char) for char in label)

@@ -1,0 +1,118 @@
+"""Reading what was typed: the command's word, and the rest exactly as it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from bot.chat.commands.replies import Attached
+from lifecycle.errors import Fault, Refused
+from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
+
+_WORD: Final = re.compile(r"\s*([^\s{`@\"]{1,64})\s*")
+_FENCE: Final = re.compile(r"\s*```(?:json|JSON)?[ \t]*\n?(.*?)```\s*", re.DOTALL)
+_INLINE: Final = re.compile(r"\s*`([^`]*)`\s*", re.DOTALL)
+#: How the lanes of proposals begin: nothing in them decides anything.
+PROPOSING: Final = "p:"
+#: Commands that stop one proposal.
+STOPS: Final = frozenset({"reject", "roll-back"})
+#: Commands that must be heard although nothing can be stored: the law keeps them.
+HEARD_UNSTORED: Final = STOPS | {"freeze"}
+#: Commands that follow each other as typed, and wait for nothing else that was typed.
+_FREEZES: Final = frozenset({"freeze", "thaw"})
+
+
+class Typed(NamedTuple):
+    """A command's word in lower case, and the raw remainder."""
+
+    word: str
+    rest: str
+
+
+def typed(text: str) -> Typed:
+    """Split off the first word; nothing else of the text is read, quoted or replaced."""
+    found = _WORD.match(text)
+    if found is None:
+        return Typed("", text)
+    return Typed(found[1].lower(), text[found.end() :])
+
+
+def lane_of(text: str, who: str, number: str) -> str:
+    """Return the lane of a command in the inbox: those of one person are worked in order.
+
+    A proposal's tool may take its time, and an approval may wait until its card can be read: a
+    stop stands behind neither, and nor does a freeze.
+    """
+    word = typed(text).word
+    if word == "propose":
+        return f"{PROPOSING}{number}"
+    if word in _FREEZES:
+        return f"f:{who}"
+    return f"x:{who}" if word in STOPS else f"c:{who}"
+
+
+def begun_id(text: str) -> str | None:
+    """Return which proposal a typed command lets begin, or be tried again; None for any other
+    command."""
+    word, rest = typed(text)
+    return split_id(rest)[0] if word == "approve" or tries_again(text) else None
+
+
+def tries_again(text: str) -> bool:
+    """Say whether it has done again what failed, which may be what takes it back: nothing that
+    cannot be read stands in the way of that."""
+    return typed(text).word == "retry"
+
+
+def split_id(rest: str) -> tuple[str, str]:
+    """Split `<id> <words>`; both may be empty."""
+    given, _, words = rest.strip().partition(" ")
+    first, _, more = given.partition("\n")
+    return first, f"{more} {words}".strip() if more else words.strip()
+
+
+def inline_json(rest: str) -> str:
+    """Return the text of a fence where the rest is one, else the rest as it stands."""
+    found = _FENCE.fullmatch(rest) or _INLINE.fullmatch(rest)
+    return found[1] if found else rest
+
+
+async def document_bytes(rest: str, attached: Sequence[Attached]) -> bytes:
+    """Return the bytes of what was sent with a command: text and files together.
+
+    Sizes are judged as announced, before anything is fetched. Several objects stay several, so
+    that reading them says so. Raises Refused: too_large, malformed_json for a file of another
+    kind.
+    """
+    text = as_bytes(inline_json(rest))
+    if not attached:
+        return text
+    announced_size_refused(len(text) + sum(each.size_bytes for each in attached))
+    other = next((each for each in attached if not each.name.lower().endswith(".json")), None)
+    if other is not None:
+        raise Refused([_no_json_file()])
+    parts = [text] if text.strip() else []
+    for each in attached:
+        fetched = await each.fetch()
+        announced_size_refused(len(fetched))
+        parts.append(fetched)
+    return b"\n".join(parts)
+
+
+def as_bytes(text: str) -> bytes:
+    """Return the bytes that were typed, those that were no UTF-8 included."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+def _no_json_file() -> Fault:
+    return Fault(
+        "malformed_json",
+        required="one .json file",
+        actual="a file of another kind",
+        suggestion=f"Attach one .json file of at most {DOCUMENT_LIMIT_BYTES} bytes, or write the "
+        "JSON behind the command.",
+    )

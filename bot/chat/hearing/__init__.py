@@ -1,0 +1,1 @@
+"""What people do on a platform: heard once, in order, also what nobody told the bot of."""

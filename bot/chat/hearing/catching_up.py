@@ -1,0 +1,279 @@
+"""Decisions found on a card that nobody told the bot of: made while it was away (section 6)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from weakref import WeakValueDictionary
+
+from bot.chat.hearing.event_ids import gone_event, late_event, on_card
+from bot.chat.hearing.known import (
+    Known,
+    approves,
+    closed_of,
+    known_of,
+    made_void,
+    note_changed,
+    note_cleared,
+    note_told,
+    seen_off,
+    stops,
+)
+from bot.chat.hearing.others import Elsewhere
+from bot.chat.hearing.refused import Key, for_good, gone_from, note_gone, note_refused, turn_of
+from bot.chat.hearing.senders import sender_of
+from bot.chat.hearing.signals import Signal
+from bot.chat.surface import SurfaceFailed
+from lifecycle.answers import CardPlace, Reply, Sender
+from lifecycle.ports import Transaction
+from lifecycle.records import Card
+from lifecycle.review import Decision, Review
+from lifecycle.state import State
+from lifecycle.workflow import Workflow
+
+#: A ✅ that was given for what a card showed before.
+_VOID: Final = "stale_card"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Who stands under ✅ and ❌ of a card, the bot left out; `seeded`: its own ✅ stands,
+    `lacking`: one of its emoji does not, so that it has to put them there again.
+
+    `asked_ms` is when the platform was asked: a ✅ heard after that was not taken back.
+    """
+
+    approving: Sequence[Sender] = ()
+    stopping: Sequence[Sender] = ()
+    seeded: bool = True
+    asked_ms: int | None = None
+    lacking: bool = False
+
+
+class CatchingUp:
+    """Carries out what was found, marked found_late; authority is judged now."""
+
+    def __init__(self, workflow: Workflow, surface: str) -> None:
+        self._workflow = workflow
+        self._surface = surface
+        self.elsewhere = Elsewhere(workflow, surface)
+        #: By proposal, whose ✅ was found and refused for good since somebody asked.
+        self._refused: dict[str, list[tuple[Sender, Reply]]] = {}
+        self._alone = WeakValueDictionary[str, asyncio.Lock]()
+
+    def alone(self, message_id: str) -> asyncio.Lock:
+        """Return what is held while a card is read and applied, and while a ✅ that was taken off
+        is worked: one that is found and goes meanwhile could be taken back before it counts."""
+        return self._alone.setdefault(message_id, asyncio.Lock())
+
+    async def apply(self, card: Card, found: Found) -> int:
+        """Bring the law up to date with the card; return how many decisions were new.
+
+        ❌ is heard first: it beats a ✅ that is found with it. What executes already no ✅ that is
+        found ends early: nobody knows what its card said when it was given. Raises SurfaceFailed
+        where a ✅ has to wait for what stands on another surface: it is found again.
+        """
+        policy, store = self._workflow.policy, self._workflow.world.store
+        known = await store.read(lambda tx: known_of(tx, policy, card))
+        if known is None:
+            return await self._too_late(card, found)
+        stopped = await self._stopped(card, found, known)
+        await self._forgotten(card, found, known)
+        if stopped or known.proposal.state is State.EXECUTING:
+            return stopped
+        taken_back = await self._taken_back(card, found, known)
+        return taken_back + await self._approved(card, found, known)
+
+    async def _too_late(self, card: Card, found: Found) -> int:
+        """A ❌ on what its window closed over is an attempt, of which the law tells people."""
+        policy, store = self._workflow.policy, self._workflow.world.store
+        closed = await store.read(lambda tx: closed_of(tx, card)) if found.stopping else None
+        if closed is None:
+            return 0
+        for sender in (each for each in found.stopping if stops(policy, closed, each)):
+            event_id = late_event(card.message_ids[-1], sender, Signal.STOP, "closed")
+            late = replace(sender, event_id=event_id)
+            place = self._place(card)
+            await self._workflow.reject(card.proposal_id, late, card=place, found_late=True)
+        return 0
+
+    async def stop_first(self, card: Card, found: Found) -> int:
+        """Carry out what stands under ❌ of people who may stop it, before a ✅ is counted.
+
+        Everybody else's is left to its own event, so that it is one attempt in the trail.
+        """
+        policy, store = self._workflow.policy, self._workflow.world.store
+        known = await store.read(lambda tx: known_of(tx, policy, card))
+        if known is None:
+            return 0
+        able = [each for each in found.stopping if stops(policy, known.proposal, each)]
+        return await self._stopped(card, replace(found, stopping=able), known)
+
+    async def unheeded(self, card: Card, found: Found) -> Sequence[tuple[Sender, Reply]]:
+        """Return who is to be told that their ✅ counts for nothing: their approval is void, or it
+        was found after a restore.
+
+        Each is told once; it is an attempt that was ignored.
+        """
+        refused = self._refused.pop(card.proposal_id, [])
+        return [*refused, *await self._void(card, found)]
+
+    async def _void(self, card: Card, found: Found) -> Sequence[tuple[Sender, Reply]]:
+        policy, world = self._workflow.policy, self._workflow.world
+        known = await world.store.read(lambda tx: known_of(tx, policy, card))
+        if known is None or known.proposal.state is State.EXECUTING:
+            return ()
+        void = {s: review for s in found.approving if (review := made_void(known, s.id or ""))}
+        if not void:
+            return ()
+        await world.write(lambda tx: note_told(tx, card, void.values()))
+        for sender in void:
+            await self._workflow.note_ignored(card.proposal_id, sender, _VOID)
+        proposal_id = card.proposal_id
+        return [(s, Reply(_void_words(each), _VOID, proposal_id)) for s, each in void.items()]
+
+    async def _stopped(self, card: Card, found: Found, known: Known) -> int:
+        stops = [r.person for r in known.reviews if r.decision is not Decision.APPROVE]
+        count = 0
+        for sender in found.stopping:
+            if sender.id is not None and sender.id in stops:
+                continue
+            late = self._late(card, sender, Signal.STOP, known)
+            reply = await self._workflow.reject(
+                card.proposal_id, late, card=self._place(card), found_late=True
+            )
+            await self._noted(card, (sender.account, Signal.STOP), reply)
+            count += reply.done
+        return count
+
+    async def _noted(self, card: Card, key: Key, reply: Reply) -> None:
+        """Note that what was found was refused, until it is seen gone."""
+        world = self._workflow.world
+        if for_good(reply):
+            now_ms = world.clock.now_ms()
+            await world.write(lambda tx: note_refused(tx, card, key, now_ms))
+
+    async def _forgotten(self, card: Card, found: Found, known: Known) -> None:
+        """What was refused or is void and stands no more was given anew where it is found again."""
+        stopping = {(each.account, Signal.STOP) for each in found.stopping}
+        approving = {(each.account, Signal.APPROVE) for each in found.approving}
+        gone = gone_from(known.card, stopping | approving, found.asked_ms)
+        off = seen_off(known, self._absent(found), found.asked_ms)
+        if not gone and not off:
+            return
+        policy, world = self._workflow.policy, self._workflow.world
+        refused = {
+            sender_of(policy, self._surface, account).id
+            for account, signal in gone
+            if signal is Signal.APPROVE
+        }
+        now_ms, shown = world.clock.now_ms(), card.shown_version
+
+        def unit(tx: Transaction) -> None:
+            note_gone(tx, card, gone)
+            for person in sorted(off.union(filter(None, refused))):
+                note_changed(tx, card, person, now_ms, shown, added=False)
+
+        await world.write(unit)
+
+    def _absent(self, found: Found) -> set[str]:
+        """Return whose account has no ✅ here. One that stands was not taken off because the
+        platform does not vouch for its account just now: such a sender has no name."""
+        there = {each.account.rpartition("/")[2] for each in found.approving}
+        named = {each.id for each in found.approving}
+        people = self._workflow.policy.people.values()
+        accounts = {each.id: each.accounts.get(self._surface) for each in people}
+        return {
+            person
+            for person, account in accounts.items()
+            if account and account.rpartition("/")[2] not in there and person not in named
+        }
+
+    async def _approved(self, card: Card, found: Found, known: Known) -> int:
+        new = [sender for sender in found.approving if _new(sender, known)]
+        if new and not await self.elsewhere.heard(card.proposal_id):
+            raise SurfaceFailed(f"{card.proposal_id}: a ❌ may stand on another surface")
+        if new and await self._ended(card):
+            return 0
+        count = 0
+        for sender in new:
+            late = self._late(card, sender, Signal.APPROVE, known)
+            place = replace(self._place(card), shown_version=known.shown_to(sender.id or ""))
+            reply = await self._workflow.approve(
+                card.proposal_id, late, card=place, found_late=True
+            )
+            await self._noted(card, (sender.account, Signal.APPROVE), reply)
+            count += reply.done
+            if reply.code == _VOID:
+                self._refused.setdefault(card.proposal_id, []).append((sender, reply))
+        return count
+
+    async def _ended(self, card: Card) -> bool:
+        store = self._workflow.world.store
+        proposal = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
+        return proposal is None or proposal.terminal
+
+    async def _taken_back(self, card: Card, found: Found, known: Known) -> int:
+        """A ✅ given on this very card that is gone was taken back, unless all emoji are gone."""
+        absent = self._absent(found)
+        gone = [
+            review
+            for review in known.reviews
+            if review.person in absent and self._given_here(card, review, found, known)
+        ]
+        if gone and not found.seeded:
+            now_ms = self._workflow.world.clock.now_ms()
+            await self._workflow.world.write(lambda tx: note_cleared(tx, card, now_ms))
+            return 0
+        return sum([await self._gone(card, review, known.reviews) for review in gone])
+
+    def _given_here(self, card: Card, review: Review, found: Found, known: Known) -> bool:
+        """Say whether an approval hangs on a ✅ that stood on this card when it was read."""
+        return (
+            review.counts
+            and approves(review)
+            and review.surface == self._surface
+            and (review.event_id or "").startswith(on_card(card.message_ids[-1]))
+            and max(review.at_ms, known.given_ms.get(review.person, 0)) > known.cleared_ms
+            and (found.asked_ms is None or review.at_ms < found.asked_ms)
+        )
+
+    async def _gone(self, card: Card, review: Review, reviews: Sequence[Review]) -> bool:
+        known = self._workflow.policy.people.get(review.person)
+        if known is None:
+            return False
+        account, place = known.accounts.get(self._surface, ""), self._place(card)
+        turn = sum(each.person == review.person for each in reviews)
+        event_id = gone_event(card.message_ids[-1], account, turn)
+        sender = sender_of(self._workflow.policy, self._surface, account, event_id=event_id)
+        return (await self._workflow.take_back(card.proposal_id, sender, card=place)).done
+
+    def _late(self, card: Card, sender: Sender, signal: Signal, known: Known) -> Sender:
+        """Name an emoji that is found; one that was put back since it was seen gone is another."""
+        turn = turn_of(known.card, known.reviews, self._workflow.policy, sender, signal)
+        return replace(sender, event_id=late_event(card.message_ids[-1], sender, signal, turn))
+
+    def _place(self, card: Card) -> CardPlace:
+        return CardPlace(self._surface, card.message_ids[-1])
+
+
+def _new(sender: Sender, known: Known) -> bool:
+    """Say whether a ✅ that stands says anything that the law has not heard.
+
+    One that counts says so only where its quorum was reached and nobody could be confirmed
+    then. One that was void, or taken back elsewhere, stands for nothing until it was seen gone
+    from this card: what merely still stands is no new decision.
+    """
+    mine = [r for r in known.reviews if r.person == sender.id and approves(r)]
+    if any(review.counts for review in mine):
+        return known.short
+    return not mine or sender.id in known.seen_gone
+
+
+def _void_words(review: Review) -> str:
+    return (
+        f"Your ✅ stands here, but your approval does not count any more: {review.void_why}. To "
+        "approve what the card shows now take the ✅ off and put it there again."
+    )

@@ -1,0 +1,157 @@
+"""Whether a surface hears: since when without a gap, when last, and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from bot.chat.cards.spans import about, moment_words
+
+#: Without a sign of life for so long a connection counts as deaf, whatever it says of itself.
+SILENT_AFTER_S: Final = 60
+#: After so long without a sign of life a line may be dead already: what is final is looked at.
+FRESH_FOR_S: Final = 2
+#: So long a surface may be away before the others are told.
+TOLD_AFTER_S: Final = 30
+_HEARD: Final = ", heard "
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A surface hears nothing: since when (ms) and why."""
+
+    since_ms: int
+    why: str
+
+
+class Hearing:
+    """Kept by a platform's client; read by whoever closes windows or tells people.
+
+    `gap` is True from a loss until `caught_up`; `ever` once a connection has stood.
+    """
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self.now_ms = now_ms
+        self._since_ms: int | None = None
+        self._lost_ms = now_ms()
+        self._last_ms = now_ms()
+        self._why = "not connected yet"
+        self._before_ms: int | None = None
+        self._until_ms: int | None = None
+        self._gap_before = True
+        self._blind: Trouble | None = None
+        self.gap = True
+        self.ever = False
+
+    @property
+    def connected(self) -> bool:
+        """True while a connection stands that is not deaf."""
+        return self._since_ms is not None and not self.silent
+
+    @property
+    def silent(self) -> bool:
+        """True where the connection has shown no sign of life for too long."""
+        return self.now_ms() - self._last_ms > SILENT_AFTER_S * 1000
+
+    def began(self) -> None:
+        """A connection stands, after a gap."""
+        self._since_ms = self._last_ms = self.now_ms()
+        self.gap = self.ever = True
+
+    def alive(self) -> None:
+        """Something came, were it only a sign of life."""
+        self._last_ms = self.now_ms()
+
+    def lost(self, why: str) -> None:
+        """The connection is gone; the first reason since it stood is kept."""
+        if self._since_ms is not None:
+            self._lost_ms, self._until_ms = self.now_ms(), self._last_ms
+            self._before_ms, self._gap_before = self._since_ms, self.gap
+        self._since_ms, self._why, self.gap = None, why, True
+
+    def resumed(self) -> None:
+        """The connection stands again and the platform has sent what was missed: no gap."""
+        if self._before_ms is None:
+            self.began()
+            return
+        self._since_ms, self.gap = self._before_ms, self._gap_before
+        self._last_ms = self.now_ms()
+
+    def blinded(self, why: str) -> None:
+        """The connection stands, but nothing of the channel comes over it."""
+        since_ms = self._blind.since_ms if self._blind else self.now_ms()
+        self._blind = Trouble(since_ms, why)
+
+    def sees(self) -> bool:
+        """What is done in the channel comes over the connection; say whether it did not before."""
+        was_blind, self._blind = self._blind is not None, None
+        if was_blind and self._since_ms is not None:
+            self.began()
+        elif was_blind:  # a resumed connection sends nothing of what could not be seen
+            self._before_ms = None
+        return was_blind
+
+    @property
+    def since_ms(self) -> int | None:
+        """Since when the connection stands, None where none does."""
+        return self._since_ms
+
+    @property
+    def line_ms(self) -> int | None:
+        """Since when the connection stands, or stood that may be resumed without a gap."""
+        return self._before_ms if self._since_ms is None else self._since_ms
+
+    @property
+    def told_late_since_ms(self) -> int | None:
+        """While the platform sends what was missed: since when that may have happened. None where
+        all comes as it happens."""
+        return self._until_ms if self._since_ms is None else None
+
+    def caught_up(self, since_ms: int | None = None) -> None:
+        """Everything made during the gap has been read, that before `since_ms` where given."""
+        if since_ms in (None, self._since_ms):
+            self.gap = False
+
+    def unbroken_since(self, at_ms: int | None) -> bool:
+        """Say whether nothing can have been missed since that moment.
+
+        A line that died a moment ago looks like one on which nobody speaks: it counts up to its
+        last sign of life alone, and that must have come just now.
+        """
+        return self.stood_since(at_ms) and self.fresh
+
+    def stood_since(self, at_ms: int | None) -> bool:
+        """Say whether one connection stands since that moment, as far as it was heard to."""
+        stands = self._since_ms is not None and self._blind is None
+        return stands and at_ms is not None and (self._since_ms or 0) <= at_ms
+
+    @property
+    def fresh(self) -> bool:
+        """True where a sign of life came just now."""
+        return self.now_ms() - self._last_ms <= FRESH_FOR_S * 1000
+
+    def trouble(self) -> Trouble | None:
+        """Return what people on other surfaces should know, None where all is well."""
+        if self._since_ms is not None and self.silent:
+            return Trouble(self._last_ms, "connected, but nothing was heard")
+        away = Trouble(self._lost_ms, self._why) if self._since_ms is None else self._blind
+        late = away is not None and self.now_ms() - away.since_ms > TOLD_AFTER_S * 1000
+        return away if late else None
+
+    def words(self) -> str:
+        """Return one line for `status`."""
+        now_ms = self.now_ms()
+        if self._since_ms is None:
+            return f"DOWN since {moment_words(self._lost_ms)}: {self._why}"
+        if self.silent:
+            return f"DEAF since {moment_words(self._last_ms)}: connected, but nothing was heard"
+        if self._blind is not None:
+            return f"BLIND since {moment_words(self._blind.since_ms)}: {self._blind.why}"
+        heard = about(self._last_ms, now_ms)
+        return f"connected since {moment_words(self._since_ms)}{_HEARD}{heard}"
+
+
+def lasting(line: str) -> str:
+    """Return what a line for `status` says without how long ago something was heard."""
+    return line.partition(_HEARD)[0]

@@ -1,0 +1,277 @@
+"""What a platform delivered: on disk before it is acknowledged, worked off afterwards, once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+from bot.cancelling import being_cancelled
+from bot.chat.commands.typed import PROPOSING
+from bot.chat.hearing.kept_events import KeptEvent, KeptEvents, Standing
+from bot.chat.hearing.shown import as_it_showed, with_shown
+from bot.chat.hearing.stops import StopOf
+from bot.chat.surface import SurfaceFailed
+from lifecycle.answers import Sender
+from lifecycle.door import announce
+from lifecycle.heard import HeardStop, forget, key_of, note
+from lifecycle.located import located
+from lifecycle.moment import Moment
+from lifecycle.people.acts import Act, note_ignored
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.world import World
+
+log = logging.getLogger("signoff.inbox")
+
+_LONGEST_PAUSE_S: Final = 60.0
+#: So often an event is worked that met a mistake of ours, before it is let go.
+_MOST_FAILURES: Final = 3
+
+_WHY: Final = {
+    Standing.CHANGED: (
+        "is not what the bot kept, and is not worked: somebody changed the database, or the key "
+        "that signs permits is another one. Whoever decided or typed something just before the "
+        "start: look whether it counted, else do it again. What it may have stopped stands still "
+        "until somebody stops it, or lets go of that: retry ID (a freeze: thaw)."
+    ),
+    Standing.OF_A_COPY: (
+        "waited in the copy that was brought back, and is not worked: whether it was since, the "
+        "copy does not know. Whoever decided, typed or proposed something just before that copy "
+        "was made: look whether it was done, else do it again."
+    ),
+}
+_CODES: Final = {Standing.CHANGED: "digest_mismatch", Standing.OF_A_COPY: "stale_card"}
+
+Payload = Mapping[str, Any]
+Work = Callable[[str, Payload], Awaitable[None]]
+
+
+class _Lane:
+    """What is worked in order: whose turn it is, and which events are not worked yet."""
+
+    def __init__(self) -> None:
+        self.turn = asyncio.Lock()
+        self.events: set[str] = set()
+
+
+class Inbox:
+    """The events of one surface. Events of one lane (a person) are worked off in order.
+
+    An event id is remembered for 24 hours. What a former process stored and did not finish is
+    worked off again by `resume`, but for what nobody may have said, and what waited in a copy that
+    was brought back and is no stop; the law knows what it has done already. While one that stops
+    something waits, the law lets nothing of that be made final (`lifecycle.heard`).
+    """
+
+    def __init__(self, surface: str, world: World, work: Work) -> None:
+        self._surface = surface
+        self._world = world
+        self._work = work
+        self._kept = KeptEvents(surface, world.ring)
+        self._pace = asyncio.Lock()
+        self._lanes: dict[str, _Lane] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def quiet(self) -> bool:
+        """True while nothing that was taken waits to be worked off."""
+        return not self._tasks
+
+    @property
+    def heard_out(self) -> bool:
+        """True while nothing waits that may decide: an answer to a proposal takes its time."""
+        return all(lane.startswith(PROPOSING) for lane in self._lanes)
+
+    async def take(
+        self, event_id: str, lane: str, payload: Payload, stops: StopOf | None = None
+    ) -> bool:
+        """Store an event and work it off soon; False where it was taken before.
+
+        `stops` says of what it is a stop. Raises StoreUnavailable: it must not be acknowledged
+        then.
+        """
+        now_ms, payload = self._world.clock.now_ms(), dict(payload)
+        stop = self._stop(event_id, now_ms, stops) if stops is not None else None
+        new = stop is not None and self._world.heard.add(stop)
+        fresh = False
+        try:
+            fresh, stop = await self._stored(event_id, lane, payload, now_ms, stop)
+        finally:
+            if new and not fresh:
+                self._world.heard.drop(self._key(event_id))
+        if stop is not None and fresh:
+            self._world.heard.add(stop)
+        if fresh:
+            self._begin(event_id, lane, payload)
+        return fresh
+
+    async def work_unstored(
+        self,
+        event_id: str,
+        payload: Payload,
+        stops: StopOf | None = None,
+        *,
+        once: bool = False,
+    ) -> None:
+        """Work what could not be stored; the law lets nothing be made final over it meanwhile.
+
+        What stops something is tried until its platform says whose it is; `once`, where it is
+        heard again, or whoever gave it is told. Raises SurfaceFailed, StoreUnavailable.
+        """
+        now_ms, pause_s = self._world.clock.now_ms(), 0.5
+        new = stops is not None and self._world.heard.add(self._stop(event_id, now_ms, stops))
+        try:
+            while True:
+                await self._in_its_turn_of_the_loop()
+                try:
+                    return await self._work(event_id, payload)
+                except (StoreUnavailable, SurfaceFailed) as error:
+                    if stops is None or once or self._world.stopping:
+                        raise
+                    pause_s = await self._paused(event_id, error, pause_s)
+        finally:
+            if new:
+                self._world.heard.drop(self._key(event_id))
+
+    async def _stored(
+        self, event_id: str, lane: str, payload: dict[str, Any], now_ms: int, stop: HeardStop | None
+    ) -> tuple[bool, HeardStop | None]:
+        """Write it down, with what its card shows by now, which is added to the payload.
+
+        Return whether it is new, and the stop with what is known of it.
+        """
+
+        def unit(tx: Transaction) -> tuple[bool, HeardStop | None]:
+            if not tx.flags.first_time(self._surface, f"inbox:{event_id}", now_ms):
+                return False, stop
+            payload.update(with_shown(tx, self._surface, lane, payload))
+            self._kept.put(tx, event_id, lane, payload)
+            return True, note(tx, stop) if stop is not None else None
+
+        return await self._world.store.write(unit)
+
+    async def kept(self) -> tuple[str, ...]:
+        """Return the ids of what was stored and not finished."""
+        return tuple(await self._world.store.read(self._kept.rows))
+
+    async def resume(self) -> int:
+        """Work off what was stored and not finished; return how much that is."""
+        kept, begun = await self._world.store.read(self._kept.all), self._in_hand()
+        waiting = {name: each for name, each in kept.items() if name not in begun}
+        ours = {name: each for name, each in waiting.items() if self._is_worked(name, each)}
+        left = {name: each.standing for name, each in waiting.items() if name not in ours}
+        if left:
+            with suppress(StoreUnavailable):  # the next start tells of it
+                await self._world.write(partial(self._let_go, left, self._world.moment()))
+        for event_id, each in ours.items():
+            self._begin(event_id, each.lane, each.payload)
+        return len(ours)
+
+    def _in_hand(self) -> set[str]:
+        """Return what is in memory already, where it stands as it came."""
+        return {each for lane in self._lanes.values() for each in lane.events}
+
+    def _is_worked(self, event_id: str, each: KeptEvent) -> bool:
+        """Say whether it is worked after a start; a stop counts also where it waited in a copy."""
+        stops = self._world.heard.get(self._key(event_id)) is not None
+        return each.standing is Standing.OURS or (stops and each.standing is Standing.OF_A_COPY)
+
+    def _let_go(self, left: Mapping[str, Standing], moment: Moment, tx: Transaction) -> None:
+        """Work nothing that nobody may have said, or that may be done, and tell people, who can
+        say it again. What it may have stopped stands still all the same."""
+        nobody = Act("", Sender(self._surface, None, None))
+        for event_id, standing in sorted(left.items()):
+            self._kept.drop(tx, event_id)
+            note_ignored(tx, moment, nobody, _CODES[standing])
+        for standing in sorted(set(left.values()), key=str):
+            count = list(left.values()).count(standing)
+            words = (
+                f"{count} of what was heard on {self._surface} before the start {_WHY[standing]}"
+            )
+            key = f"inbox:{self._surface}:{moment.now_ms}:{standing.value}"
+            announce(tx, moment, key, words)
+
+    async def settled(self) -> None:
+        """Wait until all that was taken is worked off."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    async def close(self) -> None:
+        """Let go; what is not finished stays on disk for the next start."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _begin(self, event_id: str, lane: str, payload: Payload) -> None:
+        waiting = self._lanes.setdefault(lane, _Lane())
+        if event_id in waiting.events:
+            return
+        waiting.events.add(event_id)
+        task = asyncio.create_task(self._in_turn(event_id, waiting, payload))
+        self._tasks.add(task)
+        task.add_done_callback(lambda ended: self._ended(ended, event_id, lane))
+
+    async def _in_turn(self, event_id: str, lane: _Lane, payload: Payload) -> None:
+        async with lane.turn:
+            if await self._done(event_id, payload):
+                await self._world.write_surely(lambda tx: self._forget(tx, event_id))
+                self._world.heard.drop(self._key(event_id))
+
+    def _ended(self, task: asyncio.Task[None], event_id: str, lane: str) -> None:
+        self._tasks.discard(task)
+        self._lanes[lane].events.discard(event_id)
+        if not self._lanes[lane].events:
+            del self._lanes[lane]
+
+    async def _done(self, event_id: str, payload: Payload) -> bool:
+        """Work until it is done; False where the process stops first and another must go on."""
+        pause_s, failures = 0.5, 0
+        while not self._world.stopping:
+            await self._in_its_turn_of_the_loop()
+            try:
+                with as_it_showed(payload):
+                    await self._work(event_id, payload)
+                return True
+            except (StoreUnavailable, SurfaceFailed, MemoryError) as error:
+                pause_s = await self._paused(event_id, error, pause_s)
+            except BaseException as error:
+                if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
+                    raise
+                # One event that cannot be understood must not come back for ever.
+                failures += 1
+                log.error("%s: event %s: %s", self._surface, event_id, located(error))
+                if failures >= _MOST_FAILURES:
+                    return not self._still_stops(event_id)
+                await self._world.clock.sleep(pause_s)
+        return False
+
+    async def _paused(self, event_id: str, error: Exception, pause_s: float) -> float:
+        """Wait before it is worked again; return how long to wait the next time."""
+        why = str(error) or type(error).__name__
+        log.warning("%s: event %s waits: %s", self._surface, event_id, why)
+        await self._world.clock.sleep(pause_s)
+        return min(_LONGEST_PAUSE_S, pause_s * 2)
+
+    async def _in_its_turn_of_the_loop(self) -> None:
+        """Let one event of a burst begin in each turn of the loop, so that all else goes on."""
+        async with self._pace:
+            await asyncio.sleep(0)
+
+    def _still_stops(self, event_id: str) -> bool:
+        """Say whether something must stand still until a person, or the next start, comes to it:
+        no stop is let go because of a mistake of ours."""
+        stop = self._world.heard.get(self._key(event_id))
+        return stop is not None and not stop.unplaced
+
+    def _key(self, event_id: str) -> str:
+        return key_of(self._surface, event_id)
+
+    def _stop(self, event_id: str, now_ms: int, stops: StopOf) -> HeardStop:
+        return HeardStop(self._key(event_id), self._surface, now_ms, *stops)
+
+    def _forget(self, tx: Transaction, event_id: str) -> None:
+        self._kept.drop(tx, event_id)
+        forget(tx, [self._key(event_id)])

@@ -1,0 +1,286 @@
+"""Reactions and replies, whichever the platform: found on their card and handed to the law."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final, assert_never
+
+from bot.chat.hearing.event_ids import card_event, late_event
+from bot.chat.hearing.known import HIDDEN, may_stand, note_changed
+from bot.chat.hearing.notes import Notes
+from bot.chat.hearing.refused import heard_already, note_gone, note_refused, turn_of
+from bot.chat.hearing.shown import shown_when_heard
+from bot.chat.hearing.signals import Signal
+from lifecycle.answers import CardPlace, Reply, Sender
+from lifecycle.people.explaining import stopper_of
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.questions import may_answer, waits_in
+from lifecycle.records import Card
+from lifecycle.workflow import Workflow
+
+log = logging.getLogger("signoff.surfaces")
+
+#: Refusals that a person need not be told of.
+_SILENT: Final = frozenset({"duplicate_event", "already_counted"})
+_ELSEWHERE: Final = Reply("Decisions count in the configured channel alone.", "wrong_place")
+#: What is said under a card of which nothing is known any more.
+UNKNOWN: Final = Reply(
+    "This card is not known here (any more), so nothing was changed. What is open is shown by the "
+    "command pending.",
+    "unknown_proposal",
+)
+#: What is said where a ❌ may stand on a card that cannot be looked at.
+UNREAD: Final = Reply(
+    "The card cannot be read just now, and somebody may have stopped it meanwhile; nothing was "
+    "changed. Approve again in a moment.",
+    "still_running",
+    passing=True,
+)
+_NOT_THE_CARD: Final = "This is not the card that counts; nothing was changed. Decide on that one."
+#: A former process heard it and ended; whether it was refused for good is found on the card.
+_ONCE_MORE: Final = "duplicate_event"
+_PASSING: Final = frozenset({"audit_unavailable", "still_running"})
+#: So often cards are looked for sooner: anybody may put an emoji on whatever the bot said.
+_SOONER_MS: Final = 5_000
+_FAR_MS: Final = 10**15
+_MOST_CARDS: Final = 1_000
+
+
+def counts_later(reply: Reply) -> bool:
+    """Say whether a refusal passes: the emoji counts when it is found on its card again."""
+    return reply.passing or reply.code in _PASSING
+
+
+def hint_of(reply: Reply | None) -> str | None:
+    """Return the one short note to the person, None where none is due."""
+    if reply is None or reply.done or reply.code in _SILENT:
+        return None
+    return reply.words
+
+
+class Incoming:
+    """Makes acts of what was done on a message. `in_place`: in the configured channel."""
+
+    def __init__(self, workflow: Workflow, surface: str) -> None:
+        self._workflow = workflow
+        self._surface = surface
+        self._logged = Notes(workflow.world.clock)
+        self._looked_ms = 0
+
+    async def reacted(
+        self,
+        sender: Sender,
+        message_id: str,
+        signal: Signal,
+        *,
+        added: bool,
+        in_place: bool,
+        given_ms: int | None = None,
+    ) -> Reply | None:
+        """Carry out an emoji; None where it means nothing and nobody need be told.
+
+        UNKNOWN where it stands on no card: who gave it is told so if the message looks like one.
+        `given_ms` is when it was given, where the platform may tell of it late.
+        """
+        card = await self.card(message_id) if in_place else None
+        if not added and (card is None or signal is Signal.STOP):
+            await self._gone(card, sender, signal)
+            return None
+        if not in_place:
+            await self._ignored(sender, "wrong_place")
+            return _ELSEWHERE
+        if card is None:
+            await self._unknown(sender, message_id)
+            return UNKNOWN
+        since = given_ms if added and message_id in card.message_ids[-1:] else None
+        if since is not None and await self._found(card, sender, signal, since):
+            return None
+        place = self._place(card, message_id, sender)
+        event_id = card_event(message_id, sender.event_id) if sender.event_id else None
+        sender = replace(sender, event_id=event_id)
+        reply = await self._acted(card, sender, place, signal, added=added)
+        later = counts_later(reply)
+        if added and not reply.done and not later and reply.code != _ONCE_MORE:
+            await self._remember(card, message_id, sender, signal)
+        if signal is Signal.APPROVE and not later and not (added and reply.done):
+            await self._changed(card, sender, added=added)
+        return reply
+
+    async def seen_gone(self, card: Card, sender: Sender) -> None:
+        """Note that a ✅ that counted for nothing was taken off: the next one is a new one."""
+        await self._changed(card, sender, added=False)
+
+    async def pressed(
+        self,
+        sender: Sender,
+        message_id: str,
+        signal: Signal,
+        reason: str = "",
+        *,
+        in_place: bool = True,
+    ) -> Reply:
+        """Carry out a button of a card: the same law as the emoji."""
+        if not in_place:
+            await self._ignored(sender, "wrong_place")
+            return _ELSEWHERE
+        card = await self.card(message_id)
+        if card is None:
+            await self._unknown(sender, message_id)
+            return UNKNOWN
+        place = self._place(card, message_id, sender)
+        match signal:
+            case Signal.APPROVE:
+                return await self._workflow.approve(card.proposal_id, sender, reason, card=place)
+            case Signal.STOP:
+                return await self._workflow.reject(card.proposal_id, sender, reason, card=place)
+            case _:
+                assert_never(signal)
+
+    async def replied(self, sender: Sender, message_id: str, words: str) -> Reply | None:
+        """Take words under a card as the reason of the sender's bare ❌, or under a question as its
+        answer; None where neither waits for the sender's words."""
+        if not words.strip():
+            return None
+        card = await self.card(message_id)
+        if card is None:
+            return await self._answered(sender, message_id, words.strip())
+        if not await self._waits(card, sender):
+            return None
+        return await self._workflow.give_reason(card.proposal_id, sender, words.strip())
+
+    async def _answered(self, sender: Sender, message_id: str, words: str) -> Reply | None:
+        """Give an agent its answer: the first reply of a reviewer; what others say is talk."""
+        world = self._workflow.world
+        if not may_answer(world.moment(), sender):
+            return None
+        asked_id = await world.store.read(lambda tx: waits_in(tx, self._surface, message_id))
+        if asked_id is None:
+            return None
+        return await self._workflow.answer_question(asked_id, sender, words)
+
+    async def _acted(
+        self, card: Card, sender: Sender, place: CardPlace, signal: Signal, *, added: bool
+    ) -> Reply:
+        workflow = self._workflow
+        match signal:
+            case Signal.APPROVE if added:
+                return await workflow.approve(card.proposal_id, sender, card=place)
+            case Signal.APPROVE:
+                return await workflow.take_back(card.proposal_id, sender, card=place)
+            case Signal.STOP:
+                return await workflow.reject(card.proposal_id, sender, card=place)
+            case _:
+                assert_never(signal)
+
+    def _place(self, card: Card, message_id: str, sender: Sender) -> CardPlace:
+        shown = HIDDEN if card.shown_version == HIDDEN else shown_when_heard()
+        heard_at_ms = self._workflow.world.heard.since_ms(self._surface, sender.event_id)
+        return CardPlace(self._surface, message_id, shown, heard_at_ms)
+
+    async def card(self, message_id: str) -> Card | None:
+        """Return the card that stands in this message, or stood there."""
+        store = self._workflow.world.store
+        return await store.read(lambda tx: tx.cards.find(self._surface, message_id))
+
+    async def open(self, card: Card) -> bool:
+        """Say whether the card is of something that has not ended: nobody reads it else."""
+        store = self._workflow.world.store
+        found = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
+        return found is not None and not found.terminal
+
+    async def knows(self, proposal_id: str) -> bool:
+        """Say whether there is such a proposal: a card of it that no row names will be found."""
+        store = self._workflow.world.store
+        return await store.read(lambda tx: tx.proposals.get(proposal_id)) is not None
+
+    async def on_no_card(self, proposal_id: str) -> Reply | None:
+        """Say why a decision had no effect on what looks like a card of this proposal and is in no
+        row; None where its card may not be written down yet: then it is read."""
+        if not await self.knows(proposal_id):
+            return UNKNOWN
+        store = self._workflow.world.store
+        card = await store.read(lambda tx: tx.cards.get(proposal_id, self._surface))
+        if card is None or not card.message_ids:
+            return None
+        return Reply(_NOT_THE_CARD, "stale_card", proposal_id)
+
+    async def _waits(self, card: Card, sender: Sender) -> bool:
+        now_ms = self._workflow.world.clock.now_ms()
+        proposal = await self._workflow.world.store.read(
+            lambda tx: tx.proposals.get(card.proposal_id)
+        )
+        if proposal is None or proposal.reason_due_ms is None or sender.identity is None:
+            return False
+        return stopper_of(proposal) == sender.identity and now_ms < proposal.reason_due_ms
+
+    async def _found(self, card: Card, sender: Sender, signal: Signal, given_ms: int) -> bool:
+        """Say whether it is told of late, and was found on its card before."""
+        act, store = (card, sender, signal, given_ms), self._workflow.world.store
+        policy = self._workflow.policy
+        return await store.read(lambda tx: heard_already(tx, policy, *act))
+
+    async def _gone(self, card: Card | None, sender: Sender, signal: Signal) -> None:
+        """What was taken off and decided nothing leaves no row; the next one is a new one."""
+        if card is not None:
+            gone = [(sender.account, signal)]
+            await self._workflow.world.write(lambda tx: note_gone(tx, card, gone))
+
+    async def _changed(self, card: Card, sender: Sender, *, added: bool) -> None:
+        """Keep what a ✅ that changed no review says about those that will be found there."""
+        world = self._workflow.world
+        now_ms, shown = world.clock.now_ms(), shown_when_heard() or 0
+
+        def unit(tx: Transaction) -> None:
+            if not added:
+                note_gone(tx, card, [(sender.account, Signal.APPROVE)])
+            if sender.id is not None:
+                note_changed(tx, card, sender.id, now_ms, shown, added=added)
+
+        await world.write(unit)
+
+    async def look_sooner(self) -> None:
+        """Look at once for cards that may stand although no row says where: somebody decides on
+        what may be one. After an outage the next look would be up to a minute away.
+
+        What the platform refused does not stand, and what it asks to wait for is waited for.
+        """
+        world, store = self._workflow.world, self._workflow.world.store
+        now_ms = world.clock.now_ms()
+        if now_ms - self._looked_ms < _SOONER_MS:
+            return
+        self._looked_ms = now_ms
+
+        def unit(tx: Transaction) -> None:
+            for card in tx.cards.stale(self._surface, _FAR_MS, _MOST_CARDS):
+                if may_stand(card, now_ms) and card.retry_at_ms > now_ms:
+                    tx.cards.put(replace(card, retry_at_ms=now_ms))
+
+        with suppress(StoreUnavailable):
+            await store.write(unit)
+            world.notifier.nudge()
+
+    async def _ignored(self, sender: Sender, code: str) -> None:
+        await self._workflow.note_ignored("", sender, code)
+
+    async def _unknown(self, sender: Sender, message_id: str) -> None:
+        await self._ignored(sender, "unknown_proposal")
+        if self._logged.first(message_id):
+            words = "%s: a decision on message %s, which is no card that the store knows"
+            log.warning(words, self._surface, message_id)
+
+    async def _remember(self, card: Card, message_id: str, sender: Sender, signal: Signal) -> None:
+        """An emoji that was refused is not refused, and audited, again when the card is read."""
+        world, policy = self._workflow.world, self._workflow.policy
+        now_ms = world.clock.now_ms()
+
+        def unit(tx: Transaction) -> None:
+            stands = tx.cards.get(card.proposal_id, card.surface) or card
+            turn = turn_of(stands, tx.reviews.of(card.proposal_id), policy, sender, signal)
+            event_id = late_event(message_id, sender, signal, turn)
+            tx.flags.first_time(self._surface, event_id, now_ms)
+            if message_id in stands.message_ids[-1:]:
+                note_refused(tx, card, (sender.account, signal), now_ms)
+
+        await world.store.write(unit)

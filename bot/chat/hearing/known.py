@@ -1,0 +1,264 @@
+"""What the law has heard of one proposal, as a card that is read is compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from bot.chat.hearing.event_ids import on_card
+from lifecycle.answers import Sender
+from lifecycle.audit import AuditEvent
+from lifecycle.counting import approvals
+from lifecycle.moment import ms_of
+from lifecycle.people.acts import closed_over
+from lifecycle.policy import Policy
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind, Proposal
+from lifecycle.quorum import may_stop
+from lifecycle.records import Card
+from lifecycle.review import Decision, Review
+from lifecycle.state import State
+
+_CLEARED: Final = "cleared_ms"
+_GIVEN: Final = "given_ms"
+#: When somebody's ✅ was last seen off the card.
+GONE: Final = "gone_ms"
+_GONE_AT: Final = "gone_version"
+_POSTED_AT: Final = "posted_version"
+_SHOWN_SINCE: Final = "shown_since"
+#: Of a card that may stand unnoted: until when the platform wants to be left alone.
+_IN_DOUBT: Final = "in_doubt"
+#: Of so many renderings of a message it is remembered since when they stand.
+_MOST_RENDERINGS: Final = 8
+_TOLD: Final = "told_ms"
+#: What a card shows whose message was emptied: less than anything that is decided on.
+HIDDEN: Final = -1
+_TAKEN_BACK: Final = "taken back"
+_BACK: Final = "approval_taken_back"
+_LAST_WORDS: Final = frozenset({"reviewed", _BACK})
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A proposal that has not ended, with its reviews.
+
+    `seen_gone` are people whose ✅ was seen taken off this very card after they last gave it,
+    `back_ms` is when people took their approval back, wherever that was;
+    `cleared_ms` is when somebody cleared the card, `given_ms` when people whose approval counted
+    already gave their ✅ once more; `short` says that the quorum is there but was
+    not when it was counted, somebody's membership being unknown then; `told_ms` which approval of
+    people it was that they were told of last that it is void. `gone_version` is what the card
+    showed when somebody's ✅ was last seen off it, `posted_version` the first that its message can
+    have shown. `card` is its row.
+    """
+
+    proposal: Proposal
+    reviews: Sequence[Review]
+    card: Card
+    seen_gone: frozenset[str] = frozenset()
+    back_ms: Mapping[str, int] = field(default_factory=dict)
+    cleared_ms: int = 0
+    given_ms: Mapping[str, int] = field(default_factory=dict)
+    told_ms: Mapping[str, int] = field(default_factory=dict)
+    gone_version: Mapping[str, int] = field(default_factory=dict)
+    posted_version: int = 0
+    short: bool = False
+
+    def shown_to(self, person: str) -> int:
+        """Return the least that the card showed when somebody gave a ✅ that stands there."""
+        if self.card.shown_version == HIDDEN:
+            return HIDDEN
+        return max(self.posted_version, self.gone_version.get(person, 0))
+
+
+def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
+    """Read it; None where nothing on a card changes anything any more."""
+    proposal = tx.proposals.get(card.proposal_id)
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    if proposal is None or proposal.terminal or stands is None or not card.message_ids:
+        return None
+    reviews = tx.reviews.of(card.proposal_id)
+    gone, back_ms = frozenset[str](), dict[str, int]()
+    if not all(review.counts for review in reviews):
+        words = _last_words(tx, card)
+        gone = _seen_gone(words, card) | _gone_since(stands, reviews)
+        back_ms = {person: ms_of(each.at) for person, each in words.items() if each.kind == _BACK}
+    waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
+    short = waits and len(approvals(reviews, policy, proposal)) >= max(1, proposal.quorum)
+    extra = stands.extra
+    return Known(
+        proposal,
+        reviews,
+        stands,
+        gone,
+        back_ms,
+        cleared_ms=int(extra.get(_CLEARED, 0)),
+        given_ms=extra.get(_GIVEN, {}),
+        told_ms=extra.get(_TOLD, {}),
+        gone_version=extra.get(_GONE_AT, {}),
+        posted_version=int(extra.get(_POSTED_AT, 0)),
+        short=short,
+    )
+
+
+def closed_of(tx: Transaction, card: Card) -> Proposal | None:
+    """Return the proposal of this card where its window has closed unopposed, None else."""
+    proposal = tx.proposals.get(card.proposal_id)
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    if proposal is None or stands is None or not stands.message_ids:
+        return None
+    return proposal if closed_over(proposal) else None
+
+
+def made_void(known: Known, person: str) -> Review | None:
+    """Return somebody's last approval where something else than they themselves made it void, and
+    they were not told so yet."""
+    mine = [review for review in known.reviews if review.person == person and approves(review)]
+    if not mine or any(review.counts for review in mine) or person in known.seen_gone:
+        return None
+    told = known.told_ms.get(person) == mine[-1].at_ms
+    return None if told or mine[-1].void_why == _TAKEN_BACK else mine[-1]
+
+
+def note_told(tx: Transaction, card: Card, reviews: Collection[Review]) -> None:
+    """Note that people were told of these approvals of theirs that they are void."""
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    if stands is not None:
+        told = {**stands.extra.get(_TOLD, {}), **{each.person: each.at_ms for each in reviews}}
+        tx.cards.put(replace(stands, extra={**stands.extra, _TOLD: told}))
+
+
+def note_cleared(tx: Transaction, card: Card, now_ms: int) -> None:
+    """Note that the emoji of a card were cleared: what was approved on it stands without them."""
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    if stands is not None:
+        tx.cards.put(replace(stands, extra={**stands.extra, _CLEARED: now_ms}))
+
+
+def note_changed(
+    tx: Transaction, card: Card, person: str, now_ms: int, shown: int, *, added: bool
+) -> None:
+    """Note a ✅ given that changed no review, or taken off; the card showed `shown` then.
+
+    Given, it matters where the card was cleared before; taken off, where an approval is void, or
+    where a ✅ may have been refused because the card did not show what was decided on.
+    """
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    mine = [r for r in tx.reviews.of(card.proposal_id) if r.person == person and approves(r)]
+    if stands is None:
+        return
+    if added and mine and _CLEARED in stands.extra:
+        _note(tx, stands, person, {_GIVEN: now_ms})
+    elif not added and (not mine[-1].counts if mine else _was_judged_anew(tx, card)):
+        _note(tx, stands, person, {GONE: now_ms, _GONE_AT: shown})
+
+
+def _note(tx: Transaction, card: Card, person: str, noted: Mapping[str, int]) -> None:
+    extra = {name: {**card.extra.get(name, {}), person: value} for name, value in noted.items()}
+    tx.cards.put(replace(card, extra={**card.extra, **extra}))
+
+
+def _was_judged_anew(tx: Transaction, card: Card) -> bool:
+    proposal = tx.proposals.get(card.proposal_id)
+    return proposal is not None and proposal.anew_version > 0
+
+
+def posted_at(card: Card, version: int) -> Card:
+    """Note the version that is about to be posted: its message shows nothing that came before."""
+    extra = {name: value for name, value in card.extra.items() if name != _IN_DOUBT}
+    return replace(card, extra={**extra, _POSTED_AT: version})
+
+
+def not_posted(card: Card, *, surely: bool, not_before_ms: int) -> Card:
+    """Note that its post failed, `surely` or not; `not_before_ms` is the platform's own word on
+    when to come back, 0 for none. What may stand once may stand until it is found."""
+    if card.delivered or (surely and _IN_DOUBT not in card.extra):
+        return card
+    return replace(card, extra={**card.extra, _IN_DOUBT: not_before_ms})
+
+
+def may_stand(card: Card, now_ms: int) -> bool:
+    """Say whether it may stand although no row says where, and the platform may be asked now."""
+    not_before_ms = card.extra.get(_IN_DOUBT)
+    return not card.delivered and not_before_ms is not None and not_before_ms <= now_ms
+
+
+def deleted_since(card: Card, fresh: Card, message_id: str) -> bool:
+    """Say whether the message in which a card was edited was noted as deleted meanwhile."""
+    edited = message_id in card.message_ids[-1:] and fresh.message_ids == card.message_ids
+    return edited and fresh.shown_version < card.shown_version
+
+
+def shown_since(card: Card, now_ms: int) -> Card:
+    """Note that from now on its message shows what the card is written down to show."""
+    posted, version = int(card.extra.get(_POSTED_AT, 0)), card.shown_version
+    before = [e for e in card.extra.get(_SHOWN_SINCE, ()) if posted <= e[0] < version]
+    since = [*before, [version, now_ms]][-_MOST_RENDERINGS:]
+    return replace(card, extra={**card.extra, _SHOWN_SINCE: since})
+
+
+def shown_at(card: Card, at_ms: int) -> int:
+    """Return the least that its message showed then, which may be long ago."""
+    since = card.extra.get(_SHOWN_SINCE)
+    if not since:
+        return card.shown_version  # nobody noted it
+    posted = int(card.extra.get(_POSTED_AT, 0))
+    shown = max((version for version, since_ms in since if since_ms <= at_ms), default=posted)
+    return min(card.shown_version, shown)
+
+
+def _gone_since(card: Card, reviews: Sequence[Review]) -> frozenset[str]:
+    """Return whose ✅ was seen gone after the last approval of theirs."""
+    last = {review.person: review.at_ms for review in reviews if approves(review)}
+    gone: Mapping[str, int] = card.extra.get(GONE, {})
+    return frozenset(who for who, at_ms in gone.items() if at_ms >= last.get(who, at_ms + 1))
+
+
+def approves(review: Review) -> bool:
+    """Say whether it is an approval, whether or not it still counts."""
+    return review.decision is Decision.APPROVE
+
+
+def stops(policy: Policy, proposal: Proposal, sender: Sender) -> bool:
+    """Say whether a ❌ of theirs may stop it."""
+    tool = policy.tools.get(proposal.tool)
+    by_person = sender.kind is ActorKind.PERSON and sender.id is not None
+    if tool is None:
+        return by_person  # the law says who may, where the tool has left the config
+    return by_person and may_stop(policy, tool, proposal.actor, str(sender.id)) is None
+
+
+def seen_off(known: Known, absent: Collection[str], asked_ms: int | None) -> set[str]:
+    """Return whose approval was void already when the card was read, with no ✅ of theirs on it:
+    they are among the `absent`.
+
+    One that is found there later is a new decision. Of what became void while it was read nobody
+    knows whether the ✅ came before: where somebody took it back its time says so, and else what
+    the card showed then.
+    """
+    if asked_ms is None:
+        return set()
+    mine = [review for review in known.reviews if approves(review)]
+    void = {review.person for review in mine} - {each.person for each in mine if each.counts}
+    off = void.intersection(absent) - known.seen_gone
+    return {person for person in off if known.back_ms.get(person, 0) < asked_ms}
+
+
+def _last_words(tx: Transaction, card: Card) -> dict[str, AuditEvent]:
+    return {
+        entry.event.actor.id: entry.event
+        for entry in tx.audit.of(card.proposal_id)
+        if entry.event.kind in _LAST_WORDS and entry.event.actor is not None
+    }
+
+
+def _seen_gone(last: Mapping[str, AuditEvent], card: Card) -> frozenset[str]:
+    here = on_card(card.message_ids[-1])
+    return frozenset(
+        person
+        for person, event in last.items()
+        if event.kind == _BACK
+        and event.surface == card.surface
+        and (event.event_id or "").startswith(here)
+    )

@@ -1,0 +1,119 @@
+"""Which emoji on a card were refused, so that each is refused, and audited, once: not for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from bot.chat.hearing.event_ids import on_card
+from bot.chat.hearing.known import GONE, approves, stops
+from bot.chat.hearing.signals import Signal
+from lifecycle.answers import Reply, Sender
+from lifecycle.policy import Policy
+from lifecycle.ports import Transaction
+from lifecycle.records import Card
+from lifecycle.review import Review
+
+_REFUSED: Final = "refused"
+#: Of so many accounts on one card it is kept; whoever comes after takes the place of the oldest.
+_MOST: Final = 64
+#: A policy is told from another by so much of its digest.
+_DIGITS: Final = 12
+
+Key = tuple[str, Signal]
+
+
+def turn_of(
+    card: Card, reviews: Sequence[Review], policy: Policy, sender: Sender, signal: Signal
+) -> str:
+    """Return which act of this person an emoji is that is found on the card as it stands in the
+    store: one that was refused is another once it was seen gone.
+
+    A ❌ is judged anew under every policy, so that whoever may stop now is heard. A ✅ is not: one
+    that merely still stands approves nothing because somebody's authority has changed.
+    """
+    parts = [str(sum(review.person == sender.id for review in reviews))]
+    gone_ms = card.extra.get(GONE, {}).get(sender.id or "")
+    if signal is Signal.APPROVE and gone_ms is not None:
+        parts.append(str(gone_ms))
+    times = _noted(card).get(_name((sender.account, signal)), (0, 0))[0] // 2
+    parts += [f"r{times}"] if times else []
+    parts += [policy.digest[-_DIGITS:]] if signal is Signal.STOP else []
+    return ".".join(parts)
+
+
+def heard_already(
+    tx: Transaction, policy: Policy, card: Card, sender: Sender, signal: Signal, given_ms: int
+) -> bool:
+    """Say whether an emoji that was given then was found on its card since, and judged: a platform
+    may tell of it late, and it is one act all the same.
+
+    A ❌ of whoever may stop it by now is judged anew.
+    """
+    proposal, message_id = tx.proposals.get(card.proposal_id), card.message_ids[-1]
+    if proposal is None:
+        return False
+    mine = [r for r in tx.reviews.of(card.proposal_id) if r.person == sender.id and r.counts]
+    since = [r for r in mine if r.found_late and r.at_ms >= given_ms]
+    here = [r for r in since if (r.event_id or "").startswith(on_card(message_id))]
+    if any(approves(review) is (signal is Signal.APPROVE) for review in here):
+        return True
+    times, at_ms = _noted(card).get(_name((sender.account, signal)), (0, 0))
+    may_now = signal is Signal.STOP and stops(policy, proposal, sender)
+    return bool(times % 2) and at_ms >= given_ms and not may_now
+
+
+def for_good(reply: Reply) -> bool:
+    """Say whether an emoji was refused now, and not for a moment alone."""
+    return not reply.done and not reply.passing and reply.code != "duplicate_event"
+
+
+def note_refused(tx: Transaction, card: Card, key: Key, now_ms: int) -> None:
+    """Note that an emoji which stands there was refused."""
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    if stands is None:
+        return
+    noted = dict(_noted(stands))
+    times, _ = noted.pop(_name(key), (0, 0))
+    noted[_name(key)] = (times | 1, now_ms)
+    _put(tx, stands, dict(list(noted.items())[-_MOST:]))
+
+
+def gone_from(card: Card, standing: Collection[Key], asked_ms: int | None) -> set[Key]:
+    """Return which refused emoji are not among those that stand; who was refused after the card
+    was asked for is not known to be gone."""
+    return {
+        _key(name)
+        for name, (times, at_ms) in _noted(card).items()
+        if times % 2 and (asked_ms is None or at_ms < asked_ms)
+    } - set(standing)
+
+
+def note_gone(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
+    """Note that emoji were seen gone: what is found there next was given anew, where one of them
+    had been refused."""
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    noted = dict(_noted(stands)) if stands is not None else {}
+    gone = {name: noted[name] for name in map(_name, keys) if noted.get(name, (0, 0))[0] % 2}
+    if stands is not None and gone:
+        _put(tx, stands, noted | {k: (times + 1, at_ms) for k, (times, at_ms) in gone.items()})
+
+
+def _noted(card: Card) -> Mapping[str, tuple[int, int]]:
+    """Return how often each emoji was refused or seen gone, odd while it stands, and when."""
+    return {name: (each[0], each[1]) for name, each in card.extra.get(_REFUSED, {}).items()}
+
+
+def _put(tx: Transaction, card: Card, noted: Mapping[str, tuple[int, int]]) -> None:
+    kept = {name: list(each) for name, each in noted.items()}
+    tx.cards.put(replace(card, extra={**card.extra, _REFUSED: kept}))
+
+
+def _name(key: Key) -> str:
+    return f"{key[0]}:{key[1].name}"
+
+
+def _key(name: str) -> Key:
+    account, _, signal = name.rpartition(":")
+    return account, Signal[signal]

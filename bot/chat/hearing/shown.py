@@ -1,0 +1,47 @@
+"""What a card showed when something that was done on it was given, or else heard: it may show more
+when that is worked, and nobody decided on what came after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+from bot.chat.hearing.event_ids import approved_on
+from bot.chat.hearing.known import shown_at
+from lifecycle.ports import Transaction
+
+#: Where an event that is kept tells it.
+_KEY: Final = "shown_version"
+#: Where an event tells when it was given at the soonest: a platform may tell of it much later.
+GIVEN_MS: Final = "given_ms"
+_SHOWN: ContextVar[int | None] = ContextVar("shown_version", default=None)
+
+
+def with_shown(
+    tx: Transaction, surface: str, lane: str, payload: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the event of a lane with what its card shows by now, or showed when it was given
+    where the event tells that; as it is where it is of no card."""
+    message_id, given_ms = approved_on(lane), payload.get(GIVEN_MS)
+    card = tx.cards.find(surface, message_id) if message_id is not None else None
+    if card is None:
+        return dict(payload)
+    shown = card.shown_version if given_ms is None else shown_at(card, given_ms)
+    return {**payload, _KEY: shown}
+
+
+@contextmanager
+def as_it_showed(payload: Mapping[str, Any]) -> Iterator[None]:
+    """Work an event for what its card showed when it was heard."""
+    token = _SHOWN.set(payload.get(_KEY))
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
+
+
+def shown_when_heard() -> int | None:
+    """Return which version the card of the event that is worked showed then, None for unknown."""
+    return _SHOWN.get()

@@ -1,0 +1,262 @@
+"""The notifier over all surfaces: one platform's failure is never the other's."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Protocol
+
+from bot.cancelling import being_cancelled
+from bot.chat.commands.commands import Commands
+from bot.chat.hearing.card_readings import PATIENCE_S, CardReadings, went_well
+from bot.chat.hearing.closed_unread import ClosedUnread
+from bot.chat.hearing.others import Ears
+from bot.chat.showing.delivery import Delivery
+from bot.chat.showing.watching import Hears, Watch
+from bot.chat.surface import Surface
+from bot.chat.turns import Rank, Turn, taking_turns_as
+from bot.clock_strayed import clock_strayed
+from bot.expected import StartFailed
+from lifecycle.located import located
+from lifecycle.ports import StoreUnavailable
+from lifecycle.records import Card, Message
+from lifecycle.spooling import held_words
+from lifecycle.workflow import Workflow
+from lifecycle.world import World
+
+log = logging.getLogger("signoff.surfaces")
+
+#: A surface that ended although nobody ended it is begun anew after so long, in seconds.
+_BEGIN_ANEW_S: Final = (1, 5, 30, 60)
+
+
+class ServedSurface(Surface, Protocol):
+    """A surface on which people are met."""
+
+    async def serve(self, commands: Commands, delivery: Delivery) -> None:
+        """Hear people and agents until the surface ends; cancelled when the bot stops."""
+
+
+class Broadcast:
+    """The Notifier port. Built from the surfaces, then given the world that it notifies about.
+
+    `summaries` is the law of each rule in a sentence, for the command `rules`.
+    """
+
+    def __init__(
+        self, surfaces: Sequence[ServedSurface], summaries: Mapping[str, str] | None = None
+    ) -> None:
+        self._surfaces = {surface.name: surface for surface in surfaces}
+        self._ears = Ears(self._surfaces)
+        self._summaries = summaries or {}
+        self._deliveries: dict[str, Delivery] = {}
+        self._world: World | None = None
+        self._watch: Watch | None = None
+        self._closed_unread: ClosedUnread | None = None
+        self._readings = CardReadings(self._surfaces, self._now_ms)
+        self._catching: dict[str, asyncio.Task[int]] = {}
+        self._late: asyncio.Task[None] | None = None
+        self._alerting: set[asyncio.Task[None]] = set()
+        self._alerts = itertools.count()
+
+    def attach(self, world: World) -> None:
+        """Take the world; before that, nothing is delivered."""
+        self._world = world
+        self._watch = Watch(world)
+        self._closed_unread = ClosedUnread(world)
+        self._deliveries = {
+            name: Delivery(world, surface) for name, surface in self._surfaces.items()
+        }
+
+    def delivery(self, name: str) -> Delivery:
+        """Return the deliverer of one surface; raises KeyError."""
+        return self._deliveries[name]
+
+    async def serve(self, workflow: Workflow, *, on: bool = False) -> None:
+        """Deliver, and meet people until the last surface has ended; then go `on` delivering.
+
+        A terminal whose input has ended still shows what is proposed through other doors.
+        """
+        if self._world is not workflow.world:
+            self.attach(workflow.world)
+        commands = Commands(workflow, health=self.health, summaries=self._summaries)
+        running = [asyncio.create_task(each.run()) for each in self._deliveries.values()]
+        self.nudge()
+        try:
+            await asyncio.gather(
+                *(
+                    self._served(surface, commands, self._deliveries[name])
+                    for name, surface in self._surfaces.items()
+                )
+            )
+            if on:
+                await asyncio.Event().wait()
+        finally:
+            asking = (*self._catching.values(), *self._ears.asking.values())
+            late = () if self._late is None else (self._late,)
+            ending = (*running, *self._readings.tasks(), *asking, *late, *self._alerting)
+            for task in ending:
+                task.cancel()
+            await asyncio.gather(*ending, return_exceptions=True)
+
+    async def _served(self, surface: ServedSurface, commands: Commands, delivery: Delivery) -> None:
+        """Serve one surface; one that cannot start at all ends the bot only where it is alone.
+
+        Whatever else ends it is a mistake of ours, and no reason for the bot to be deaf or dead.
+        """
+        for pause_s in itertools.chain(_BEGIN_ANEW_S, itertools.repeat(_BEGIN_ANEW_S[-1])):
+            try:
+                await surface.serve(commands, delivery)
+                return
+            except StartFailed as failure:
+                if len(self._surfaces) == 1:
+                    raise
+                log.error("%s is off, the others go on: %s", surface.name, failure)
+                return
+            except asyncio.CancelledError:
+                if being_cancelled():
+                    raise
+                log.error("%s ended by itself and is begun anew in %d s", surface.name, pause_s)
+            except Exception as error:
+                log.error("%s met %s, begun anew in %d s", surface.name, located(error), pause_s)
+            await commands.workflow.world.clock.sleep(pause_s)
+
+    async def close(self) -> None:
+        """Show what is still to be shown."""
+        drained = (delivery.drain() for delivery in self._deliveries.values())
+        await asyncio.gather(*drained, return_exceptions=True)
+
+    def nudge(self) -> None:
+        """Say that cards or messages may be waiting."""
+        for delivery in self._deliveries.values():
+            delivery.nudge()
+
+    def surfaces(self) -> tuple[str, ...]:
+        """Return the names of the configured surfaces."""
+        return tuple(self._surfaces)
+
+    async def read_cards(self, proposal_id: str) -> bool:
+        """Read the proposal's cards on all surfaces; True where one was read or had no gap."""
+        if self._world is None:
+            return False
+        try:
+            cards = await self._world.store.read(lambda tx: tx.cards.of(proposal_id))
+        except StoreUnavailable:
+            return False
+        asked = [card for card in cards if card.surface in self._surfaces]
+        seen = await asyncio.gather(*map(self._readings.read, asked))
+        if not any(seen):
+            return False
+        return await self._noted([card for card, was in zip(asked, seen, strict=True) if not was])
+
+    async def _noted(self, unread: Sequence[Card]) -> bool:
+        """Remember whose ❌ is to be looked for yet, once their surface can be read."""
+        try:
+            if self._closed_unread is not None:
+                await self._closed_unread.note(unread)
+        except StoreUnavailable:
+            return False
+        return True
+
+    async def hear_others(self, proposal_id: str, but: str) -> bool:
+        """Hear what stands under ❌ on every surface in a gap `but` one; False where not yet."""
+        if self._world is None:
+            return True
+        counts, unheard = await self._ears.hear_others(self._world, proposal_id, but)
+        return await self._noted(unheard) and counts  # a ✅ may close its window early
+
+    def _now_ms(self) -> int:
+        return self._world.clock.now_ms() if self._world is not None else 0
+
+    async def catch_up(self) -> int:
+        """Read the open cards of every surface that had a gap; tell who hears nothing."""
+        results = await self._caught_up()
+        if self._watch is not None:
+            await self._watch.look(self._surfaces.values(), self.surfaces(), self.health())
+        if self._closed_unread is not None and (self._late is None or self._late.done()):
+            self._late = asyncio.create_task(self._read_late(self._closed_unread))
+        return sum(results)
+
+    async def _read_late(self, unread: ClosedUnread) -> None:
+        """Read what closed over a surface that was deaf and hears again, beside all else."""
+        deaf = {each.name for each in self._surfaces.values() if _is_deaf(each)}
+        try:
+            await unread.read(self._surfaces.keys() - deaf, self._readings.read)
+        except StoreUnavailable:
+            pass  # the next round goes on
+        except Exception as error:
+            log.error("what closed unread was not read: %s", located(error))
+
+    async def _caught_up(self) -> list[int]:
+        """Let every surface catch up; one that is slow goes on alone and is not begun twice."""
+        for name, surface in self._surfaces.items():
+            if name not in self._catching:
+                self._catching[name] = asyncio.create_task(surface.catch_up())
+        if self._catching:  # with HTTP alone there is no surface
+            await asyncio.wait(self._catching.values(), timeout=PATIENCE_S)
+        ended = {name: task for name, task in self._catching.items() if task.done()}
+        for name, task in ended.items():
+            self._catching.pop(name)
+            if not task.cancelled() and task.exception() is not None:
+                log.warning("%s could not catch up: %s", name, located(task.exception()))
+        return [each.result() for each in ended.values() if went_well(each)]
+
+    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+        """Return who has an account on some surface and is a member on none of them.
+
+        Whoever has no account on any configured surface is not lost: the config knows them.
+        `surely`: nor is whoever may be a member on a surface that cannot be read now.
+        """
+        wanted = frozenset(people)
+        seen: dict[str, list[bool | None]] = {}
+        asked = (surface.membership(wanted) for surface in self._surfaces.values())
+        for membership in await asyncio.gather(*asked):
+            for person, member in membership.items():
+                seen.setdefault(person, []).append(member)
+        spared = (True, None) if surely else (True,)
+        return frozenset(who for who, found in seen.items() if not any(m in spared for m in found))
+
+    def alert(self, words: str) -> None:
+        """Say something on every surface now, without the store, which is what it is about."""
+        log.error("%s", words)
+        if self._world is None:
+            return
+        number, now_ms = next(self._alerts), self._world.clock.now_ms()
+        for name, surface in self._surfaces.items():
+            key, body = f"alert:{now_ms}:{number}@{name}", {"text": words}
+            message = Message(key, name, "", "announcement", body, now_ms)
+            task = asyncio.create_task(_said(surface, message))
+            self._alerting.add(task)
+            task.add_done_callback(self._alerting.discard)
+
+    def health(self) -> tuple[str, ...]:
+        """Return the lines of all surfaces for `status`; first, what is wrong with the bot."""
+        world = self._world
+        ours = _own_health(world) if world is not None else ()
+        lines = [line for surface in self._surfaces.values() for line in surface.health()]
+        return (*filter(None, ours), *lines)
+
+
+def _is_deaf(surface: object) -> bool:
+    return isinstance(surface, Hears) and surface.trouble() is not None
+
+
+def _own_health(world: World) -> tuple[str | None, ...]:
+    return (
+        world.unwritten.words(),
+        *world.failing.words(),
+        held_words(world),
+        clock_strayed(world.clock),
+    )
+
+
+async def _said(surface: Surface, message: Message) -> None:
+    """Say it once; a surface that cannot has trouble of its own, and says so elsewhere."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            with taking_turns_as(Turn(Rank.FIRST)):
+                await surface.say(message)
+    except Exception as error:
+        log.warning("%s could not be told: %s", surface.name, located(error))

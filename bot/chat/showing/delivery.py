@@ -1,0 +1,296 @@
+"""Delivery: brings stale cards and kept messages onto one surface, again until they are there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from enum import Enum
+from functools import partial
+from typing import Final, assert_never
+
+from bot.cancelling import being_cancelled
+from bot.chat.cards.card import card_of
+from bot.chat.cards.card_facts import Beside, defaults_of
+from bot.chat.cards.content import CardContent
+from bot.chat.hearing.known import deleted_since, not_posted, posted_at, shown_since
+from bot.chat.showing.due import Due
+from bot.chat.showing.failing_log import FailingLog
+from bot.chat.showing.set_aside import SetAside
+from bot.chat.showing.undelivered import healed, undelivered
+from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
+from bot.chat.turns import Rank, Turn, taking_turns_as
+from lifecycle.located import located
+from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
+from lifecycle.posted_cards import note_card
+from lifecycle.proposal import Proposal
+from lifecycle.questions import note_posted
+from lifecycle.records import Card, Message
+from lifecycle.review import Review
+from lifecycle.state import State
+from lifecycle.world import World
+
+log = logging.getLogger("signoff.delivery")
+
+#: After so many failures in a row the rest waits for the next time, so many seconds at least.
+_MOST_FAILURES: Final = 20
+_AWAY_S: Final = 1.0
+#: So long a card waits for Sentinel before others may overtake it.
+_VERDICT_MS: Final = 1_000
+_LARGE_BYTES: Final = 4_096
+_LONGEST_PAUSE_S: Final = 60.0
+#: So many failures in a row, and a person must know.
+ATTENTION_AFTER: Final = 5
+
+
+class _Outcome(Enum):
+    """What became of something that was due.
+
+    FAILED is tried again when it is due again, PASSED at the next look; HELD is a card that waits
+    for Sentinel's word, and what its proposer wants shown after it waits with it.
+    """
+
+    DONE = "done"
+    FAILED = "failed"
+    PASSED = "passed"
+    HELD = "held"
+
+
+class Delivery:
+    """The one deliverer of a surface. The store knows what is due; here is known whose turn was."""
+
+    def __init__(self, world: World, surface: Surface) -> None:
+        self.world = world
+        self.surface = surface
+        self._due = asyncio.Event()
+        self._waiting = Due(world, surface.name)
+        self._aside = SetAside(world, surface.name)
+        self._failing = FailingLog()
+        self._away = False
+        self._draining = asyncio.Lock()
+        self._lock = asyncio.Lock()
+
+    def nudge(self) -> None:
+        """Look soon."""
+        self._due.set()
+
+    async def run(self) -> None:
+        """Deliver whatever is due whenever nudged, until cancelled."""
+        failures = 0
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            try:
+                await self.drain()
+                failures = 0
+                if self._away:  # to look at thousands that wait is dearer than to try some of them
+                    await self.world.clock.sleep(_AWAY_S)
+            except StoreUnavailable:
+                log.error("the store cannot be read or written; %s waits", self.surface.name)
+                failures += 1
+                # What was shown could not be noted, and would be shown again at every nudge.
+                await asyncio.sleep(min(_LONGEST_PAUSE_S, 2 ** min(failures, 10) - 2))
+                self._due.set()
+            except BaseException as error:
+                if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
+                    raise
+                # What is due stays due; no mistake of ours must silence a surface for good.
+                log.error("%s: delivery failed: %s", self.surface.name, located(error))
+            if being_cancelled():  # and something in there took the cancellation for its own
+                raise asyncio.CancelledError
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Deliver nothing meanwhile, so that an answer comes before what follows it."""
+        async with self._lock:
+            yield
+
+    async def drain(self) -> int:
+        """Deliver all that is due now, the fairest first; return how much was delivered."""
+        async with self._draining:
+            count = 0
+            while done := await self._round():
+                count += done
+            return count
+
+    async def _round(self) -> int:
+        """Deliver what is due, as far as it can be; return how much was delivered."""
+        await self._waiting.look(at_once=True)
+        done = failures = 0
+        while failures < _MOST_FAILURES and (due := self._waiting.next()) is not None:
+            turn, item = due
+            async with self._lock:
+                outcome = await self._delivered(item)
+            match outcome:
+                case _Outcome.DONE:
+                    done, failures = done + 1, 0
+                    self._failing.well()
+                    self._waiting.served(turn)
+                    await self._waiting.look()
+                case _Outcome.FAILED:
+                    failures += 1
+                    self._waiting.served(turn)
+                case _Outcome.PASSED:
+                    pass
+                case _Outcome.HELD:
+                    self._waiting.hold(turn)
+                case _:
+                    assert_never(outcome)
+        self._away = failures >= _MOST_FAILURES
+        return done
+
+    async def _delivered(self, item: Card | Message) -> _Outcome:
+        """Deliver one thing; a mistake of ours with it is a failure like any other, so that what
+        stands behind it is delivered all the same. Raises StoreUnavailable."""
+        if self._aside.holds(item):
+            return _Outcome.PASSED
+        try:
+            outcome = await (self._card(item) if isinstance(item, Card) else self._message(item))
+        except RowAtFault as error:
+            await self.world.check_others(error)
+            self._aside.put(item, error)
+            return _Outcome.PASSED
+        except StoreUnavailable:
+            raise
+        except BaseException as error:
+            if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
+                raise
+            log.error("%s: delivery failed: %s", self.surface.name, located(error))
+            await self._failed(item, SurfaceFailed(f"an unexpected {type(error).__name__}"))
+            return _Outcome.FAILED
+        if outcome is _Outcome.DONE:
+            self._aside.delivered(item)
+        return outcome
+
+    async def _card(self, card: Card) -> _Outcome:
+        """Show one card."""
+        now_ms = self.world.clock.now_ms()
+        found = await self.world.store.read(partial(_shown, card.proposal_id))
+        if found is None:
+            return _Outcome.PASSED
+        proposal, reviews = found
+        if proposal.state is State.PENDING and proposal.verdict is None and not card.message_ids:
+            # The verdict nudges, and then people can be called by the post itself, in order.
+            new = now_ms - proposal.created_at_ms < _VERDICT_MS
+            return _Outcome.HELD if new else _Outcome.PASSED
+        defaults = defaults_of(self.world.toolbox, proposal.tool)
+        beside = Beside(self.world.law.policy, now_ms, reviews, defaults)
+        content = await _content(proposal, beside)
+        try:
+            card, posted = await self._placed(card, content)
+        except SurfaceFailed as failure:
+            await self._failed(card, failure)
+            return _Outcome.FAILED
+        await self.world.store.write(partial(self._written, card, content.version, posted))
+        return _Outcome.DONE
+
+    async def _placed(self, card: Card, content: CardContent) -> tuple[Card, Posted | None]:
+        """Edit the card where it stands, or post it; None where a final card was deleted."""
+        if card.message_ids:
+            try:
+                return card, await self.surface.edit_card(content, card)
+            except CardGone:
+                log.info("the card of %s was deleted on %s", card.proposal_id, card.surface)
+                if content.final:
+                    return card, None
+                # Where it is not delivered it was claimed anew already, and may stand somewhere.
+                card = replace(card, claim="" if card.delivered else card.claim, delivered=False)
+        if not card.claim:
+            card = replace(card, claim=self.world.nonce()[-24:])
+            await self.world.store.write(partial(_claimed, card, content.version))
+        return card, await self.surface.post_card(content, card.claim)
+
+    def _written(self, card: Card, version: int, posted: Posted | None, tx: Transaction) -> None:
+        now_ms = self.world.clock.now_ms()
+        fresh = tx.cards.get(card.proposal_id, card.surface) or card
+        at_ms, ids, full = fresh.posted_at_ms, fresh.message_ids, fresh.full
+        if posted is not None and deleted_since(card, fresh, posted.message_id):
+            return  # what was edited is gone: it is posted again
+        if posted is not None:
+            moved = posted.message_id not in ids[-1:]
+            ids = (*ids, posted.message_id) if moved else ids
+            at_ms, full = (now_ms if moved else at_ms), posted.full
+            if moved:
+                note_card(tx, self.world.moment(), card, posted.message_id)
+        stands = replace(fresh, message_ids=ids, posted_at_ms=at_ms, full=full, claim=card.claim)
+        shown = replace(stands, shown_version=version, delivered=posted is not None)
+        tx.cards.put(shown_since(replace(shown, attempts=0, retry_at_ms=0, why=""), now_ms))
+        healed(tx, self.world.moment(), card.proposal_id)
+
+    async def _failed(self, item: Card | Message, failure: SurfaceFailed) -> None:
+        match item:
+            case Card():
+                await self._card_failed(item, failure)
+            case Message():
+                at_ms = self.world.clock.now_ms() + _pause_ms(item.attempts + 1, failure)
+                why = str(failure)
+                await self.world.store.write(lambda tx: tx.outbox.failed(item.key, at_ms, why))
+            case _:
+                assert_never(item)
+
+    async def _card_failed(self, card: Card, failure: SurfaceFailed) -> None:
+        attempts = card.attempts + 1
+        retry_at_ms = self.world.clock.now_ms() + _pause_ms(attempts, failure)
+        enough = failure.lasting or attempts >= ATTENTION_AFTER
+        surely, asked_ms = not failure.may_be_done, retry_at_ms if failure.retry_after_s else 0
+        self._failing.failed(card.surface, card.proposal_id, str(failure))
+
+        def unit(tx: Transaction) -> None:
+            fresh = tx.cards.get(card.proposal_id, card.surface) or card
+            tx.cards.put(
+                replace(
+                    not_posted(fresh, surely=surely, not_before_ms=asked_ms),
+                    attempts=attempts,
+                    retry_at_ms=retry_at_ms,
+                    why=str(failure),
+                )
+            )
+            if enough:
+                undelivered(tx, self.world.moment(), card.proposal_id, card.surface, str(failure))
+
+        await self.world.store.write(unit)
+
+    async def _message(self, message: Message) -> _Outcome:
+        to_agent = message.recipient in self.world.law.policy.agents
+        try:
+            with taking_turns_as(Turn(Rank.CARDS if to_agent else Rank.FIRST)):
+                stands_in = await self.surface.say(message)
+        except SurfaceFailed as failure:
+            await self._failed(message, failure)
+            return _Outcome.FAILED
+        now_ms = self.world.clock.now_ms()
+        await self.world.store.write(lambda tx: _said(tx, message, stands_in, now_ms))
+        return _Outcome.DONE
+
+
+def _said(tx: Transaction, message: Message, stands_in: str | None, now_ms: int) -> None:
+    tx.outbox.delivered(message.key, now_ms)
+    if stands_in is not None:
+        note_posted(tx, message, stands_in)
+
+
+async def _content(proposal: Proposal, beside: Beside) -> CardContent:
+    """Write a card; a large one in a thread, so that nothing else waits for it."""
+    if len(proposal.document) < _LARGE_BYTES:
+        return card_of(proposal, beside)
+    return await asyncio.to_thread(card_of, proposal, beside)
+
+
+def _shown(proposal_id: str, tx: Transaction) -> tuple[Proposal, list[Review]] | None:
+    proposal = tx.proposals.get(proposal_id)
+    return None if proposal is None else (proposal, list(tx.reviews.of(proposal_id)))
+
+
+def _claimed(card: Card, version: int, tx: Transaction) -> None:
+    fresh = tx.cards.get(card.proposal_id, card.surface) or card
+    claimed = replace(fresh, claim=card.claim, delivered=card.delivered)
+    tx.cards.put(posted_at(claimed, version))
+
+
+def _pause_ms(attempts: int, failure: SurfaceFailed) -> int:
+    """Return the pause before the next attempt: the platform's word, else doubled up to 60 s."""
+    if failure.retry_after_s is not None:
+        return int(failure.retry_after_s * 1000)
+    return int(1000 * min(_LONGEST_PAUSE_S, 2.0 ** min(attempts - 1, 10)))

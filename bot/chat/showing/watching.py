@@ -1,0 +1,101 @@
+"""Who hears nothing is told on the other surfaces; how all stand is kept for `status`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, Protocol, runtime_checkable
+
+from bot.chat.cards.spans import moment_words
+from bot.chat.hearing.hearing import Trouble, lasting
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.records import Message
+from lifecycle.world import World
+
+#: The flag that the command line reads beside a running bot.
+FLAG: Final = "surfaces"
+_WRITTEN_EVERY_MS: Final = 60_000
+
+
+@runtime_checkable
+class Hears(Protocol):
+    """A surface that can fall deaf."""
+
+    name: str
+
+    def trouble(self) -> Trouble | None:
+        """Return what people on other surfaces should know, None where all is well."""
+
+
+class Watch:
+    """Looks at all surfaces now and then. A trouble is told once, and once that it is over."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._troubled: dict[str, Trouble] = {}
+        self._written: Sequence[str] = ()
+        self._written_ms = 0
+
+    async def look(
+        self, surfaces: Collection[object], names: Sequence[str], lines: Sequence[str]
+    ) -> int:
+        """Tell what is new on the surfaces `names`, and keep `lines`; return how many were told."""
+        now = {each.name: each.trouble() for each in surfaces if isinstance(each, Hears)}
+        told = [m for name, trouble in now.items() for m in self._news(name, trouble, names)]
+        now_ms, standing = self._world.clock.now_ms(), [lasting(line) for line in lines]
+        fresh = standing == self._written and now_ms - self._written_ms < _WRITTEN_EVERY_MS
+        if not told and fresh:
+            return 0
+        troubles = {n: {"since_ms": t.since_ms, "why": t.why} for n, t in now.items() if t}
+
+        def unit(tx: Transaction) -> None:
+            for message in told:
+                tx.outbox.add(message)
+            kept = {"names": list(names), "lines": list(lines), "troubles": troubles}
+            flag = {"at_ms": now_ms, **kept}
+            tx.flags.put(FLAG, flag)
+
+        try:
+            await self._world.write(unit)
+        except StoreUnavailable:
+            return 0
+        self._written, self._written_ms = standing, now_ms
+        self._troubled = {name: trouble for name, trouble in now.items() if trouble}
+        return len(told)
+
+    def _news(self, name: str, trouble: Trouble | None, names: Sequence[str]) -> list[Message]:
+        before = self._troubled.get(name)
+        if (trouble is None) == (before is None):
+            return []
+        others = [each for each in names if each != name]
+        known = trouble or before
+        words = (
+            f"⚠️ {name} hears nothing since {moment_words(known.since_ms)}: {known.why}. "
+            "What is decided there counts once it is back; decide here meanwhile."
+            if trouble and known
+            else f"{name} hears again; what was decided there meanwhile is read now."
+        )
+        since_ms = known.since_ms if known else 0
+        kind = "deaf" if trouble else "hears"
+        return [self._message(f"{kind}:{name}:{since_ms}", other, words) for other in others]
+
+    def _message(self, key: str, surface: str, words: str) -> Message:
+        return Message(
+            key=f"{key}@{surface}",
+            surface=surface,
+            recipient="",
+            kind="announcement",
+            body={"text": words},
+            created_at_ms=self._world.clock.now_ms(),
+        )
+
+
+def served_names(tx: Transaction) -> tuple[str, ...]:
+    """Return the surfaces of the bot that looked last: those of a shell beside it may be others."""
+    kept = kept_health(tx) or {}
+    return tuple(kept.get("names", ()))
+
+
+def kept_health(tx: Transaction) -> Mapping[str, Any] | None:
+    """Return how the surfaces stood when a running bot last looked; a view."""
+    flag = tx.flags.get(FLAG)
+    return flag if isinstance(flag, dict) else None

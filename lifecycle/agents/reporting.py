@@ -1,0 +1,195 @@
+"""Tools of kind `agent`, the second half: what the agent reports, in time, late or never."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from lifecycle.agents.agent_tools import UNAVAILABLE, note_refused
+from lifecycle.answers import Reply, Sender
+from lifecycle.calls.calling import CallResult, result_of
+from lifecycle.calls.concluding import conclude
+from lifecycle.calls.framing import frame_for
+from lifecycle.calls.mishaps import unknown
+from lifecycle.document import TimeWindow
+from lifecycle.door import amend, announce, record
+from lifecycle.errors import GovernanceError, PermitRefused
+from lifecycle.moment import Moment
+from lifecycle.permitting import LONGEST_MS
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.proposal import Execution, Outcome, Proposal, Verb
+from lifecycle.windows import call_limit_ms
+from lifecycle.world import World
+
+_LATE: Final = "Its agent reported later:"
+#: Ends that say that nothing happened: a person's word, and the agent's own.
+_NOTHING_DONE: Final = {
+    "did_not_happen": "was settled as: did not happen",
+    "tool_failed": "was reported as failed, with nothing left behind",
+}
+
+
+async def report(
+    world: World,
+    proposal_id: str,
+    sender: Sender,
+    outcome: str,
+    receipt: Mapping[str, Any],
+) -> Reply:
+    """Take the agent's receipt; `failed` says that nothing was left behind."""
+    moment = world.moment()
+    try:
+        return await world.write(
+            lambda tx: _reported(tx, moment, proposal_id, sender, outcome, receipt)
+        )
+    except GovernanceError as error:
+        await note_refused(world, sender, error.code, proposal_id)
+        return Reply.of_error(error, proposal_id)
+    except StoreUnavailable:
+        return Reply(UNAVAILABLE, "audit_unavailable", proposal_id)
+
+
+def is_overdue(moment: Moment, proposal: Proposal) -> bool:
+    """Say whether an agent redeemed its permit and should have reported by now.
+
+    It has as long as a tool of ours would.
+    """
+    tool, execution = moment.policy.tools.get(proposal.tool), proposal.execution
+    if execution is None or execution.outcome is not Outcome.RUNNING:
+        return False
+    timeout_s = tool.timeout_s if tool else LONGEST_MS // 1000
+    limit_ms = call_limit_ms(timeout_s, _time_window(proposal))
+    return moment.now_ms >= execution.began_at_ms + limit_ms
+
+
+def _time_window(proposal: Proposal) -> TimeWindow | None:
+    try:
+        return proposal.read().time_window
+    except ValueError:
+        return None  # somebody wrote into the row, and bounds nothing with it
+
+
+def overdue(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """Call for a person where an agent redeemed its permit and never reported."""
+    if not is_overdue(moment, proposal):
+        return proposal
+    return unknown(tx, moment, proposal, "The agent redeemed its permit and sent no receipt.")
+
+
+def _reported(
+    tx: Transaction,
+    moment: Moment,
+    proposal_id: str,
+    sender: Sender,
+    outcome: str,
+    receipt: Mapping[str, Any],
+) -> Reply:
+    proposal = tx.proposals.get(proposal_id)
+    if proposal is None:
+        raise PermitRefused("proposal_not_found", "No proposal has this id.")
+    if sender.identity != proposal.actor:
+        raise PermitRefused("permit_mismatch", "Only the agent that redeemed can report.")
+    execution = proposal.execution
+    if execution is not None and not execution.by_agent:
+        raise PermitRefused("permit_mismatch", "Its tool answers here, not its agent.")
+    if execution is not None and execution.outcome is Outcome.UNKNOWN:
+        return _late(tx, moment, proposal, execution, outcome, receipt)
+    if execution is None or execution.outcome is not Outcome.RUNNING:
+        if _contradicts(proposal, outcome):
+            return _contradicted(tx, moment, proposal, receipt)
+        raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
+    if execution.verb is not Verb.EXECUTE:
+        raise PermitRefused("permit_mismatch", "An agent reports what it executed, nothing else.")
+    result = _result(proposal, execution, outcome, receipt)
+    ended = conclude(tx, moment, proposal, execution, result).proposal
+    return Reply("The receipt is recorded.", None, ended.proposal_id, ended.state.value)
+
+
+def _contradicts(proposal: Proposal, outcome: str) -> bool:
+    """Say whether it ended as what never happened, and its agent says that it did."""
+    return outcome == "done" and proposal.reason in _NOTHING_DONE
+
+
+def _contradicted(
+    tx: Transaction, moment: Moment, proposal: Proposal, receipt: Mapping[str, Any]
+) -> Reply:
+    """Keep in the trail what an agent says against how it ended, and tell people once.
+
+    A `failed` that came late is no such word; a `done` was there for whoever settled it.
+    """
+    if _said_done(tx, proposal):
+        raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
+    ended = _NOTHING_DONE[str(proposal.reason)]
+    kept = result_of(proposal.tool, Verb.EXECUTE.value, receipt).receipt
+    frame = frame_for(moment.policy, proposal, kept) if kept else None
+    told = {"outcome": "done", "result": frame}
+    record(tx, moment, "late_receipt", proposal.actor, proposal=proposal, details=told)
+    words = (
+        f"{proposal.proposal_id} ({proposal.tool}) {ended}. Its agent {proposal.actor.id} now "
+        "reports that it did happen. Look, and take back by hand what must not stand."
+    )
+    announce(tx, moment, f"contradicted:{proposal.proposal_id}", words, proposal.proposal_id)
+    return Reply(
+        f"It {ended}. Your receipt is kept, and people are told.",
+        "already_decided",
+        proposal.proposal_id,
+        proposal.state.value,
+    )
+
+
+def _said_done(tx: Transaction, proposal: Proposal) -> bool:
+    """Say whether its agent reported late that it was done."""
+    return any(
+        entry.event.kind == "late_receipt" and entry.event.details.get("outcome") == "done"
+        for entry in tx.audit.of(proposal.proposal_id)
+    )
+
+
+def _result(
+    proposal: Proposal, execution: Execution, outcome: str, receipt: Mapping[str, Any]
+) -> CallResult:
+    match outcome:
+        case "done":
+            return result_of(proposal.tool, execution.verb.value, receipt)
+        case "failed":
+            told = result_of(proposal.tool, execution.verb.value, receipt)
+            return CallResult(Outcome.FAILED, told.receipt, "The agent reported a failure.")
+        case "unknown":
+            words = "The agent reported a failure and cannot say what was left behind."
+            return CallResult(Outcome.UNKNOWN, None, words)
+        case _:
+            raise PermitRefused("permit_mismatch", "outcome must be done or failed.")
+
+
+def _late(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    outcome: str,
+    receipt: Mapping[str, Any],
+) -> Reply:
+    """Keep what comes too late for whoever settles it; it decides nothing by itself any more.
+
+    Each outcome once: an agent that corrects itself leaves both words for a person to weigh.
+    """
+    said = f"{_LATE} {outcome}."
+    if outcome not in ("done", "failed") or said in proposal.attention_why:
+        raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
+    done = outcome == "done"
+    kept = result_of(proposal.tool, execution.verb.value, receipt).receipt
+    frame = frame_for(moment.policy, proposal, kept) if kept else None
+    amend(
+        tx,
+        moment,
+        proposal,
+        "late_receipt",
+        proposal.actor,
+        details={"outcome": outcome, "result": frame},
+        attention_why=f"{proposal.attention_why} {said}",
+        frame=frame if frame and (done or not proposal.frame) else proposal.frame,
+        execution=replace(execution, receipt=kept) if done else execution,
+    )
+    words = "It came too late to decide: the outcome counts as unknown. It is kept for whoever "
+    return Reply(f"{words}settles it.", "already_decided", proposal.proposal_id)

@@ -1,0 +1,141 @@
+"""Whether a row tells of its call what the trail tells: how it stands, and who claimed it, and why.
+
+ADR 0013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from lifecycle.agreeing.retelling_calls import digest_told
+from lifecycle.agreeing.told import UNTOLD, Told, ToldCall, ToldCause, Untold, person_of
+from lifecycle.audit import AuditEntry
+from lifecycle.moment import ms_of, rfc3339
+from lifecycle.proposal import ActorKind, Cause, Execution, KeptStop, Proposal
+from lifecycle.state import State
+from lifecycle.tier import Puller
+from lifecycle.windows import CLOSED_AGAIN_MS
+
+#: As what somebody may end it; a tool ends also what somebody has settled.
+_ENDS_AS: Final = {
+    ActorKind.PERSON: Puller.PERSON,
+    ActorKind.SENTINEL: Puller.SENTINEL,
+    ActorKind.CLOCK: Puller.CLOCK,
+}
+
+
+def about_its_call(proposal: Proposal, told: Told) -> Iterator[str]:
+    """Compare how the execution stands; what was not told of is not compared."""
+    execution, begun = proposal.execution, told.begun
+    if execution is None or begun is None:
+        if execution is not None:
+            yield f"{execution.verb} is {execution.outcome}, and no entry tells that it began"
+        elif begun is not None:
+            yield f"its execution is gone, entry {begun.seq} began it"
+        return
+    yield from differs("verb", execution.verb, told.verb)
+    yield from differs("attempt", execution.attempt, told.attempt)
+    yield from differs("outcome", execution.outcome, told.outcome)
+    yield from _about_its_window(execution, told)
+    yield from _about_its_kind(execution, begun)
+    if told.receipt is not UNTOLD and digest_told(execution.receipt) != told.receipt:
+        yield "what its tool answered is not what the trail tells"
+    if told.call is not None:
+        yield from _about_its_tries(execution, told.call)
+        yield from _about_its_cause(execution.cause, told.call.cause)
+    by = begun.event.actor
+    if execution.early != (by is not None and by.kind is ActorKind.AGENT):
+        yield f"who may close its window early is another thing than entry {begun.seq} says"
+    if proposal.opener != by and proposal.state is State.EXECUTING:
+        yield f"it was opened by {proposal.opener}, entry {begun.seq} says {by}"
+
+
+def _about_its_kind(execution: Execution, begun: AuditEntry) -> Iterator[str]:
+    """Compare who carries it out, and whether a commit has to follow."""
+    for name in ("by_agent", "deferred"):
+        stored = getattr(execution, name)
+        if begun.event.details.get(name, stored) != stored:
+            yield f"its {name} is {stored}, entry {begun.seq} says another thing"
+
+
+def _about_its_window(execution: Execution, told: Told) -> Iterator[str]:
+    if told.window is not UNTOLD:
+        closes_ms = execution.window_closes_at_ms
+        yield from differs("window's end", at_words(closes_ms), at_words(told.window))
+
+
+def _about_its_tries(execution: Execution, call: ToldCall) -> Iterator[str]:
+    """Compare how often it was called and what is known of that; 0 is a time of older versions."""
+    yield from differs("number of tries", execution.tries, call.tries)
+    yield from differs("doubt", execution.doubted, call.doubted)
+    began_at = call.began.event.at
+    if execution.began_at_ms and at_words(execution.began_at_ms) != began_at:
+        yield f"its call began at {at_words(execution.began_at_ms)}, the trail says {began_at}"
+    if call.opens_ms is not UNTOLD:
+        opens = at_words(execution.window_opens_at_ms)
+        yield from differs("window's beginning", opens, at_words(call.opens_ms))
+    if call.stands not in (digest_told(list(execution.still_stands)), UNTOLD):
+        yield "what still stands of it is not what the trail tells"
+
+
+def _about_its_cause(cause: Cause | None, told: ToldCause | Untold | None) -> Iterator[str]:
+    """Compare in whose name it ends, why, and with which words."""
+    if told is UNTOLD:
+        return
+    if cause is None or told is None:
+        if cause is not None or told is not None:
+            yield "whether a commit or a roll back was claimed is not what the trail tells"
+        return
+    if (cause.by, cause.reason) != (told.by, told.reason):
+        yield f"it is to end for {cause.by} ({cause.reason}), not for {told.by} ({told.reason})"
+    if cause.puller not in (_ENDS_AS.get(cause.by.kind), Puller.TOOL):
+        yield f"it is to end for {cause.by} as {cause.puller}"
+    yield from differs("words of the end", cause.words, told.words)
+
+
+def about_its_times(proposal: Proposal, told: Told) -> Iterator[str]:
+    """Say where its window is left open for longer than a closing that failed explains, and where
+    the word to its proposer waits longer, or shorter, than for the reason behind a bare ❌."""
+    yield from _about_its_next_closing(proposal, told)
+    if told.reason_due_ms is not UNTOLD:
+        due = at_words(proposal.reason_due_ms)
+        yield from differs("wait for a reason", due, at_words(told.reason_due_ms))
+
+
+def _about_its_next_closing(proposal: Proposal, told: Told) -> Iterator[str]:
+    at_ms, failed = proposal.retry_at_ms, told.not_closed
+    latest = at_words(ms_of(failed.event.at) + CLOSED_AGAIN_MS) if failed else None
+    if at_ms is not None and str(at_words(at_ms)) > (latest or ""):
+        yield f"its window is not closed before {at_words(at_ms)}, and no entry tells why"
+
+
+def about_its_stop(proposal: Proposal, told: Told) -> Iterator[str]:
+    """Compare the ❌ that waits until its tool's answer is known."""
+    kept = proposal.kept_stop
+    if kept is None and told.stops:
+        yield f"the ❌ of {told.stops[0]} waits for its tool, and is not kept"
+    if kept is not None and kept.person not in told.stops:
+        yield f"a ❌ of {kept.person} is kept, and no entry tells of it"
+    elif kept is not None and told.kept is not None:
+        yield from _as_it_was_kept(kept, told.kept, told)
+
+
+def _as_it_was_kept(kept: KeptStop, entry: AuditEntry, told: Told) -> Iterator[str]:
+    stored = (kept.person, at_words(kept.at_ms), kept.surface)
+    if stored != (person_of(entry), entry.event.at, entry.event.surface):
+        yield f"the ❌ of {kept.person} is kept otherwise than entry {entry.seq} tells"
+    yield from differs("kept reason to stop", kept.reason, told.kept_words)
+
+
+def differs(name: str, stored: object, told: object) -> Iterator[str]:
+    """Yield a sentence where both are known and are not the same."""
+    if told is not UNTOLD and stored != told:
+        yield f"its {name} is {stored}, the trail says {told}"
+
+
+def at_words(at_ms: int | None) -> str | None:
+    """Return a time in ms UTC as the trail writes it; what is no time as it stands."""
+    if at_ms is None or not isinstance(at_ms, int):
+        return at_ms
+    return rfc3339(at_ms)

@@ -1,0 +1,88 @@
+"""Whether an entry can follow on those before it: what a forged row led to is told as it came."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from lifecycle.agreeing.told import UNTOLD, Told, ToldCause, person_of
+from lifecycle.audit import AuditEntry
+from lifecycle.moment import rfc3339
+from lifecycle.proposal import Outcome, Verb
+from lifecycle.state import State, Trigger
+
+#: Where an entry tells when the rollback window closes, in ms UTC, null where there is none.
+WINDOW: Final = "window_closes_at_ms"
+COMMIT: Final = "commit_claimed"
+AGAIN: Final = "called_again"
+#: Entries that tell of a call that begins.
+CLAIMS: Final = frozenset({COMMIT, "roll_back_claimed", AGAIN})
+_UNDER_WAY: Final = CLAIMS | {
+    "tool_done",
+    "execute_happened",
+    "staged",
+    "stopped",
+    "stop_kept",
+    "commit_failed",
+}
+
+
+def out_of_place(told: Told, entry: AuditEntry) -> list[str]:
+    """Return a sentence for everything in which `entry` does not follow on what is told so far."""
+    event, seq = entry.event, entry.seq
+    found = []
+    if event.target and event.source != told.state:
+        found.append(f"entry {seq} moves it from {event.source}, where it was {told.state}")
+    if event.kind in _UNDER_WAY and told.state != State.EXECUTING:
+        found.append(f"entry {seq} ({event.kind}) tells of a call, where it was {told.state}")
+    if event.reason == "rolled_back_by_person" and person_of(entry) not in told.stoppers:
+        found.append(f"entry {seq} takes it back for {person_of(entry)}, who did not stop it")
+    found += _about_its_cause(told, entry)
+    claimed = event.kind in CLAIMS or event.kind == Trigger.COMPLETE
+    return found + (_about_the_window(told, entry) if claimed else [])
+
+
+def _about_its_cause(told: Told, entry: AuditEntry) -> list[str]:
+    """Say where it ends for somebody else, or for something else, than it was claimed for."""
+    event, cause = entry.event, told.call.cause if told.call is not None else None
+    ends = event.kind in (Trigger.COMPLETE, Trigger.ROLL_BACK)
+    if not (ends and told.verb != Verb.EXECUTE and isinstance(cause, ToldCause)):
+        return []
+    if (event.actor, event.reason) == (cause.by, cause.reason):
+        return []
+    claimed = f"which was claimed for {cause.by} ({cause.reason})"
+    return [f"entry {entry.seq} ends it for {event.actor} ({event.reason}), {claimed}"]
+
+
+def _about_the_window(told: Told, entry: AuditEntry) -> list[str]:
+    """Say where a call or an end takes the window for another one, or comes before it is over."""
+    event, closes_ms = entry.event, told.window
+    if closes_ms is UNTOLD:
+        return []
+    found = []
+    named = event.details.get(WINDOW, closes_ms)
+    if named != closes_ms and not opens_anew(entry):
+        words = f"takes its window for {_when(named)}, not {_when(closes_ms)}"
+        found.append(f"entry {entry.seq} {words}")
+    if closes_ms is not None and _closes(told, entry) and event.at < rfc3339(closes_ms):
+        found.append(f"entry {entry.seq} ends its window, which was open until {_when(closes_ms)}")
+    return found
+
+
+def _closes(told: Told, entry: AuditEntry) -> bool:
+    """Say whether an entry is of what follows by itself once a window is over."""
+    if entry.event.kind == Trigger.COMPLETE:
+        in_window = told.verb == Verb.EXECUTE and told.outcome == Outcome.DONE
+        return in_window and entry.event.reason == "window_closed_unopposed"
+    if entry.event.kind == AGAIN:  # of a copy that was brought back: it may have been claimed
+        again = entry.event.details.get("verb") == Verb.COMMIT and not told.committed
+        return again and entry.event.reason == "window_closed_unopposed"
+    return entry.event.kind == COMMIT and entry.event.reason != "approved_early"
+
+
+def opens_anew(entry: AuditEntry) -> bool:
+    """Say whether an entry tells that it is executed once more, and a window begins with that."""
+    return entry.event.kind == AGAIN and entry.event.details.get("verb") == Verb.EXECUTE
+
+
+def _when(at_ms: Any) -> str:
+    return rfc3339(at_ms) if isinstance(at_ms, int) else "none"

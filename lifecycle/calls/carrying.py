@@ -1,0 +1,190 @@
+"""Carrying out: call the tool, write its answer, and go on with whatever the answer claims."""
+
+from __future__ import annotations
+
+import asyncio
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Final
+
+from lifecycle import permit as permits
+from lifecycle.agreeing.rows import handed_back_as_told
+from lifecycle.calls.calling import CallResult, call_tool
+from lifecycle.calls.claiming import Claim
+from lifecycle.calls.concluding import conclude
+from lifecycle.calls.finishing import Concluded
+from lifecycle.document import ProposalDocument
+from lifecycle.errors import PermitRefused
+from lifecycle.located import located
+from lifecycle.policy import ToolPolicy
+from lifecycle.ports import Call, RowUnreadable, Tool, Transaction
+from lifecycle.proposal import Execution, Outcome, Proposal, Verb
+from lifecycle.quorum import configured_tier
+from lifecycle.tier import Tier
+from lifecycle.windows import call_limit_ms
+from lifecycle.world import World, log
+
+_NOT_AS_TOLD: Final = (
+    "What the tool would be handed back is not what the trail tells that it answered, so it was "
+    "not called. Somebody changed the database. Take it back by hand."
+)
+
+
+@dataclass(slots=True)
+class Carrier:
+    """Owns every call of a tool that began in this process."""
+
+    world: World
+
+    def carry(
+        self, proposal: Proposal, token: str, *, answering: bool = False
+    ) -> asyncio.Task[Proposal]:
+        """Make a call whose intent is on disk, in the background.
+
+        `answering` says that its proposer waits for the end, which is then told once.
+        """
+        work = self._carried(proposal, token, answering=answering)
+        return self.world.spawn(work, calls_for=proposal.proposal_id)
+
+    def carry_claim(self, claim: Claim | None) -> None:
+        """Make the call of a claim, where there is one."""
+        if claim is not None and claim.token is not None:
+            self.carry(claim.proposal, claim.token)
+
+    async def _carried(self, proposal: Proposal, token: str, *, answering: bool) -> Proposal:
+        """Call, write the answer, and go on with what it claims, to the end of the chain."""
+        while True:
+            called = proposal.execution
+            if called is None:
+                return proposal
+            result = await self._result(proposal, called, token)
+            concluded = await self._concluded(proposal, called, result, answering=answering)
+            if concluded.claim is None or concluded.claim.token is None:
+                return concluded.proposal
+            proposal, token = concluded.claim.proposal, concluded.claim.token
+
+    async def _concluded(
+        self, proposal: Proposal, called: Execution, result: CallResult, *, answering: bool
+    ) -> Concluded:
+        def unit(tx: Transaction) -> Concluded:
+            fresh = tx.proposals.get(proposal.proposal_id)
+            if fresh is None:
+                return Concluded(proposal)
+            return conclude(tx, self.world.moment(answering=answering), fresh, called, result)
+
+        try:
+            return await self.world.write_surely(unit)
+        except Exception as error:
+            if result.outcome is Outcome.UNKNOWN:
+                raise
+            log.error("an answer of %s could not be judged: %s", proposal.tool, located(error))
+            words = f"{proposal.tool} answered {result.outcome}, which could not be judged."
+            result = CallResult(Outcome.UNKNOWN, explanation=words)
+            return await self.world.write_surely(unit)
+
+    async def _result(self, proposal: Proposal, called: Execution, token: str) -> CallResult:
+        """Call, and return how that ended: what nobody hears the end of would run for ever.
+
+        What fails before the call has done nothing; what fails from then on says nothing of it.
+        """
+        try:
+            ready = await self._ready(proposal, called, token)
+        except Exception as error:
+            log.error("before the call of %s: %s", proposal.tool, located(error))
+            name = type(error).__name__
+            return _not_called(called, f"{proposal.tool} could not be called ({name}).")
+        if isinstance(ready, CallResult):
+            return ready
+        try:
+            return await call_tool(*ready)
+        except Exception as error:
+            log.error("in the call of %s: %s", proposal.tool, located(error))
+            name = type(error).__name__
+            words = f"{proposal.tool} was called ({name}); what it did is not known."
+            return CallResult(Outcome.UNKNOWN, explanation=words)
+
+    async def _ready(
+        self, proposal: Proposal, called: Execution, token: str
+    ) -> CallResult | tuple[Tool, Call]:
+        """Verify the permit right before the call; return what is called, or why nothing is."""
+        tool_policy = self.world.law.policy.tools.get(proposal.tool)
+        if tool_policy is None:
+            return _not_called(called, f"{proposal.tool} is no longer configured.")
+        if called.verb is not Verb.ROLL_BACK and configured_tier(tool_policy) is Tier.BLOCK:
+            return _not_called(called, f"{proposal.tool} may not be used any more.")
+        refused = self._permit_objection(proposal, called, token)
+        if refused is not None:
+            return _not_called(called, refused)
+        if called.verb is Verb.ROLL_BACK and not await self._handed_back(proposal, called):
+            return CallResult(Outcome.FAILED, explanation=_NOT_AS_TOLD)
+        try:
+            tool = self.world.toolbox.tool(proposal.tool)
+        except KeyError:
+            return _not_called(called, f"{proposal.tool} is no longer configured.")
+        try:
+            return tool, call_of(proposal, called, token, tool_policy)
+        except ValueError:
+            return _not_called(called, "The stored document cannot be read.")
+
+    async def _handed_back(self, proposal: Proposal, called: Execution) -> bool:
+        """Say whether the trail tells of what a tool is handed back; an unreadable one does not.
+
+        A store that cannot be read for now says nothing of that, and is asked again.
+        """
+        try:
+            return await self.world.read_surely(
+                f"taking {proposal.proposal_id} back",
+                lambda tx: handed_back_as_told(tx, proposal, called),
+            )
+        except (RowUnreadable, ValueError, TypeError, KeyError):
+            return False
+
+    def _policy_of(self, permit: permits.Permit, called: Execution) -> str:
+        """Hold a start against the policy in force; what has begun goes on under its own."""
+        starts = called.verb is Verb.EXECUTE
+        return self.world.law.policy.digest if starts else permit.policy_digest
+
+    def _permit_objection(self, proposal: Proposal, called: Execution, token: str) -> str | None:
+        try:
+            permit = permits.read(token, self.world.ring)
+            permits.check(
+                permit,
+                digests=(proposal.digest, proposal.r3_s256),
+                tool=proposal.tool,
+                actor=proposal.actor.id,
+                verb=called.verb.value,
+                attempt=called.attempt,
+                policy_digest=self._policy_of(permit, called),
+                now_ms=self.world.clock.now_ms(),
+            )
+        except PermitRefused as error:
+            return str(error)
+        return None
+
+
+def call_of(proposal: Proposal, called: Execution, token: str, tool: ToolPolicy) -> Call:
+    """Build the call from the stored bytes; nothing is added."""
+    document = ProposalDocument.of_bytes(proposal.document)  # a tool may do with it what it likes
+    # A copy of its own, as of the document: what a tool does to it reaches no record.
+    receipt = deepcopy(called.receipt)
+    if called.verb is Verb.ROLL_BACK and called.still_stands and receipt is not None:
+        receipt = {**receipt, "still_stands": deepcopy(list(called.still_stands))}
+    return Call(
+        verb=called.verb.value,
+        proposal_id=proposal.proposal_id,
+        digest=proposal.digest,
+        idempotency_key=f"{proposal.proposal_id}:{called.verb}:{called.attempt}",
+        tool=proposal.tool,
+        target=document.target.model_dump(mode="json"),
+        parameters=document.parameters,
+        receipt=receipt,
+        permit=token,
+        limit_s=call_limit_ms(tool.timeout_s, document.time_window) / 1000,
+    )
+
+
+def _not_called(called: Execution, why: str) -> CallResult:
+    """A first call that is not made left nothing behind; of an earlier one nobody knows."""
+    if called.attempt == 1 and called.tries == 1:
+        return CallResult(Outcome.FAILED, None, f"{why} Nothing was called.", ())
+    return CallResult(Outcome.UNKNOWN, None, f"{why} Nothing was called this time.", ())

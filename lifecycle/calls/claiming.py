@@ -1,0 +1,111 @@
+"""Claims: commit and roll back belong to whoever wrote the claim first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from lifecycle.agreeing.following import AGAIN
+from lifecycle.deciding import decided_by
+from lifecycle.door import amend
+from lifecycle.moment import Moment
+from lifecycle.permitting import grant
+from lifecycle.ports import Transaction
+from lifecycle.proposal import (
+    ActorKind,
+    Cause,
+    Execution,
+    Identity,
+    KeptStop,
+    Outcome,
+    Proposal,
+    Verb,
+)
+from lifecycle.tier import Puller
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A call that is ours to make: the proposal with the intent on disk and the permit."""
+
+    proposal: Proposal
+    token: str | None
+
+
+def claim_commit(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Claim:
+    """Claim the commit: the point of no return."""
+    return _claim(tx, moment, proposal, Verb.COMMIT, cause)
+
+
+def claim_roll_back(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Claim:
+    """Claim the roll back; its permit is granted whatever has expired."""
+    return _claim(tx, moment, proposal, Verb.ROLL_BACK, cause)
+
+
+def claim_kept_stop(tx: Transaction, moment: Moment, proposal: Proposal, stop: KeptStop) -> Claim:
+    """Claim the roll back that somebody's ❌ has waited for."""
+    by = Identity(ActorKind.PERSON, stop.person)
+    cause = Cause(by, Puller.PERSON, "rolled_back_by_person", stop.reason)
+    return claim_roll_back(tx, moment, proposal, cause)
+
+
+def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Claim:
+    """Claim the same verb again: a person's retry raises the attempt, a crash only the tries.
+
+    `by` is who has it called again; of what somebody decided it goes on in that one's name.
+    """
+    person = by.kind is ActorKind.PERSON
+    execution = proposal.execution
+    if execution is None or (execution.cause is None and execution.verb is not Verb.EXECUTE):
+        return Claim(proposal, None)
+    attempt = execution.attempt + 1 if person else execution.attempt
+    tries = 1 if person else execution.tries + 1
+    doubted = execution.doubted or execution.outcome is not Outcome.FAILED
+    again = replace(execution, attempt=attempt, tries=tries, doubted=doubted)
+    if execution.verb is Verb.EXECUTE and execution.windowed:
+        # What is done now can be taken back from now on, however long ago it was first tried.
+        opens_ms, closes_ms = moment.now_ms, moment.now_ms + proposal.window_s * 1000
+        again = replace(again, window_opens_at_ms=opens_ms, window_closes_at_ms=closes_ms)
+    return _begin(tx, moment, proposal, again, AGAIN, by)
+
+
+def _claim(tx: Transaction, moment: Moment, proposal: Proposal, verb: Verb, cause: Cause) -> Claim:
+    execution = proposal.execution
+    if execution is None:
+        return Claim(proposal, None)
+    claimed = replace(execution, verb=verb, attempt=1, tries=1, cause=cause, doubted=False)
+    return _begin(tx, moment, proposal, claimed, f"{verb.value}_claimed", cause.by)
+
+
+def _begin(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    kind: str,
+    by: Identity,
+) -> Claim:
+    tool = moment.policy.tools.get(proposal.tool)
+    token = grant(tx, moment, proposal, tool, execution.verb, execution.attempt) if tool else "gone"
+    cause, again = execution.cause, kind == AGAIN
+    running = replace(execution, outcome=Outcome.RUNNING, began_at_ms=moment.now_ms, explanation="")
+    claimed = amend(
+        tx,
+        moment,
+        proposal,
+        kind,
+        cause.by if cause else by,
+        reason=cause.reason if cause else None,
+        sender=decided_by(tx, proposal.proposal_id, cause.by, execution.verb) if cause else None,
+        details={
+            "verb": execution.verb.value,
+            "attempt": execution.attempt,
+            "tries": execution.tries,
+            "window_closes_at_ms": execution.window_closes_at_ms,
+        }
+        | ({"doubted": execution.doubted} if again else {"words": cause.words if cause else None}),
+        execution=running,
+        attention=None,
+        attention_why="",
+        kept_stop=None if execution.verb is Verb.ROLL_BACK else proposal.kept_stop,
+    )
+    return Claim(claimed, token)

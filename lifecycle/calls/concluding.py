@@ -1,0 +1,237 @@
+"""A tool has answered: what the answer makes of the proposal (design section 7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, assert_never
+
+from lifecycle.agreeing.retelling_calls import digest_told
+from lifecycle.calls.calling import CallResult
+from lifecycle.calls.claiming import claim_kept_stop, claim_roll_back
+from lifecycle.calls.envelope import envelope_excess
+from lifecycle.calls.finishing import Concluded, claimed, complete, finish, tool_cause
+from lifecycle.calls.framing import frame_for
+from lifecycle.calls.mishaps import commit_failed, rollback_incomplete, tool_of, unknown
+from lifecycle.deciding import decided_by
+from lifecycle.door import advance, amend, call_for_attention
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.proposal import (
+    SENTINEL,
+    Attention,
+    Cause,
+    Execution,
+    Identity,
+    Outcome,
+    Proposal,
+    Verb,
+)
+from lifecycle.state import State, Trigger
+from lifecycle.tier import Puller
+from lifecycle.windows import defers
+
+
+def conclude(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    called: Execution,
+    result: CallResult,
+) -> Concluded:
+    """Write what the tool answered to the call `called`, where that is still awaited."""
+    execution = proposal.execution
+    if (
+        proposal.state is not State.EXECUTING
+        or execution is None
+        or not _awaited(execution, called)
+    ):
+        return Concluded(proposal)
+    acts = execution.verb is not Verb.ROLL_BACK
+    if acts and execution.doubted and result.outcome is Outcome.FAILED:
+        # This call left nothing behind; of the one before it nobody knows.
+        result = replace(result, outcome=Outcome.UNKNOWN)
+    match execution.verb:
+        case Verb.EXECUTE:
+            return _executed(tx, moment, proposal, execution, result)
+        case Verb.COMMIT:
+            return _committed(tx, moment, proposal, execution, result)
+        case Verb.ROLL_BACK:
+            return Concluded(_rolled_back(tx, moment, proposal, result))
+        case _:
+            assert_never(execution.verb)
+
+
+def after_execute(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Concluded:
+    """Go on from an execution that is done: take back, wait for the window, commit or complete."""
+    execution = proposal.execution
+    if execution is None:
+        return Concluded(proposal)
+    excess = envelope_excess(proposal, execution.receipt)
+    if excess is not None:
+        return _exceeded(tx, moment, proposal, execution, excess)
+    if proposal.kept_stop is not None and execution.windowed:
+        return claimed(claim_kept_stop(tx, moment, proposal, proposal.kept_stop))
+    if execution.windowed:
+        return Concluded(proposal)
+    cause = Cause(by, Puller.TOOL, "tool_succeeded", "The tool succeeded.")
+    return finish(tx, moment, proposal, cause)
+
+
+def commit_not_done(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Concluded:
+    """Go on from a commit that did not happen: a ❌ kept meanwhile decides, else people do."""
+    if proposal.kept_stop is None:
+        return Concluded(commit_failed(tx, moment, proposal, why))
+    by = tool_of(proposal)
+    failed = amend(tx, moment, proposal, "commit_failed", by, details={"why": why})
+    return claimed(claim_kept_stop(tx, moment, failed, proposal.kept_stop))
+
+
+def _awaited(execution: Execution, called: Execution) -> bool:
+    return (
+        execution.outcome is Outcome.RUNNING
+        and execution.verb is called.verb
+        and execution.attempt == called.attempt
+        and execution.tries == called.tries
+    )
+
+
+def _executed(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    result: CallResult,
+) -> Concluded:
+    match result.outcome:
+        case Outcome.DONE:
+            return _done(tx, moment, proposal, execution, result)
+        case Outcome.FAILED:
+            failed = advance(
+                tx,
+                moment,
+                proposal,
+                Trigger.ROLL_BACK,
+                tool_of(proposal),
+                Puller.TOOL,
+                reason="tool_failed",
+                explanation=result.explanation,
+                execution=replace(execution, outcome=Outcome.FAILED),
+                frame=frame_for(moment.policy, proposal, result.receipt)
+                if result.receipt
+                else proposal.frame,
+            )
+            return Concluded(failed)
+        case Outcome.UNKNOWN | Outcome.RUNNING:
+            return Concluded(unknown(tx, moment, proposal, result.explanation))
+        case _:
+            assert_never(result.outcome)
+
+
+def _done(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    result: CallResult,
+) -> Concluded:
+    """The tool acted. Where nothing can follow, that is the end, in one move."""
+    by = tool_of(proposal)
+    changes: dict[str, Any] = {
+        "execution": replace(execution, outcome=Outcome.DONE, receipt=result.receipt),
+        "frame": frame_for(moment.policy, proposal, result.receipt),
+    }
+    tool = moment.policy.tools.get(proposal.tool)
+    stages = execution.stages(by_config=defers(tool))
+    simple = tool is not None and not stages and not execution.windowed
+    details: dict[str, Any] = {"receipt": digest_told(result.receipt)}
+    if simple and envelope_excess(proposal, result.receipt) is None:
+        cause = tool_cause(proposal)
+        return Concluded(complete(tx, moment, proposal, cause, details=details, **changes))
+    details |= {"verb": execution.verb.value, "attempt": execution.attempt}
+    done = amend(tx, moment, proposal, "tool_done", by, details=details, **changes)
+    return after_execute(tx, moment, done, by)
+
+
+def _committed(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    result: CallResult,
+) -> Concluded:
+    match result.outcome:
+        case Outcome.DONE:
+            cause = execution.cause or tool_cause(proposal)
+            frame = proposal.frame
+            if result.receipt:
+                frame = frame_for(moment.policy, proposal, result.receipt)
+            done = replace(execution, outcome=Outcome.DONE)
+            excess = envelope_excess(proposal, result.receipt)
+            if excess is not None:
+                proposal = call_for_attention(
+                    tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, excess, tool_of(proposal)
+                )
+            ended = complete(tx, moment, proposal, cause, execution=done, frame=frame)
+            return Concluded(ended)
+        case Outcome.FAILED:
+            return commit_not_done(tx, moment, proposal, result.explanation)
+        case Outcome.UNKNOWN | Outcome.RUNNING:
+            return Concluded(unknown(tx, moment, proposal, result.explanation))
+        case _:
+            assert_never(result.outcome)
+
+
+def _rolled_back(
+    tx: Transaction, moment: Moment, proposal: Proposal, result: CallResult
+) -> Proposal:
+    match result.outcome:
+        case Outcome.DONE if not result.still_stands:
+            return roll_back_done(tx, moment, proposal)
+        case Outcome.DONE:
+            why = f"{len(result.still_stands)} part(s) of what was done still stand."
+            return rollback_incomplete(tx, moment, proposal, why, tuple(result.still_stands))
+        case Outcome.FAILED:
+            return rollback_incomplete(tx, moment, proposal, result.explanation)
+        case Outcome.UNKNOWN | Outcome.RUNNING:
+            return unknown(tx, moment, proposal, result.explanation)
+        case _:
+            assert_never(result.outcome)
+
+
+def roll_back_done(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """Everything was taken back: end, in the name of whoever asked for it."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    cause = execution.cause or tool_cause(proposal)
+    return advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.ROLL_BACK,
+        cause.by,
+        cause.puller,
+        sender=decided_by(tx, proposal.proposal_id, cause.by, Verb.ROLL_BACK),
+        reason=cause.reason,
+        explanation=cause.words,
+        execution=replace(execution, outcome=Outcome.DONE, still_stands=()),
+    )
+
+
+def _exceeded(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    excess: str,
+) -> Concluded:
+    """More was done than allowed: take it back where that can be, else end and call a person."""
+    words = f"The tool went beyond the envelope: {excess}."
+    tool = moment.policy.tools.get(proposal.tool)
+    staged = tool is not None and execution.stages(by_config=tool.deferred)
+    if not execution.by_agent and (execution.windowed or staged):
+        cause = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
+        return claimed(claim_roll_back(tx, moment, proposal, cause))
+    marked = call_for_attention(tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, words, SENTINEL)
+    cause = Cause(tool_of(proposal), Puller.TOOL, "tool_succeeded", words)
+    return finish(tx, moment, marked, cause)

@@ -1,0 +1,137 @@
+"""Making it final: commit what is deferred, complete the rest, take back what must not stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lifecycle.agreeing.rows import stands_as_told
+from lifecycle.answers import Sender
+from lifecycle.calls.claiming import Claim, claim_commit, claim_roll_back
+from lifecycle.calls.mishaps import commit_failed, tool_of, unknown
+from lifecycle.deciding import decided_by
+from lifecycle.door import advance, amend
+from lifecycle.fitting import fits_its_digest
+from lifecycle.freezing import stands_still
+from lifecycle.last_judged import judged_as_it_stands
+from lifecycle.moment import Moment
+from lifecycle.opening import tell_of_a_changed_row
+from lifecycle.ports import Transaction
+from lifecycle.proposal import SENTINEL, Cause, Proposal, Verb
+from lifecycle.quorum import configured_tier
+from lifecycle.state import Trigger
+from lifecycle.tier import Puller, Tier
+from lifecycle.windows import defers
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """The proposal after the answer, and the next call where one is claimed."""
+
+    proposal: Proposal
+    claim: Claim | None = None
+
+
+def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Concluded:
+    """Make it final: a deferred tool is called to commit, any other has nothing left to do.
+
+    What no longer fits its digest is taken back where that can be: it was never approved. What
+    would be committed otherwise than the trail tells is left to people. While everything stands
+    still, or policy or evidence is to be judged by first, a commit waits, and what is staged can be
+    taken back until it is due.
+    """
+    tool = moment.policy.tools.get(proposal.tool)
+    execution = proposal.execution
+    windowed = execution is not None and execution.windowed
+    deferred = execution is not None and execution.stages(by_config=defers(tool))
+    if (deferred or windowed) and not fits_its_digest(proposal):
+        return _changed_behind_our_back(tx, moment, proposal)
+    if deferred and not stands_as_told(tx, proposal):
+        return Concluded(_not_as_told(tx, moment, proposal))
+    if deferred and tool is not None and configured_tier(tool) is Tier.BLOCK:
+        words = "The tool may not be used any more; what it staged is taken back."
+        blocked = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
+        return claimed(claim_roll_back(tx, moment, proposal, blocked))
+    if not deferred:
+        return Concluded(complete(tx, moment, proposal, cause))
+    if tool is not None and not tool.deferred:
+        return Concluded(_not_committable(tx, moment, proposal, cause))
+    waits = stands_still(tx, moment, proposal) or _unjudged(tx, moment, proposal)
+    if waits is not None:
+        return Concluded(_staged(tx, moment, proposal, waits))
+    return claimed(claim_commit(tx, moment, proposal, cause))
+
+
+def _unjudged(tx: Transaction, moment: Moment, proposal: Proposal) -> str | None:
+    judged = judged_as_it_stands(tx, moment, proposal)
+    return None if judged else "a check under the policy and the evidence of now"
+
+
+def _staged(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
+    """Leave a stage to the closing job, which finds it by an end; a window it never had."""
+    execution = proposal.execution
+    if execution is None or execution.windowed:
+        return proposal
+    waits = replace(execution, window_closes_at_ms=moment.now_ms)
+    by = tool_of(proposal)
+    details = {"why": why, "window_closes_at_ms": waits.window_closes_at_ms}
+    return amend(tx, moment, proposal, "staged", by, details=details, execution=waits)
+
+
+def _not_committable(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Proposal:
+    """Call for a person: what was staged waits for a commit that the tool has no more."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    due = replace(execution, verb=Verb.COMMIT, attempt=1, tries=1, cause=cause)
+    why = f"{proposal.tool} staged this, and by its new config commits nothing."
+    return commit_failed(tx, moment, proposal.but(execution=due), why)
+
+
+def _changed_behind_our_back(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
+    words = "The stored row no longer fits what was approved; it is taken back."
+    tell_of_a_changed_row(tx, moment, proposal, words)
+    cause = Cause(SENTINEL, Puller.SENTINEL, "digest_mismatch", words)
+    return claimed(claim_roll_back(tx, moment, proposal, cause))
+
+
+def _not_as_told(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """Call for a person, and no tool: the receipt and all else of it may be somebody's as well."""
+    why = "The stored row is not what the trail tells, so nothing is committed."
+    tell_of_a_changed_row(tx, moment, proposal, why)
+    return unknown(tx, moment, proposal, why)
+
+
+def claimed(claim: Claim) -> Concluded:
+    """Return what a claim leads to; without a token there is no call to make."""
+    return Concluded(claim.proposal, claim if claim.token else None)
+
+
+def complete(
+    tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause, **changes: Any
+) -> Proposal:
+    """End it, in the name of `cause`."""
+    return advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.COMPLETE,
+        cause.by,
+        cause.puller,
+        sender=_decided_early(tx, proposal, cause),
+        reason=cause.reason,
+        explanation=cause.words,
+        **changes,
+    )
+
+
+def _decided_early(tx: Transaction, proposal: Proposal, cause: Cause) -> Sender | None:
+    """What a person settled ends in their name too, but by no review."""
+    if cause.reason != "approved_early":
+        return None
+    return decided_by(tx, proposal.proposal_id, cause.by, Verb.COMMIT)
+
+
+def tool_cause(proposal: Proposal) -> Cause:
+    """Return the cause of an end that nobody but the tool brought about."""
+    return Cause(tool_of(proposal), Puller.TOOL, "tool_succeeded", "The tool succeeded.")

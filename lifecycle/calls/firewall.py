@@ -1,0 +1,163 @@
+"""The firewall: what comes back from a tool reaches an agent bounded and masked (seed 004)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+from lifecycle.canonical import canonical_bytes, digest_of
+from lifecycle.text.masking import mask
+from lifecycle.text.personal_data import card_like, find_private
+from lifecycle.text.secrets_found import secret_named
+
+_SHORT_NAME: Final = 64
+TOO_DEEP: Final = "‹nested too deep to show›"
+_PERSONAL_NAMES: Final = {
+    "email": "email address",
+    "phone": "phone number",
+    "card_number": "card number",
+    "credit_card": "card number",
+    "ssn": "social security number",
+    "social_security_number": "social security number",
+    "iban": "IBAN",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much of a result an agent is shown; a list has rows, an object fields."""
+
+    rows: int = 50
+    fields: int = 20
+    characters: int = 4_000
+    depth: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The bounded, masked view of a result. `handle` names the whole, which stays here."""
+
+    handle: str
+    value: Any
+    warnings: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the wire form."""
+        return {"handle": self.handle, "value": self.value, "warnings": list(self.warnings)}
+
+
+@dataclass(slots=True)
+class _Spending:
+    """What is left of the characters, and what had to be said."""
+
+    budget: Budget
+    left: int
+    warnings: dict[str, None] = field(default_factory=dict)
+
+    def warn(self, words: str) -> None:
+        self.warnings[words] = None
+
+    def pay(self, cost: int) -> bool:
+        """Take `cost` characters; False where they are no longer there."""
+        if cost > self.left:
+            self.warn(f"More than {self.budget.characters} characters: the rest was left out.")
+            return False
+        self.left -= cost
+        return True
+
+
+def frame_of(value: Any, budget: Budget | None = None) -> Mapping[str, Any]:
+    """Return the frame of a result as JSON; the handle is its digest."""
+    return framed(value, digest_of(canonical_bytes(value)), budget).as_json()
+
+
+def framed(value: Any, handle: str, budget: Budget | None = None) -> Frame:
+    """Bound and mask a JSON value: 50 rows, 20 fields, 4,000 characters, depth 3 by default."""
+    budget = budget or Budget()
+    spending = _Spending(budget, budget.characters)
+    return Frame(handle, _bounded(value, 0, spending), tuple(spending.warnings))
+
+
+def mask_private(text: str) -> str:
+    """Return the text with credentials and personal data masked."""
+    parts, place = [], 0
+    for start, end, kind in find_private(text):
+        parts += [text[place:start], mask(text[start:end], kind)]
+        place = end
+    return "".join(parts) + text[place:]
+
+
+@lru_cache(maxsize=512)
+def _name_shown(name: str) -> str:
+    """Mask the name of a field; a tool's receipts have the same ones every time."""
+    return mask_private(name)
+
+
+def _bounded(value: Any, depth: int, spending: _Spending) -> Any:
+    if isinstance(value, (Mapping, list, tuple)) and depth >= spending.budget.depth:
+        spending.warn("What is nested deeper than the bound was left out, unread.")
+        return TOO_DEEP
+    if isinstance(value, (Mapping, list, tuple)):
+        spending.left -= 2  # its brackets
+    if isinstance(value, Mapping):
+        return _fields(value, depth, spending)
+    if isinstance(value, (list, tuple)):
+        return _rows(value, depth, spending)
+    return _scalar(value, spending)
+
+
+def _fields(value: Mapping[str, Any], depth: int, spending: _Spending) -> dict[str, Any]:
+    most = spending.budget.fields
+    if len(value) > most:
+        spending.warn(f"{len(value) - most} of {len(value)} fields were left out.")
+    shown: dict[str, Any] = {}
+    for key, item in list(value.items())[:most]:
+        name = _name_shown(key) if len(key := str(key)) <= _SHORT_NAME else mask_private(key)
+        if not spending.pay(len(name) + 4):
+            break
+        kind = _kind_of(str(key))
+        if kind is None or item is None or isinstance(item, bool):
+            shown[name] = _bounded(item, depth + 1, spending)
+            continue
+        spending.warn(f"The field {name} was masked by its name.")
+        shown[name] = mask(item if isinstance(item, str) else str(item), kind)
+        spending.pay(len(shown[name]) + 2)
+    return shown
+
+
+def _rows(value: list[Any] | tuple[Any, ...], depth: int, spending: _Spending) -> list[Any]:
+    most = spending.budget.rows
+    if len(value) > most:
+        spending.warn(f"{len(value) - most} of {len(value)} rows were left out.")
+    shown: list[Any] = []
+    for item in value[:most]:
+        if not spending.pay(2):
+            break
+        shown.append(_bounded(item, depth + 1, spending))
+    return shown
+
+
+def _scalar(value: Any, spending: _Spending) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool) and card_like(value):
+        value = str(value)
+    if not isinstance(value, str):
+        return value if spending.pay(len(str(value))) else None
+    masked = mask_private(value)
+    if masked != value:
+        spending.warn("Credentials or personal data in a text were masked.")
+    if spending.pay(len(masked) + 2):
+        return masked
+    cut, spending.left = masked[: max(spending.left - 3, 0)], 0
+    return cut + "…"
+
+
+def _kind_of(key: str) -> str | None:
+    if secret_named(key):
+        return "secret"
+    name = key.lower().replace("-", "_").replace(" ", "_")
+    for known, kind in _PERSONAL_NAMES.items():
+        if name == known or name.endswith("_" + known):
+            return kind
+    return None

@@ -1,0 +1,125 @@
+"""What a tool's bad answer makes of a proposal: a person must look (design section 7)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from lifecycle.agreeing.retelling_calls import digest_told
+from lifecycle.books import Transaction
+from lifecycle.door import call_for_attention
+from lifecycle.moment import Moment
+from lifecycle.proposal import ActorKind, Attention, Execution, Identity, Outcome, Proposal
+from lifecycle.text.masking import harmless, mask_secrets
+
+#: So many parts are told in a sentence, each with so many characters; all are in `show --json`.
+_MOST_TOLD: Final = 5
+_LONGEST_TOLD: Final = 120
+
+
+def tool_of(proposal: Proposal) -> Identity:
+    """Return the tool as who caused something."""
+    return Identity(ActorKind.TOOL, proposal.tool)
+
+
+def unknown(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
+    """Nobody knows whether the tool acted: a person must look (never guessed, never repeated)."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    call = f"{execution.verb.value} of {proposal.idempotency_key}{_or_before(execution)}"
+    return call_for_attention(
+        tx,
+        moment,
+        proposal,
+        Attention.OUTCOME_UNKNOWN,
+        f"{why} Whether {call} happened is unknown; look, then: settle {proposal.proposal_id} "
+        "happened | did-not-happen",
+        tool_of(proposal),
+        execution=replace(execution, outcome=Outcome.UNKNOWN, explanation=why),
+    )
+
+
+def _or_before(execution: Execution) -> str:
+    """Name the calls before, which had keys of their own, where one of them may have happened."""
+    earlier = execution.doubted and execution.attempt > 1
+    return ", or of an attempt before it," if earlier else ""
+
+
+def commit_failed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
+    """The stage stands but was not carried out: retry and roll back are both open."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    return call_for_attention(
+        tx,
+        moment,
+        proposal,
+        Attention.COMMIT_FAILED,
+        f"{_sentence(why)} Nothing was carried out yet: retry {proposal.proposal_id}, or "
+        f"roll-back {proposal.proposal_id} <reason>.",
+        tool_of(proposal),
+        execution=replace(execution, outcome=Outcome.FAILED, explanation=why),
+    )
+
+
+def rollback_incomplete(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    why: str,
+    answered: tuple[Any, ...] | None = None,
+) -> Proposal:
+    """Something of what was done still stands: a person must look.
+
+    `answered` is what its tool says of that, None where it said nothing: then what it said before
+    counts on. The entry tells no more than it said: what the row holds may be somebody's.
+    """
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    still_stands = execution.still_stands if answered is None else answered
+    return call_for_attention(
+        tx,
+        moment,
+        proposal,
+        Attention.ROLLBACK_INCOMPLETE,
+        f"{_sentence(why)}{_told(still_stands)} To try what still stands again: retry "
+        f"{proposal.proposal_id}; where it was taken back by hand: settle {proposal.proposal_id} "
+        "happened",
+        tool_of(proposal),
+        {"stands": None if answered is None else digest_told(list(answered))},
+        execution=replace(
+            execution, outcome=Outcome.FAILED, still_stands=still_stands, explanation=why
+        ),
+    )
+
+
+def _told(still_stands: Sequence[Any]) -> str:
+    """Return what still stands in the tool's own words, masked and cut; nothing where it is none.
+
+    A person who has to take it back by hand must see what it is, wherever that is read.
+    """
+    if not still_stands:
+        return ""
+    parts = [_part(each) for each in still_stands[:_MOST_TOLD]]
+    if len(parts) > 1:
+        parts = [f"({number}) {part}" for number, part in enumerate(parts, start=1)]
+    more = len(still_stands) - len(parts)
+    also = f"; and {more} more (all in show --json)" if more else ""
+    return f" What stands: {_sentence('; '.join(parts) + also)}"
+
+
+def _part(value: Any) -> str:
+    """Return one part on one line, credentials masked before anything is cut off."""
+    shown = mask_secrets(value)
+    words = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
+    line = harmless(words)
+    return line if len(line) <= _LONGEST_TOLD else f"{line[:_LONGEST_TOLD]}…"
+
+
+def _sentence(words: str) -> str:
+    """Return the words with an end; what a tool said may have none."""
+    return words if words.endswith((".", "!", "?")) else f"{words}."

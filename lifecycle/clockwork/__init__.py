@@ -1,0 +1,1 @@
+"""What the clock brings, and what a start finds: windows, deadlines, calls cut off."""

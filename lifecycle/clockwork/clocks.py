@@ -1,0 +1,250 @@
+"""A clock that was set between two processes takes no time away from what is open (ADR 0022).
+
+Each process reads the wall once and counts on by the boot clock. Within one boot the difference of
+the two tells exactly how far the wall was set since a former process read it. What is open was
+reckoned by that one's clock: where the wall was set forward it would end early.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, assert_never
+
+from lifecycle.agreeing.following import WINDOW, opens_anew
+from lifecycle.agreeing.rows import disagreements, stands_as_told
+from lifecycle.audit import AuditEntry
+from lifecycle.clockwork.restored import open_ids
+from lifecycle.door import amend, announce
+from lifecycle.moment import Moment
+from lifecycle.ports import RowUnreadable, Transaction
+from lifecycle.proposal import CLOCK, Proposal, Verb
+from lifecycle.state import State, Trigger
+from lifecycle.world import World
+
+#: By so much clocks of two starts may differ, as time servers correct them, and nothing moves.
+TOLERATED_MS: Final = 60_000
+_FLAG: Final = "clock"
+#: Less than this is no other clock.
+_SAME_MS: Final = 1_000
+#: No machine's clocks lie further apart: that is over 3,000 years.
+_FURTHEST_MS: Final = 10**14
+#: More clocks in one boot than anybody sets; what was opened by still older ones does not move.
+_MOST: Final = 50
+_TOLD_FOR_MS: Final = 24 * 60 * 60 * 1000
+_OPENS: Final = frozenset({Trigger.EXECUTE.value, "execute_happened", "moved_along"})
+_DEADLINE: Final = "deadline_ms"
+#: Where an entry tells by which clock an end was reckoned.
+_AHEAD: Final = "ahead_ms"
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """One reading of the wall: `ahead_ms` of the boot clock, for entries behind `after_seq`."""
+
+    after_seq: int
+    ahead_ms: int
+
+
+async def take_up_clock(world: World, boot: str, ahead_ms: int) -> None:
+    """Let what an earlier clock of this boot opened end later by what the wall was set forward
+    since; then note that from now on is counted by this one, and tell people.
+
+    `boot` is empty where it cannot be told: then, as after another boot, nothing is known. Raises
+    StoreUnavailable; then nothing may be done by this clock. What has moved by then moves no more.
+    """
+    moment = world.moment()
+    known = await world.store.read(lambda tx: _clocks_of(tx, boot))
+    if known and abs(known[-1].ahead_ms - ahead_ms) < _SAME_MS:
+        return
+    head, _ = await world.store.read(lambda tx: tx.audit.head())
+    most_ms = max((ahead_ms - each.ahead_ms for each in known), default=0)
+    if most_ms > TOLERATED_MS:
+        short = partial(_short_of_time, moment.now_ms - most_ms)
+        unit = partial(_moved, moment, known, ahead_ms)
+        await world.write_each(await world.store.read(short), unit)
+    clocks = (*known, _Clock(head, ahead_ms))
+    await world.write(partial(_noted, moment, boot, clocks, head))
+
+
+def clock_moved(tx: Transaction, now_ms: int) -> str | None:
+    """Return for a day what was made of a clock that had been set forward, else None. A view."""
+    moved = _kept(tx).get("moved")
+    if not isinstance(moved, Mapping) or not isinstance(at_ms := moved.get("at_ms"), int):
+        return None
+    return str(moved.get("words")) if now_ms - at_ms < _TOLD_FOR_MS else None
+
+
+def _kept(tx: Transaction) -> Mapping[str, Any]:
+    kept = tx.flags.get(_FLAG)
+    return kept if isinstance(kept, Mapping) else {}
+
+
+def _clocks_of(tx: Transaction, boot: str) -> Sequence[_Clock]:
+    """Return the clocks of this boot, oldest first; none where it is another one or unknown."""
+    kept = _kept(tx)
+    if not boot or kept.get("boot") != boot:
+        return ()
+    try:
+        return [_Clock(int(after_seq), _ahead(ahead_ms)) for after_seq, ahead_ms in kept["clocks"]]
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return ()
+
+
+def _ahead(told: Any) -> int:
+    """Return how far a wall was ahead, as it was written down once.
+
+    Raises TypeError, ValueError or OverflowError for what no clock said: it is not reckoned with.
+    """
+    ahead_ms = int(told)
+    if abs(ahead_ms) > _FURTHEST_MS:
+        raise ValueError(told)
+    return ahead_ms
+
+
+def _noted(moment: Moment, boot: str, clocks: Sequence[_Clock], head: int, tx: Transaction) -> None:
+    """Note the clocks of this boot, and tell of what has moved behind the entry `head`."""
+    listed = [[each.after_seq, each.ahead_ms] for each in clocks[-_MOST:]]
+    value: dict[str, Any] = {"boot": boot, "clocks": listed}
+    since = tx.audit.exported(head, tx.audit.head()[0] - head)
+    moved = [entry["details"] for entry in since if entry["kind"] == "moved_along"]
+    if moved:
+        words = _words(moved)
+        value["moved"] = {"at_ms": moment.now_ms, "words": words}
+        announce(tx, moment, f"clock_moved:{moment.now_ms}", words)
+    tx.flags.put(_FLAG, value)
+
+
+def _short_of_time(before_ms: int, tx: Transaction) -> list[str]:
+    """Return the ids of all whose time may not have been over when it was `before_ms`."""
+    found = []
+    for proposal_id in open_ids(tx):
+        proposal = tx.proposals.get(proposal_id)
+        ends_ms = _ends_ms(proposal)
+        if ends_ms is not None and ends_ms > before_ms:
+            found.append(proposal_id)
+    return found
+
+
+def _moved(
+    moment: Moment,
+    clocks: Sequence[_Clock],
+    ahead_ms: int,
+    tx: Transaction,
+    proposal_ids: Sequence[str],
+) -> int:
+    """Let those of these that would end early end later; return how many that were."""
+    count = 0
+    for proposal_id in proposal_ids:
+        proposal = tx.proposals.get(proposal_id)
+        ends_ms = _ends_ms(proposal)
+        if proposal is None or ends_ms is None:
+            continue
+        by_ms = _later_by_ms(tx, proposal, clocks, ahead_ms)
+        if by_ms > TOLERATED_MS and ends_ms > moment.now_ms - by_ms:
+            told = {"by_ms": by_ms, _AHEAD: ahead_ms}
+            _move(tx, moment, proposal, ends_ms + by_ms, told)
+            count += 1
+    return count
+
+
+def _ends_ms(proposal: Proposal | None) -> int | None:
+    """Return until when people have time, None where that is no question, or no time stands there
+    because somebody wrote over it."""
+    ends_ms = None if proposal is None else _reckoned(proposal)
+    return ends_ms if isinstance(ends_ms, int) else None
+
+
+def _reckoned(proposal: Proposal) -> int | None:
+    """Return until when people have time by our own reckoning, None where that is no question.
+
+    A permit has its time signed into it.
+    """
+    match proposal.state:
+        case State.PENDING | State.SENTINEL_APPROVED:
+            return None if proposal.permit_waits else proposal.deadline_ms
+        case State.EXECUTING:
+            execution = proposal.execution
+            if execution is None or execution.verb is Verb.ROLL_BACK:
+                return None
+            opened = execution.window_opens_at_ms is not None  # else it is only staged
+            return execution.window_closes_at_ms if opened else None
+        case State.COMPLETED | State.REJECTED | State.ROLLED_BACK:
+            return None
+        case _:
+            assert_never(proposal.state)
+
+
+def _later_by_ms(
+    tx: Transaction, proposal: Proposal, clocks: Sequence[_Clock], ahead_ms: int
+) -> int:
+    """Return how far the wall was set since its end was reckoned, 0 where nobody knows.
+
+    What a document itself names stays, and so does what somebody changed: nothing begins by that,
+    and nothing is committed.
+    """
+    try:
+        trail = tx.audit.of(proposal.proposal_id)
+        if proposal.state is State.EXECUTING:
+            ours = stands_as_told(tx, proposal)
+            told = [entry for entry in trail if _opens(entry)]
+        else:
+            reviews = tx.reviews.of(proposal.proposal_id)
+            ours = proposal.read().time_window is None
+            ours = ours and not disagreements(proposal, trail, reviews)
+            told = [e for e in trail if e is trail[0] or _DEADLINE in e.event.details]
+        by = _ahead_by(clocks, told[-1]) if ours and told else None
+    except (RowUnreadable, ValueError, TypeError, KeyError, OverflowError):
+        return 0
+    return 0 if by is None else ahead_ms - by
+
+
+def _ahead_by(clocks: Sequence[_Clock], entry: AuditEntry) -> int | None:
+    """Return by which clock of this boot the end was reckoned that an entry tells, None by none.
+
+    A start that did not get as far as to note its clock may have moved it already.
+    """
+    by = [each.ahead_ms for each in clocks if each.after_seq < entry.seq]
+    return _ahead(entry.event.details.get(_AHEAD, by[-1])) if by else None
+
+
+def _opens(entry: AuditEntry) -> bool:
+    """Say whether an entry tells of a window that begins, or ends later."""
+    return entry.event.kind in _OPENS or opens_anew(entry)
+
+
+def _move(
+    tx: Transaction, moment: Moment, proposal: Proposal, ends_ms: int, told: Mapping[str, int]
+) -> None:
+    execution = proposal.execution
+    if execution is None:
+        amend(tx, moment, proposal, "moved_along", CLOCK, details=told, deadline_ms=ends_ms)
+        return
+    later = replace(execution, window_closes_at_ms=ends_ms)
+    told = {**told, WINDOW: ends_ms}
+    amend(tx, moment, proposal, "moved_along", CLOCK, details=told, execution=later)
+
+
+def _words(moved: Sequence[Mapping[str, int]]) -> str:
+    count = Counter(WINDOW in told for told in moved)
+    parts = [_counted(count[True], "window"), _counted(count[False], "deadline")]
+    by_ms = max(told["by_ms"] for told in moved)
+    return (
+        f"The machine's clock was set forward by {_span(by_ms)} since a former start read it, or "
+        "the machine stood still. What was open keeps the time that it was given: "
+        f"{' and '.join(filter(None, parts))} moved along. Permits, and times that documents name, "
+        "end by the clock. Look why it was wrong; nothing else is to be done."
+    )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}" if number else ""
+
+
+def _span(ms: int) -> str:
+    minutes, hours = ms // 60_000, ms // 3_600_000
+    if hours >= 48:
+        return f"{hours // 24} days"
+    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min"

@@ -1,0 +1,116 @@
+"""Windows that have passed: closed by the clock, or left open with the reason why."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lifecycle.calls.finishing import Concluded, finish, tool_cause
+from lifecycle.door import amend, announce
+from lifecycle.freezing import stands_still
+from lifecycle.heard import HEARD
+from lifecycle.last_judged import judged_as_it_stands
+from lifecycle.moment import Moment, clock_words
+from lifecycle.ports import Transaction
+from lifecycle.proposal import (
+    CLOCK,
+    STOPS_CLOSING,
+    Attention,
+    Cause,
+    Outcome,
+    Proposal,
+    Verb,
+)
+from lifecycle.state import State
+from lifecycle.tier import Puller
+from lifecycle.windows import CLOSED_AGAIN_MS
+
+#: A closing later than this says so.
+LATE_MS: Final = 5_000
+#: After so many failures of our own a proposal is shown as overdue.
+OVERDUE_AFTER: Final = 5
+
+
+def may_close(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
+    """Say whether this window may be closed at this moment."""
+    due = _due(tx, moment, proposal)
+    return due and stands_still(tx, moment, proposal) is None
+
+
+def waits_for_a_stop(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
+    """Say whether nothing but a stop that nobody could work for a while keeps this window open."""
+    late = moment.heard.late(moment.now_ms, proposal.proposal_id)
+    return bool(late) and _due(tx, moment, proposal) and stands_still(tx, moment, proposal) == HEARD
+
+
+def why_it_waits(moment: Moment, proposal_id: str) -> str:
+    """Say that a stop keeps this window open, and who can do what about it."""
+    late = moment.heard.late(moment.now_ms, proposal_id)
+    ways = [f"retry {proposal_id}"] if any(each.proposal_id for each in late) else []
+    if not all(each.proposal_id for each in late):
+        ways.append("and of a freeze: thaw" if ways else "thaw")
+    remedy = f"roll-back {proposal_id} <reason>, or let go of that stop: {', '.join(ways)}"
+    return f"it waits for {HEARD}; {remedy}"
+
+
+def _due(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
+    execution = proposal.execution
+    return (
+        proposal.state is State.EXECUTING
+        and execution is not None
+        and execution.verb is Verb.EXECUTE
+        and execution.outcome is Outcome.DONE
+        and execution.window_closes_at_ms is not None
+        and execution.window_closes_at_ms <= moment.now_ms
+        and proposal.attention not in STOPS_CLOSING
+        and proposal.kept_stop is None
+        and judged_as_it_stands(tx, moment, proposal)
+    )
+
+
+def close(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
+    """Claim the closing of one window; nothing happens where somebody was faster."""
+    if not may_close(tx, moment, proposal):
+        return Concluded(proposal)
+    execution = proposal.execution
+    if execution is not None and execution.window_opens_at_ms is None:
+        return finish(tx, moment, proposal, tool_cause(proposal))  # only staged: see `finish`
+    closes_at_ms = (execution.window_closes_at_ms if execution else None) or moment.now_ms
+    late_ms = moment.now_ms - closes_at_ms
+    words = "Nobody objected before the window closed."
+    if late_ms > LATE_MS:
+        words += f" Closed late, {late_words(late_ms)} after {clock_words(closes_at_ms)}."
+    cause = Cause(CLOCK, Puller.CLOCK, "window_closed_unopposed", words)
+    return finish(tx, moment, proposal, cause)
+
+
+def late_words(late_ms: int) -> str:
+    """Write a delay as people say it: 20 min, 45 s."""
+    return f"{late_ms // 60_000} min" if late_ms >= 60_000 else f"{late_ms // 1000} s"
+
+
+def not_closed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
+    """Note a failed closing of our own: tried again with back-off, overdue after five."""
+    failures = proposal.failures + 1
+    wait_ms = min(CLOSED_AGAIN_MS, 1000 * 2 ** min(failures, 6))
+    overdue = failures >= OVERDUE_AFTER and proposal.attention is None
+    if overdue:
+        announce(
+            tx,
+            moment,
+            f"overdue:{proposal.proposal_id}",
+            f"{proposal.proposal_id} is overdue: its window has passed but {why}.",
+            proposal.proposal_id,
+        )
+    return amend(
+        tx,
+        moment,
+        proposal,
+        "not_closed",
+        CLOCK,
+        reason=Attention.OVERDUE.value if overdue else None,
+        details={"why": why, "failures": failures},
+        failures=failures,
+        retry_at_ms=moment.now_ms + wait_ms,
+        attention=Attention.OVERDUE if overdue else proposal.attention,
+        attention_why=why if overdue else proposal.attention_why,
+    )

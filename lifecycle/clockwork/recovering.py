@@ -1,0 +1,171 @@
+"""What a former process left: stops on disk, calls cut off, checks that nobody waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from lifecycle.agents import reporting
+from lifecycle.agreeing.rows import stands_as_told
+from lifecycle.calls.claiming import Claim, reclaim
+from lifecycle.calls.finishing import Concluded
+from lifecycle.calls.mishaps import unknown
+from lifecycle.freezing import stands_still
+from lifecycle.gating import Gatekeeper
+from lifecycle.heard import HEARD, placed
+from lifecycle.moment import Moment
+from lifecycle.opening import tell_of_a_changed_row
+from lifecycle.ports import RowUnreadable, Transaction
+from lifecycle.proposal import CLOCK, Outcome, Proposal, Verb
+from lifecycle.world import World
+
+_PAGE = 200
+_ORPHANED_MS = 5_000
+#: A tool marked idempotent is called again under the same key at most twice after a crash.
+_TRIES = 3
+
+
+@dataclass(slots=True)
+class Recoverer:
+    """Takes up calls and checks that a crash cut off."""
+
+    world: World
+    gatekeeper: Gatekeeper
+    orphans: set[str] = field(default_factory=set)
+
+    async def find_orphans(self) -> None:
+        """Find the calls that a former process did not live to hear of, before any call of ours.
+
+        Only what is found here is ever recovered: a call that began in this process has its task.
+        """
+        after = ""
+        while True:
+            page = await self.world.store.read(partial(_in_flight, after))
+            self.orphans.update(p.proposal_id for p in page if not _agents_own(p))
+            if not page:  # a page may be short of a row that cannot be read
+                return
+            after = page[-1].proposal_id
+
+    async def recover(self) -> int:
+        """Take up orphaned calls and checks, and agents that never reported."""
+        await self._place_stops()
+        taken = 0
+        for proposal_id in sorted(self.orphans):
+            done = await self.world.beside(proposal_id, self._recover_call(proposal_id))
+            taken += done or False
+        return taken + await self._overdue_agents() + await self._recover_checks()
+
+    async def _place_stops(self) -> None:
+        """Note of what a stop is whose message was no card yet when it came, and is one by now.
+
+        Only then are people called where nobody can work it, and can let go of it.
+        """
+        heard = self.world.heard
+        unplaced = heard.unplaced()
+        if not unplaced:
+            return
+        found = await self.world.store.read(lambda tx: [placed(tx, stop) for stop in unplaced])
+        for stop in found:
+            if not stop.unplaced and heard.get(stop.key) is not None:
+                heard.add(stop)
+
+    async def _recover_call(self, proposal_id: str) -> bool:
+        moment = self.world.moment()
+        concluded = await self.world.write(lambda tx: _recovered(tx, moment, proposal_id))
+        if concluded is None:
+            return False
+        self.orphans.discard(proposal_id)
+        self.gatekeeper.carrier.carry_claim(concluded.claim)
+        return True
+
+    async def _overdue_agents(self) -> int:
+        called, after, moment = 0, "", self.world.moment()
+        while page := await self.world.store.read(partial(_in_flight, after)):
+            after = page[-1].proposal_id
+            late = (p for p in page if _agents_own(p) and reporting.is_overdue(moment, p))
+            ids = [proposal.proposal_id for proposal in late]
+            called += await self.world.write_each(ids, partial(_called_overdue, moment))
+        return called
+
+    async def _recover_checks(self) -> int:
+        moment = self.world.moment()
+        page = await self.world.store.read(lambda tx: tx.proposals.unchecked(_PAGE))
+        orphans = [
+            p
+            for p in page
+            if p.proposal_id not in self.gatekeeper.gating
+            and p.created_at_ms + _ORPHANED_MS <= moment.now_ms
+        ]
+        for proposal in orphans:
+            self.world.spawn(self.gatekeeper.gate(proposal))
+        return len(orphans)
+
+
+def _agents_own(proposal: Proposal) -> bool:
+    return proposal.execution is not None and proposal.execution.by_agent
+
+
+def _in_flight(after: str, tx: Transaction) -> Sequence[Proposal]:
+    return tx.proposals.in_flight(_PAGE, after)
+
+
+def _called_overdue(moment: Moment, tx: Transaction, late: Sequence[str]) -> int:
+    before = [tx.proposals.get(proposal_id) for proposal_id in late]
+    after = [reporting.overdue(tx, moment, p) for p in before if p is not None]
+    return sum(p.attention is not None for p in after)
+
+
+def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded | None:
+    """Call again what is idempotent, under the same key; anything else is unknown.
+
+    So is what somebody's ❌ was kept for: it is not done once more in order to be taken back. None
+    where it cannot be done yet: everything is frozen, or a stop waits in the spool.
+    """
+    proposal = tx.proposals.get(proposal_id)
+    if proposal is None:
+        raise KeyError(proposal_id)
+    execution, tool = proposal.execution, moment.policy.tools.get(proposal.tool)
+    if execution is None or execution.outcome is not Outcome.RUNNING:
+        return Concluded(proposal)
+    if execution.verb is not Verb.ROLL_BACK and not _as_told(tx, proposal):
+        why = "The stored row no longer fits what was approved, so it is not called again."
+        tell_of_a_changed_row(tx, moment, proposal, why)
+        return Concluded(unknown(tx, moment, proposal, why))
+    why_not = _why_not_again(moment, proposal)
+    if execution.verb is not Verb.ROLL_BACK and why_not is not None:
+        why = f"The process ended while the tool was running, and {why_not}."
+        return Concluded(unknown(tx, moment, proposal, why))
+    if tool is not None and tool.idempotent and execution.tries < _TRIES:
+        still = stands_still(tx, moment, proposal)
+        if still is not None and execution.verb is not Verb.ROLL_BACK:
+            return None
+        claim: Claim = reclaim(tx, moment, proposal, CLOCK)
+        return Concluded(claim.proposal, claim)
+    return Concluded(unknown(tx, moment, proposal, "The process ended while the tool was running."))
+
+
+def _as_told(tx: Transaction, proposal: Proposal) -> bool:
+    """Say whether its row is what was approved; where its trail cannot be read nobody says so, and
+    it must not stand as running for good."""
+    try:
+        return stands_as_told(tx, proposal)
+    except (RowUnreadable, ValueError, TypeError, KeyError):
+        return False
+
+
+def _why_not_again(moment: Moment, proposal: Proposal) -> str | None:
+    """Say what stands against one more call for good; None where nothing does."""
+    if _judged_otherwise(moment, proposal):
+        return "the policy is another one since"
+    if proposal.kept_stop is not None:
+        return f"{proposal.kept_stop.person} has stopped it"
+    overdue = moment.heard.overdue(moment.now_ms, proposal.proposal_id)
+    if not all(each.takes_back for each in overdue):
+        return f"it waits for {HEARD}"
+    return None
+
+
+def _judged_otherwise(moment: Moment, proposal: Proposal) -> bool:
+    """Say whether the tool, the rules or who may ask are not those that it began under."""
+    return proposal.checked_policy_digest != moment.policy.digest

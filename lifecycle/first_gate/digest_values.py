@@ -1,0 +1,77 @@
+"""Digests in place of large or sensitive values, and where they may stand (design section 4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from lifecycle.errors import Fault
+from lifecycle.paths import Parts, containers, dotted
+from lifecycle.policy import ToolKind, ToolPolicy
+from lifecycle.text.field_names import ends_in, readings_of
+from lifecycle.tier import Tier
+
+_KEYS: Final = frozenset({"s256", "excerpt", "media_type"})
+_S256: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+_MOST_FAULTS: Final = 32
+_STRICT_TIERS: Final = frozenset({Tier.CONFIRM, Tier.BLOCK})
+#: Recipients, amounts and targets must be seen whole by people and rules.
+_SEEN_WHOLE: Final = frozenset(
+    """
+    to cc bcc recipient recipients from sender header headers
+    amount amounts currency target targets host url domain path
+    """.split()
+)
+
+
+def digests_in(parameters: Mapping[str, Any]) -> Iterator[tuple[Parts, Mapping[str, Any]]]:
+    """Yield every digest that stands in place of a value, with its place below `parameters`."""
+    for parts, value in containers(dict(parameters)):
+        if parts and isinstance(value, dict) and "s256" in value and _KEYS.issuperset(value):
+            yield parts, value
+
+
+def digest_faults(tool: ToolPolicy, tier: Tier, parameters: Mapping[str, Any]) -> list[Fault]:
+    """Return `digest_not_allowed` for each digest where the value itself must stand.
+
+    A digest may stand there for tools of kind `agent` at CONFIRM or above, never for recipients,
+    amounts or targets, and only well-formed: 43 characters of base64url, with excerpt and media
+    type as strings.
+    """
+    found = (
+        _fault(parts, why)
+        for parts, value in digests_in(parameters)
+        if (why := _why_not(tool, tier, parts, value))
+    )
+    return list(islice(found, _MOST_FAULTS))
+
+
+def _why_not(tool: ToolPolicy, tier: Tier, parts: Parts, value: Mapping[str, Any]) -> str | None:
+    if tool.kind is not ToolKind.AGENT:
+        return f"{tool.name} acts on the value itself: send it whole."
+    if tier not in _STRICT_TIERS:
+        return "Only what people confirm may carry digests: send the value whole."
+    if any(isinstance(part, str) and _must_be_seen(part) for part in parts):
+        return "Recipients, amounts and targets are always sent whole."
+    s256 = value["s256"]
+    if not isinstance(s256, str) or not _S256.fullmatch(s256):
+        return "Write s256 as 43 characters of base64url without padding."
+    if not all(isinstance(value.get(key, ""), str) for key in _KEYS):
+        return "Write excerpt and media_type as strings."
+    return None
+
+
+def _must_be_seen(name: str) -> bool:
+    return ends_in(name, _SEEN_WHOLE) or any("amount" in words for words in readings_of(name))
+
+
+def _fault(parts: Parts, why: str) -> Fault:
+    return Fault(
+        "digest_not_allowed",
+        dotted(("parameters", *parts)),
+        required="the value itself",
+        actual="a digest",
+        suggestion=why,
+    )

@@ -1,0 +1,211 @@
+"""Step 4 of reading, the parameters: a tool's JSON Schema and the shape of a mail (section 4)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator, SchemaError
+from jsonschema import ValidationError as Mismatch
+from jsonschema.validators import extend
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from lifecycle.canonical import canonical_bytes
+from lifecycle.errors import Fault
+from lifecycle.paths import dotted
+from lifecycle.policy import ToolKind, ToolPolicy
+from lifecycle.text.patterns import BadPattern, compiled
+
+_MOST_FAULTS: Final = 32
+_LONGEST_WORDS: Final = 120
+
+_ADDRESSES: Final = {
+    "description": "an address or a list of addresses",
+    "anyOf": [
+        {"type": "string", "minLength": 1},
+        {"type": "array", "items": {"type": "string", "minLength": 1}},
+    ],
+}
+#: The shape of a mail. Other names are allowed: checked, shown, never in the mail.
+EMAIL_SHAPE: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "required": ["to"],
+    "properties": {
+        "to": {
+            "description": "an address or a list of one or more addresses",
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
+            ],
+        },
+        "cc": _ADDRESSES,
+        "bcc": _ADDRESSES,
+        "reply_to": _ADDRESSES,
+        "subject": {"type": "string"},
+        "body": {"type": "string"},
+    },
+}
+
+
+def _pattern(_v: Any, pattern: str, value: Any, _schema: Any) -> Iterator[Mismatch]:
+    if isinstance(value, str) and not _known(pattern).search(value):
+        yield Mismatch("does not match")
+
+
+def _pattern_properties(v: Any, patterns: Any, value: Any, _schema: Any) -> Iterator[Mismatch]:
+    if not isinstance(value, dict):
+        return
+    for pattern, schema in patterns.items():
+        for key, item in value.items():
+            if _known(pattern).search(key):
+                yield from v.descend(item, schema, path=key, schema_path=pattern)
+
+
+def _additional_properties(v: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Mismatch]:
+    if not isinstance(value, dict):
+        return
+    patterns = schema.get("patternProperties", {})
+    for key, item in value.items():
+        known = key in schema.get("properties", {})
+        if known or any(_known(pattern).search(key) for pattern in patterns):
+            continue
+        if wanted is False:
+            yield Mismatch("unknown", path=(key,))
+        elif isinstance(wanted, dict):
+            yield from v.descend(item, wanted, path=key)
+
+
+def _unique_items(_v: Any, wanted: Any, value: Any, _schema: Any) -> Iterator[Mismatch]:
+    # By canonical form: the library compares each with each where items cannot be sorted.
+    if not wanted or not isinstance(value, list):
+        return
+    if len({canonical_bytes(item) for item in value}) < len(value):
+        yield Mismatch("repeats an item")
+
+
+_Validator: Final[Any] = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator,
+    {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+        "uniqueItems": _unique_items,
+    },
+)
+#: Keywords whose library code runs patterns with backtracking.
+_NOT_SERVED: Final = frozenset({"unevaluatedProperties"})
+
+
+#: Keywords that hold schemas by names of the operator's choice, and those that hold plain values.
+_BY_NAME: Final = frozenset(
+    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+)
+_VALUES: Final = frozenset({"const", "enum", "default", "examples"})
+Where = tuple[str | int, ...]
+
+
+def schema_problems(schema: Any) -> list[tuple[Where, str]]:
+    """Return where and why a tool's `parameters` cannot be used; asked at the start."""
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        words = f"this is no JSON Schema (2020-12): {error.message[:200]}"
+        return [(tuple(error.absolute_path), words)]
+    return [
+        ((*where, keyword), words)
+        for where, keyword, value in _keywords(schema, ())
+        for words in _odd(keyword, value)
+    ]
+
+
+def _keywords(schema: Any, where: Where) -> Iterator[tuple[Where, str, Any]]:
+    if isinstance(schema, dict):
+        for keyword, value in schema.items():
+            yield where, keyword, value
+            if keyword in _BY_NAME and isinstance(value, dict):
+                for name, inner in value.items():
+                    yield from _keywords(inner, (*where, keyword, name))
+            elif keyword not in _VALUES:
+                yield from _keywords(value, (*where, keyword))
+    elif isinstance(schema, list):
+        for number, item in enumerate(schema):
+            yield from _keywords(item, (*where, number))
+
+
+def _odd(keyword: str, value: Any) -> Iterator[str]:
+    if keyword in _NOT_SERVED:
+        yield f"{keyword} is not served: use additionalProperties"
+    if keyword in ("$ref", "$dynamicRef") and isinstance(value, str) and not value.startswith("#"):
+        yield f"{keyword} may only point within the schema (#…); nothing is fetched"
+    patterns = [value] if keyword == "pattern" else []
+    if keyword == "patternProperties" and isinstance(value, dict):
+        patterns = list(value)
+    for pattern in patterns:
+        if isinstance(pattern, str) and not _compiles(pattern):
+            yield f"{keyword} holds a pattern that RE2 cannot read (it has no lookaround)"
+
+
+_known: Final = lru_cache(maxsize=256)(compiled)
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        _known(pattern)
+    except BadPattern:
+        return False
+    return True
+
+
+@lru_cache(maxsize=256)
+def _validator(schema: bytes) -> Any:
+    return _Validator(json.loads(schema), registry=Registry())
+
+
+def parameter_faults(tool: ToolPolicy, parameters: Mapping[str, Any]) -> list[Fault]:
+    """Return `invalid_parameter` for each place where the parameters break the tool's shape.
+
+    Fails closed: a schema that cannot be evaluated lets nothing pass.
+    """
+    shapes = [EMAIL_SHAPE] if tool.kind is ToolKind.EMAIL else []
+    if tool.parameters is not None:
+        shapes.append(tool.parameters)
+    found = (fault for shape in shapes for fault in _broken(shape, parameters))
+    return list(islice(found, _MOST_FAULTS))
+
+
+def _broken(shape: Mapping[str, Any], parameters: Mapping[str, Any]) -> Iterator[Fault]:
+    try:
+        for mismatch in _validator(canonical_bytes(dict(shape))).iter_errors(dict(parameters)):
+            yield _fault(mismatch)
+    except (Unresolvable, RecursionError, ValueError, SchemaError):
+        yield Fault(
+            "invalid_parameter",
+            "parameters",
+            required="a schema of the tool that can be evaluated",
+            suggestion="Ask the operator to correct the tool's parameters schema.",
+        )
+
+
+def _fault(mismatch: Mismatch) -> Fault:
+    required = _words(mismatch)
+    return Fault(
+        "invalid_parameter",
+        dotted(("parameters", *mismatch.absolute_path)),
+        required=required,
+        actual="another value",
+        suggestion=f"The tool asks for {required}.",
+    )
+
+
+def _words(mismatch: Mismatch) -> str:
+    """Say what is asked for in the schema's words; the value itself is never repeated."""
+    schema = mismatch.schema if isinstance(mismatch.schema, dict) else {}
+    described = schema.get("description")
+    if isinstance(described, str):
+        return described[:_LONGEST_WORDS]
+    wanted = json.dumps(mismatch.validator_value, ensure_ascii=False)
+    return f"{mismatch.validator} {wanted}"[:_LONGEST_WORDS]

@@ -1,0 +1,1 @@
+"""What people do to a proposal: approve, stop, settle, retry, explain (section 6)."""

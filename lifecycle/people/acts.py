@@ -1,0 +1,254 @@
+"""An act on a proposal: who, on which card, with which words; and what it led to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lifecycle.answers import CardPlace, Reply, Sender
+from lifecycle.books import Transaction
+from lifecycle.calls.claiming import Claim
+from lifecycle.door import announce, record
+from lifecycle.errors import ProposalNotFound, ReviewRefused
+from lifecycle.expiry import expire, undecided
+from lifecycle.moment import Moment, clock_words, rfc3339
+from lifecycle.posted_cards import CARD
+from lifecycle.proposal import Proposal
+from lifecycle.records import Card
+from lifecycle.review import Decision, Review
+from lifecycle.state import State
+from lifecycle.text.masking import harmless, mask_text, plain_words, recorded_words
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Somebody's act on one proposal.
+
+    - `card`: the message it was done on, None for a command
+    - `lost`: the people whose membership could not be confirmed
+    - `unsure`: the sender is among them, though nobody said that they have left
+    - `given_at_ms`: when a stop was given that waited in the spool, None for what is judged at once
+    - `heard_at_ms`: when the bot took a stop, which may be well before it can be worked
+    """
+
+    proposal_id: str
+    sender: Sender
+    reason: str = ""
+    card: CardPlace | None = None
+    found_late: bool = False
+    lost: Collection[str] = ()
+    unsure: bool = False
+    given_at_ms: int | None = None
+    heard_at_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        """Bring what was typed into a form that every record can hold."""
+        object.__setattr__(self, "proposal_id", plain_words(self.proposal_id))
+        object.__setattr__(self, "reason", recorded_words(self.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """What an act led to: the word to the person, and what is to be carried out next."""
+
+    reply: Reply
+    proposal: Proposal
+    claim: Claim | None = None
+
+    @classmethod
+    def of(
+        cls, proposal: Proposal, words: str, *, code: str | None = None, claim: Claim | None = None
+    ) -> Reviewed:
+        """Answer with these words, for the proposal as it now stands."""
+        reply = Reply(words, code, proposal.proposal_id, proposal.state.value)
+        return cls(reply, proposal, claim)
+
+
+def first_heard(tx: Transaction, moment: Moment, sender: Sender) -> None:
+    """Let an event through once; raises ReviewRefused duplicate_event."""
+    if sender.event_id is not None and not tx.flags.first_time(
+        sender.surface, sender.event_id, moment.now_ms
+    ):
+        raise ReviewRefused("duplicate_event", "This was heard before.")
+
+
+def found(tx: Transaction, moment: Moment, act: Act, *, any_card: bool = False) -> Proposal:
+    """Return the proposal an act is about, as it stands now, after what every act must pass.
+
+    `any_card`: the act may be done on a card that another has replaced.
+    Raises ReviewRefused duplicate_event or stale_card, ProposalNotFound.
+    """
+    first_heard(tx, moment, act.sender)
+    proposal = looked_up(tx, act, any_card=any_card)
+    if in_time(moment, act, proposal):
+        return proposal
+    if undecided(tx, moment, proposal):  # what is found on a card meanwhile may be that very stop
+        raise ReviewRefused("already_decided", late_words(proposal), passing=True)
+    return expire(tx, moment, proposal)
+
+
+def looked_up(tx: Transaction, act: Act, *, any_card: bool = False) -> Proposal:
+    """Return the proposal an act is about. Raises ReviewRefused stale_card, ProposalNotFound."""
+    proposal = tx.proposals.get(act.proposal_id)
+    if proposal is None:
+        named = mask_text(act.proposal_id[:64])
+        raise ProposalNotFound(f"No proposal has the id {named!r}; see: pending")
+    if act.card is not None:
+        _card_of(tx, act.card, proposal, any_card=any_card)
+    return proposal
+
+
+def in_time(moment: Moment, act: Act, proposal: Proposal) -> bool:
+    """Say whether an act came before the deadline; a stop did when it was given, or heard."""
+    known = (each for each in (act.given_at_ms, act.heard_at_ms) if each is not None)
+    return not proposal.expired(min(moment.now_ms, next(known, moment.now_ms)))
+
+
+def as_given(moment: Moment, act: Act, proposal: Proposal) -> Act:
+    """Let a stop over which the deadline passed tell when it was heard, as one from the spool."""
+    if act.given_at_ms is not None or not proposal.expired(moment.now_ms):
+        return act
+    return replace(act, given_at_ms=act.heard_at_ms)
+
+
+def late_words(proposal: Proposal) -> str:
+    """Say that the deadline has passed, where a stop that was given before may decide yet."""
+    when = clock_words(proposal.deadline_ms)
+    return f"The deadline of {proposal.proposal_id} was {when}; nothing was run."
+
+
+def ignored(
+    tx: Transaction, moment: Moment, act: Act, proposal: Proposal, code: str, words: str
+) -> Reviewed:
+    """Answer an act without effect, with its one audit row; what else the unit wrote stays."""
+    record(
+        tx,
+        moment,
+        "ignored",
+        act.sender.identity,
+        proposal=proposal,
+        sender=act.sender,
+        reason=code,
+        details={
+            "account": plain_words(act.sender.account),
+            "why": act.reason,
+            "found_late": act.found_late,
+        },
+    )
+    return Reviewed.of(proposal, words, code=code)
+
+
+def note_ignored(tx: Transaction, moment: Moment, act: Act, code: str) -> None:
+    """Write the one audit row of an attempt that had no effect."""
+    sender = act.sender
+    if sender.event_id is not None and not tx.flags.first_time(
+        sender.surface, sender.event_id, moment.now_ms
+    ):
+        return
+    record(
+        tx,
+        moment,
+        "ignored",
+        sender.identity,
+        proposal=tx.proposals.get(act.proposal_id),
+        sender=sender,
+        reason=code,
+        details={
+            "account": plain_words(sender.account),
+            "proposal_id": recorded_words(act.proposal_id, 64),
+            "found_late": act.found_late,
+        },
+    )
+
+
+def closed_over(proposal: Proposal) -> bool:
+    """Say whether its window has closed and nothing can be taken back any more."""
+    windowed = proposal.execution is not None and proposal.execution.windowed
+    return windowed and proposal.state is State.COMPLETED
+
+
+def tell_of_a_late_stop(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> None:
+    """Announce a ❌ that was found on a card after its window had closed by another surface."""
+    proposal_id, sender = proposal.proposal_id, act.sender
+    person = sender.identity or sender.account
+    words = (
+        f"{proposal_id} ({proposal.tool}) was closed, and a ❌ by {person} was found on "
+        f"{sender.surface} after that: it stands. Look, and take back by hand what must not."
+    )
+    key = f"found_late:{proposal_id}:{sender.surface}:{sender.account}"
+    announce(tx, moment, key, words, proposal_id)
+
+
+def decided(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> Reviewed:
+    """Answer an act on what is decided already."""
+    return ignored(tx, moment, act, proposal, "already_decided", decided_words(proposal))
+
+
+def given_details(act: Act) -> dict[str, Any]:
+    """Return what the trail tells of a stop beside its words: the card it was given on, and when,
+    where it waited."""
+    when = {} if act.given_at_ms is None else {"given_at": rfc3339(act.given_at_ms)}
+    return when | _on_card(act)
+
+
+def _on_card(act: Act) -> dict[str, Any]:
+    return {} if act.card is None else {CARD: act.card.message_id}
+
+
+def review_details(act: Act, decision: Decision) -> dict[str, Any]:
+    """Return what the trail tells of a review."""
+    told = {"decision": decision.value, "why": act.reason, "found_late": act.found_late}
+    return told | _on_card(act)
+
+
+def _card_of(tx: Transaction, place: CardPlace, proposal: Proposal, *, any_card: bool) -> None:
+    card: Card | None = tx.cards.get(proposal.proposal_id, place.surface)
+    known = card.message_ids if card is not None else ()
+    if place.message_id not in (known if any_card else known[-1:]):
+        raise ReviewRefused(
+            "stale_card", "This card is an old one; decide on the current card of the proposal."
+        )
+
+
+def shown_version(tx: Transaction, act: Act) -> int | None:
+    """Return which version the card of an act surely showed when it was given; None for a command.
+
+    Of what is found on a card nobody knows when it was given, unless whoever found it says so.
+    """
+    place = act.card
+    if place is None:
+        return None
+    if place.shown_version is not None:
+        return place.shown_version
+    card: Card | None = tx.cards.get(act.proposal_id, place.surface)
+    return card.shown_version if card is not None and not act.found_late else 0
+
+
+def review_of(
+    proposal: Proposal, moment: Moment, act: Act, person: str, decision: Decision
+) -> Review:
+    """Return the review that an act amounts to."""
+    return Review(
+        proposal_id=proposal.proposal_id,
+        person=person,
+        decision=decision,
+        reason=act.reason,
+        at_ms=moment.now_ms if act.given_at_ms is None else act.given_at_ms,
+        surface=act.sender.surface,
+        event_id=act.sender.event_id,
+        found_late=act.found_late,
+    )
+
+
+def decided_words(proposal: Proposal) -> str:
+    """Say who decided what, when, and what follows; and why a person must look, where one must."""
+    if not proposal.terminal:
+        opener = f", opened by {proposal.opener}" if proposal.opener else ""
+        words = f"{proposal.proposal_id} is {proposal.state} already{opener}; nothing was changed."
+        return f"{words} {harmless(proposal.attention_why)}".strip()
+    when = clock_words(proposal.decided_at_ms or proposal.created_at_ms)
+    words = (
+        f"Already decided: {proposal.state} ({proposal.reason}) by {proposal.decided_by}, {when}."
+    )
+    return f"{words} {harmless(proposal.explanation)}".strip()

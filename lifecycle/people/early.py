@@ -1,0 +1,63 @@
+"""A person's ✅ that ends a window before its time: only one that auto-approval opened."""
+
+from __future__ import annotations
+
+from lifecycle.calls.finishing import finish
+from lifecycle.door import record
+from lifecycle.errors import ReviewRefused
+from lifecycle.freezing import stands_still
+from lifecycle.last_judged import judged_as_it_stands
+from lifecycle.moment import Moment
+from lifecycle.people.acts import Act, Reviewed, decided, review_details, review_of, shown_version
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind, Cause, Identity, Outcome, Proposal, Verb
+from lifecycle.review import Decision
+from lifecycle.tier import Puller
+
+
+def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
+    """Close the window now; only one that auto-approval opened closes before its time (section 6).
+
+    Raises ReviewRefused while the tool runs, while something holds it, and where the card of the
+    sender cannot show yet that the tool has run: a ✅ on a card that waits for approval means the
+    approval and the whole window after it.
+    """
+    execution = proposal.execution
+    if execution is None or not execution.early or not execution.windowed or act.found_late:
+        return decided(tx, moment, act, proposal)
+    if execution.outcome is Outcome.RUNNING:
+        raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")
+    if execution.verb is not Verb.EXECUTE or execution.outcome is not Outcome.DONE:
+        return decided(tx, moment, act, proposal)  # it has, and calls for a person's word
+    _seen_as_it_stands(tx, proposal, act)
+    if not judged_as_it_stands(tx, moment, proposal):
+        words = "Policy or evidence has just changed and it is being checked again; try again then."
+        raise ReviewRefused("still_running", words)
+    still = stands_still(tx, moment, proposal, early=True)
+    if still is not None:
+        raise ReviewRefused("frozen", f"It stands still and waits for: {still}. Try again then.")
+    return _closed(tx, moment, proposal, act)
+
+
+def _seen_as_it_stands(tx: Transaction, proposal: Proposal, act: Act) -> None:
+    on_its_card = shown_version(tx, act)
+    here = [c for c in tx.cards.of(proposal.proposal_id) if c.surface == act.sender.surface]
+    seen = [c.shown_version for c in here] if on_its_card is None else [on_its_card]
+    if seen and max(seen) < proposal.version:
+        raise ReviewRefused(
+            "stale_card",
+            "The tool ran meanwhile, and your card does not show it yet: a ✅ would end the "
+            "rollback window at once. Look at the card again; react anew if you mean that.",
+        )
+
+
+def _closed(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
+    person = act.sender.id or ""
+    by = Identity(ActorKind.PERSON, person)
+    tx.reviews.add(review_of(proposal, moment, act, person, Decision.APPROVE))
+    details = review_details(act, Decision.APPROVE)
+    record(tx, moment, "reviewed", by, proposal=proposal, sender=act.sender, details=details)
+    words = f"{person} approved before the window closed."
+    concluded = finish(tx, moment, proposal, Cause(by, Puller.PERSON, "approved_early", words))
+    words = f"Approved by {person}: the window is closed early."
+    return Reviewed.of(concluded.proposal, words, claim=concluded.claim)

@@ -1,0 +1,91 @@
+"""The words that follow a bare ❌ (design section 6)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from lifecycle.books import Transaction
+from lifecycle.door import amend
+from lifecycle.ending import explain_task, tell_proposer
+from lifecycle.errors import ReviewRefused
+from lifecycle.moment import Moment
+from lifecycle.people.acts import Act, Reviewed
+from lifecycle.proposal import ActorKind, Identity, Proposal
+
+
+def give_reason(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
+    """Take up the words that follow a bare ❌, and let the proposer have them."""
+    proposal = tx.proposals.get(act.proposal_id)
+    person = act.sender.id or ""
+    due_ms = proposal.reason_due_ms if proposal else None
+    by_this_person = proposal is not None and stopper_of(proposal) == act.sender.identity
+    if proposal is None or due_ms is None or moment.now_ms >= due_ms or not by_this_person:
+        raise ReviewRefused("already_decided", "No decision of yours waits for a reason here.")
+    tx.reviews.give_reason(proposal.proposal_id, person, act.reason)
+    if not proposal.terminal:
+        return _passed_on(_explained_early(tx, moment, proposal, act))
+    explained = amend(
+        tx,
+        moment,
+        proposal,
+        "reason_given",
+        Identity(ActorKind.PERSON, person),
+        sender=act.sender,
+        details={"why": act.reason},
+        explanation=act.reason,
+        reason_due_ms=None,
+    )
+    explain_task(tx, moment, explained)
+    tell_proposer(tx, moment, explained)
+    return _passed_on(explained)
+
+
+def _passed_on(proposal: Proposal) -> Reviewed:
+    return Reviewed.of(proposal, "Your reason is passed on.")
+
+
+def stopper_of(proposal: Proposal) -> Identity | None:
+    """Return who stopped it: it may still be on its way to its end."""
+    execution = proposal.execution
+    if proposal.terminal:
+        return proposal.decided_by
+    if proposal.kept_stop is not None:
+        return Identity(ActorKind.PERSON, proposal.kept_stop.person)
+    return execution.cause.by if execution is not None and execution.cause is not None else None
+
+
+def _explained_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Proposal:
+    """Take the words along to the end, which tells them to the proposer."""
+    kept, execution = proposal.kept_stop, proposal.execution
+    changes: dict[str, Any] = {}
+    if kept is not None:
+        changes["kept_stop"] = replace(kept, reason=act.reason)
+    elif execution is not None and execution.cause is not None:
+        cause = replace(execution.cause, words=act.reason)
+        changes["execution"] = replace(execution, cause=cause)
+    return amend(
+        tx,
+        moment,
+        proposal,
+        "reason_given",
+        act.sender.identity or proposal.actor,
+        sender=act.sender,
+        details={"why": act.reason},
+        reason_due_ms=None,
+        **changes,
+    )
+
+
+def reason_wait_over(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
+    """Tell the proposer without a reason: nobody gave one in time."""
+    told = amend(
+        tx,
+        moment,
+        proposal,
+        "no_reason_given",
+        proposal.decided_by or proposal.actor,
+        reason_due_ms=None,
+    )
+    tell_proposer(tx, moment, told)
+    return told

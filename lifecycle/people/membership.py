@@ -1,0 +1,78 @@
+"""Who of those who approve or stop something is still there: asked before it counts (section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import partial
+
+from lifecycle.people.acts import Act
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind
+from lifecycle.review import Decision
+from lifecycle.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Who was asked for, and who of them could not be confirmed."""
+
+    asked: frozenset[str] = frozenset()
+    lost: Collection[str] = ()
+
+    def covers(self, tx: Transaction, proposal_id: str) -> bool:
+        """Say whether nobody has approved whom nobody asked for."""
+        return self.asked >= _approvers(proposal_id, tx)
+
+
+class AskAlso(Exception):
+    """These people's approvals may count, and nobody has asked yet whether they still may."""
+
+    def __init__(self, people: frozenset[str]) -> None:
+        super().__init__()
+        self.people = people
+
+
+def check_all_asked(tx: Transaction, proposal_id: str, asked: Collection[str]) -> None:
+    """Raise AskAlso where a review counts of somebody who is not among the `asked`."""
+    reviews = tx.reviews.of(proposal_id)
+    others = {review.person for review in reviews if review.counts}.difference(asked)
+    if others:
+        raise AskAlso(frozenset(others))
+
+
+async def with_lost(world: World, act: Act, asked: Collection[str]) -> Act:
+    """Note who of these is no member; of the sender, whether that is known for sure."""
+    unsure = False
+    lost = await world.notifier.lost_members(asked, surely=False)
+    if act.sender.id in lost:
+        unsure = not await world.notifier.lost_members({str(act.sender.id)}, surely=True)
+    return replace(act, lost=lost, unsure=unsure)
+
+
+async def with_who_left(world: World, act: Act) -> Act:
+    """Note whether a person who stops something is known to have left, and may stop nothing.
+
+    Not knowing is not leaving (ADR 0011): stopping works although the chat is ill.
+    """
+    sender = act.sender
+    if sender.kind is not ActorKind.PERSON or sender.id is None:
+        return act
+    return replace(act, lost=await world.notifier.lost_members({sender.id}, surely=True))
+
+
+async def of_approvers(world: World, proposal_id: str) -> Membership:
+    """Ask for everybody whose approval of this proposal counts as it is written, where it is
+    counted without an act.
+
+    Each was confirmed when it was given: only who has surely left since is lost.
+    """
+    people = await world.store.read(partial(_approvers, proposal_id))
+    if not people:
+        return Membership()
+    return Membership(people, await world.notifier.lost_members(people, surely=True))
+
+
+def _approvers(proposal_id: str, tx: Transaction) -> frozenset[str]:
+    reviews = tx.reviews.of(proposal_id)
+    return frozenset(r.person for r in reviews if r.counts and r.decision is Decision.APPROVE)

@@ -1,0 +1,136 @@
+"""A person has a verb called again that failed, or that nobody knows the outcome of (section 7)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lifecycle.agreeing.rows import stands_as_told
+from lifecycle.calls.claiming import reclaim
+from lifecycle.calls.finishing import Concluded
+from lifecycle.door import record
+from lifecycle.errors import ReviewRefused
+from lifecycle.fitting import fits_its_digest
+from lifecycle.freezing import stands_still
+from lifecycle.heard import HEARD, OVERDUE_MS
+from lifecycle.moment import Moment, clock_words
+from lifecycle.opening import still_true
+from lifecycle.people.acts import Act, Reviewed, found
+from lifecycle.people.settling import reviewed, reviewer, too_early
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Attention, Outcome, Proposal, Verb
+from lifecycle.quorum import configured_tier
+from lifecycle.sentinel import Facts
+from lifecycle.tier import Tier
+from lifecycle.verdict import Verdict
+
+_REPEATABLE: Final = frozenset(
+    {Attention.OUTCOME_UNKNOWN, Attention.COMMIT_FAILED, Attention.ROLLBACK_INCOMPLETE}
+)
+
+
+def repeatable(proposal: Proposal) -> bool:
+    """Say whether something of it failed, or may have, that a person can have done again."""
+    return proposal.execution is not None and proposal.attention in _REPEATABLE
+
+
+class CheckAgain(Exception):
+    """Policy or evidence is another one than Sentinel was asked about."""
+
+
+def retry(
+    tx: Transaction, moment: Moment, act: Act, *, checked: tuple[Facts, Verdict] | None
+) -> Reviewed:
+    """Repeat the failed verb with a new attempt and permit, where Sentinel has nothing against it.
+
+    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, tool_blocked,
+    already_decided, frozen, digest_mismatch, permit_already_consumed, permit_expired, or with the
+    id of the rule that objects; CheckAgain where `checked` is of another policy or other evidence.
+    """
+    proposal = found(tx, moment, act)
+    by = reviewer(moment, proposal, act)
+    execution = proposal.execution
+    if execution is not None and execution.outcome is Outcome.RUNNING:
+        raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
+    if execution is None or not repeatable(proposal):
+        raise ReviewRefused("nothing_to_settle", _nothing_words(moment, proposal.proposal_id))
+    if execution.verb is not Verb.ROLL_BACK:
+        _may_act_again(tx, moment, proposal)
+        _sentinel_agrees(tx, moment, proposal, checked)
+    again = {"verb": execution.verb.value, "attempt": execution.attempt + 1}
+    record(tx, moment, "retried", by, proposal=proposal, sender=act.sender, details=again)
+    claim = reclaim(tx, moment, proposal, by)
+    concluded = Concluded(claim.proposal, claim if claim.token else None)
+    return reviewed(concluded, f"{execution.verb.value} is tried again.")
+
+
+def _nothing_words(moment: Moment, proposal_id: str) -> str:
+    """Say that nothing failed; and where a stop waits, when somebody may let go of that."""
+    words = f"Nothing of {proposal_id} has failed."
+    if moment.heard.overdue(moment.now_ms + OVERDUE_MS, proposal_id):  # by then, at most
+        way = f"retry {proposal_id}"
+    elif moment.heard.freezes():
+        way = "thaw"
+    else:
+        return words
+    where = f"Where that has waited for {OVERDUE_MS // 1000} s"
+    return f"{words} It waits for {HEARD}. {where}, {way} lets go of it."
+
+
+def _sentinel_agrees(
+    tx: Transaction, moment: Moment, proposal: Proposal, checked: tuple[Facts, Verdict] | None
+) -> None:
+    if checked is None or not still_true(tx, moment, proposal, checked[1], checked[0]):
+        raise CheckAgain
+    verdict = checked[1]
+    if not verdict.passed:
+        words = "; ".join(fault.suggestion or fault.code for fault in verdict.faults())
+        raise ReviewRefused(str(verdict.reason), f"Sentinel objects now: {words}")
+
+
+def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    """Raise ReviewRefused where execute or commit must not be called again; now, or ever."""
+    tool = moment.policy.tools.get(proposal.tool)
+    if tool is None or configured_tier(tool) is Tier.BLOCK:
+        raise ReviewRefused("tool_blocked", f"{proposal.tool} may not be used any more.")
+    if proposal.execution is not None and proposal.execution.by_agent:
+        raise ReviewRefused(
+            "permit_already_consumed",
+            f"{proposal.actor.id} carries this out itself, and has used its permit. Find out what "
+            f"happened, then settle {proposal.proposal_id} happened | did-not-happen; to try it "
+            "again the agent proposes it again.",
+        )
+    if proposal.kept_stop is not None:
+        raise ReviewRefused(
+            "already_decided",
+            f"{proposal.kept_stop.person} has stopped it, so it is not tried again: find out what "
+            f"happened, then settle {proposal.proposal_id} happened | did-not-happen",
+        )
+    if proposal.execution is not None and too_early(moment, proposal.execution):
+        raise ReviewRefused(
+            "still_running",
+            "Its window is open, and nothing is committed before that closes. Find out whether it "
+            f"was, then settle {proposal.proposal_id} happened | did-not-happen",
+        )
+    still = stands_still(tx, moment, proposal)
+    if still is not None:
+        raise ReviewRefused("frozen", f"It stands still and waits for: {still}. Retry after that.")
+    if not (fits_its_digest(proposal) and stands_as_told(tx, proposal)):
+        raise ReviewRefused(
+            "digest_mismatch",
+            "The stored row no longer fits what was approved; it is not called again. Somebody "
+            "changed the database.",
+        )
+    _may_begin_anew(moment, proposal)
+
+
+def _may_begin_anew(moment: Moment, proposal: Proposal) -> None:
+    """Raise ReviewRefused permit_expired where the time is over in which execution may begin."""
+    execution, window = proposal.execution, proposal.read().time_window
+    starts = execution is not None and execution.verb is Verb.EXECUTE
+    if starts and window is not None and window.valid_until_ms <= moment.now_ms:
+        raise ReviewRefused(
+            "permit_expired",
+            f"It had to begin before {clock_words(window.valid_until_ms)}, so it is not called "
+            f"again. Find out what happened, then settle {proposal.proposal_id} happened | "
+            "did-not-happen",
+        )

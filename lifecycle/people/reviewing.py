@@ -1,0 +1,262 @@
+"""✅: a person's approval, the orchestrator's word, and taking an approval back (section 6)."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from lifecycle.answers import Sender
+from lifecycle.copied import is_of_a_copy
+from lifecycle.counting import approvals
+from lifecycle.door import amend, record
+from lifecycle.errors import ReviewRefused
+from lifecycle.judging import may_orchestrate, opening_changes
+from lifecycle.moment import Moment
+from lifecycle.people.acts import (
+    Act,
+    Reviewed,
+    decided,
+    found,
+    ignored,
+    review_details,
+    review_of,
+    shown_version,
+)
+from lifecycle.people.early import complete_early
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind, Identity, Proposal
+from lifecycle.quorum import may_approve
+from lifecycle.restanding import revoke_permit
+from lifecycle.review import Decision
+from lifecycle.state import State
+from lifecycle.tier import Puller
+
+
+def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
+    """Count a ✅. Raises ReviewRefused where it does not count."""
+    proposal = found(tx, moment, act)
+    if proposal.terminal:
+        return decided(tx, moment, act, proposal)
+    if _is_orchestrator(moment, act.sender):
+        _newly_given(tx, proposal, act)
+        return _orchestrated(tx, moment, proposal, act)
+    person = _approver(moment, proposal, act)
+    _newly_given(tx, proposal, act)
+    _fit_to_be_approved(tx, proposal, act)
+    if proposal.state is State.EXECUTING:
+        return complete_early(tx, moment, proposal, act)
+    before = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal)
+    if person in before:
+        return _counted_anew(tx, moment, proposal, act)
+    _seen_as_judged(tx, proposal, act)
+    tx.reviews.add(review_of(proposal, moment, act, person, Decision.APPROVE))
+    return _counted(tx, moment, proposal, act, person)
+
+
+def _counted_anew(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
+    """Open what has its approvals, one of which could not be confirmed when it was given."""
+    counted = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
+    if not _reached(proposal, counted):
+        words = "Your approval counts already."
+        raise ReviewRefused("already_counted", words, passing=bool(act.lost))
+    changes = opening_changes(tx, moment.policy, proposal, act.lost)
+    opened = _tallied(tx, moment, proposal, act, counted, **changes)
+    words = f"All {len(counted)} approvals are confirmed by now."
+    return Reviewed.of(opened, words)
+
+
+def _reached(proposal: Proposal, counted: list[str]) -> bool:
+    waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
+    return waits and len(counted) >= proposal.quorum
+
+
+def _tallied(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    act: Act,
+    counted: list[str],
+    **changes: Any,
+) -> Proposal:
+    """Note who counts by now, no new approval being among them, and what follows."""
+    return amend(
+        tx,
+        moment,
+        proposal,
+        "quorum_counted",
+        act.sender.identity or proposal.actor,
+        sender=act.sender,
+        details={"approvals": len(counted), "quorum": proposal.quorum},
+        **changes,
+    )
+
+
+def take_back(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
+    """Withdraw the sender's own ✅, everywhere, as long as execution has not begun.
+
+    Also from a card that another has replaced: it was given there.
+    """
+    proposal = found(tx, moment, act, any_card=True)
+    person = act.sender.id or ""
+    if proposal.state not in (State.PENDING, State.SENTINEL_APPROVED):
+        return decided(tx, moment, act, proposal)
+    if tx.reviews.void(proposal.proposal_id, person, "taken back") == 0:
+        words = "You had no approval here."
+        return ignored(tx, moment, act, proposal, "already_decided", words)
+    record(
+        tx, moment, "approval_taken_back", act.sender.identity, proposal=proposal, sender=act.sender
+    )
+    left = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
+    changed = _unopened(tx, moment, proposal, act, left)
+    words = f"Your approval is taken back: {len(left)} of {proposal.quorum}."
+    return Reviewed.of(changed, words)
+
+
+def _unopened(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act, left: list[str]
+) -> Proposal:
+    by_person = proposal.opener_puller is Puller.PERSON
+    keeps = proposal.opener is not None and by_person and len(left) >= proposal.quorum
+    opener = proposal.opener if keeps or not by_person else None
+    if opener is not None and by_person and opener.id not in left:
+        opener = Identity(ActorKind.PERSON, left[-1])  # in nobody's name who took it back
+    revoked = {} if opener else revoke_permit(tx, moment, proposal)
+    return _tallied(
+        tx,
+        moment,
+        proposal,
+        act,
+        left,
+        opener=opener,
+        opener_puller=proposal.opener_puller if opener else None,
+        **({"waiting_for": None} if opener is None else {}) | revoked,
+    )
+
+
+def _counted(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str
+) -> Reviewed:
+    """Count, and name the opener where that was the last approval it needed."""
+    counted = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
+    opener, reached = proposal.opener, _reached(proposal, counted)
+    proposal = amend(
+        tx,
+        moment,
+        proposal,
+        "reviewed",
+        Identity(ActorKind.PERSON, person),
+        sender=act.sender,
+        details=review_details(act, Decision.APPROVE)
+        | {"approvals": len(counted), "quorum": proposal.quorum},
+        **(opening_changes(tx, moment.policy, proposal, act.lost) if reached else {}),
+    )
+    words = f"Approved by {person}: {len(counted)} of {max(1, proposal.quorum)}."
+    if opener is not None:
+        words = f"Approved by {person} too; {opener} was first and has opened it."
+    return Reviewed.of(proposal, words)
+
+
+def _orchestrated(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
+    """The orchestrator's approval, by hand: auto-approval, and nothing else."""
+    allowed = may_orchestrate(moment.policy, proposal) and not proposal.quorum_needs_people
+    if not allowed or proposal.state is not State.SENTINEL_APPROVED:
+        if proposal.actor == act.sender.identity:
+            raise ReviewRefused("own_proposal", "Nobody approves a proposal of their own.")
+        raise ReviewRefused(
+            "not_auto_approvable",
+            "The orchestrator opens PROPOSE proposals that passed Sentinel and need no people.",
+        )
+    if proposal.opener is not None:
+        return decided(tx, moment, act, proposal)
+    _seen_as_judged(tx, proposal, act)
+    by = Identity(ActorKind.AGENT, act.sender.id or "")
+    opened = amend(
+        tx,
+        moment,
+        proposal,
+        "opened",
+        by,
+        sender=act.sender,
+        details={"as": Puller.ORCHESTRATOR.value},
+        opener=by,
+        opener_puller=Puller.ORCHESTRATOR,
+    )
+    words = f"Opened in the name of {by.id}."
+    return Reviewed.of(opened, words)
+
+
+def _is_orchestrator(moment: Moment, sender: Sender) -> bool:
+    named = moment.policy.orchestrator
+    return named is not None and sender.kind is ActorKind.AGENT and sender.id == named
+
+
+def _approver(moment: Moment, proposal: Proposal, act: Act) -> str:
+    sender = act.sender
+    if sender.identity is not None and sender.identity == proposal.actor:
+        raise ReviewRefused("own_proposal", "Nobody approves a proposal of their own.")
+    if sender.kind is not ActorKind.PERSON or sender.id is None:
+        _not_a_reviewer()
+    if sender.id in act.lost:
+        _not_a_member(act)
+    tool = moment.policy.tools.get(proposal.tool)
+    if tool is None:
+        _not_a_reviewer()
+    objection = may_approve(moment.policy, tool, proposal.actor, sender.id)
+    if objection is not None:
+        raise ReviewRefused(*objection)
+    return sender.id
+
+
+def _not_a_reviewer() -> NoReturn:
+    raise ReviewRefused(
+        "not_a_reviewer", "Only people of the reviewers' group decide here; nothing was changed."
+    )
+
+
+def _not_a_member(act: Act) -> NoReturn:
+    if not act.unsure:
+        _not_a_reviewer()
+    words = (
+        "Your membership here cannot be read just now; nothing was changed. A ✅ on the card is "
+        "looked at again in a few minutes; a command or a button must be given again."
+    )
+    raise ReviewRefused("not_a_reviewer", words, passing=True)
+
+
+def _newly_given(tx: Transaction, proposal: Proposal, act: Act) -> None:
+    """Refuse a ✅ that was found, where what it once opened may be done already."""
+    if act.found_late and is_of_a_copy(tx, proposal):
+        raise ReviewRefused(
+            "stale_card",
+            "The database was brought back from a copy, and this ✅ may be from before; what it "
+            "opened may be done. Where it still has to be done, take the ✅ off and give it again, "
+            f"or type: approve {proposal.proposal_id}",
+        )
+
+
+def _seen_as_judged(tx: Transaction, proposal: Proposal, act: Act) -> None:
+    """Refuse a ✅ from a card that may not have shown what is decided on by now."""
+    shown = shown_version(tx, act)
+    if shown is not None and shown < proposal.anew_version:
+        raise ReviewRefused(
+            "stale_card",
+            "It was judged anew, and your card may not have shown that when you approved; nothing "
+            "was counted. Look at the card again once it is up to date, then take the ✅ off and "
+            f"put it there again, press Approve again, or type: approve {proposal.proposal_id}",
+        )
+
+
+def _fit_to_be_approved(tx: Transaction, proposal: Proposal, act: Act) -> None:
+    if proposal.verdict is not None and proposal.verdict.needs_reason and not act.reason.strip():
+        raise ReviewRefused(
+            "reason_required",
+            "Sentinel noted something; say why it is right all the same: "
+            f"approve {proposal.proposal_id} <reason>",
+        )
+    cards = tx.cards.of(proposal.proposal_id)
+    here = [c for c in cards if c.surface == act.sender.surface] or cards
+    if here and not any(card.full for card in here):
+        raise ReviewRefused(
+            "not_fully_shown",
+            "The card does not show the whole of it and the attachment failed; it cannot be "
+            "approved until it does.",
+        )

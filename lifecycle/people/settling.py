@@ -1,0 +1,235 @@
+"""What a person settles: a call whose outcome nobody knew (section 7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NoReturn, assert_never
+
+from lifecycle.agreeing.retelling import retold
+from lifecycle.calls.concluding import after_execute, commit_not_done, roll_back_done
+from lifecycle.calls.finishing import Concluded
+from lifecycle.calls.mishaps import rollback_incomplete
+from lifecycle.door import advance, amend, announce
+from lifecycle.errors import ReviewRefused
+from lifecycle.moment import Moment
+from lifecycle.people.acts import Act, Reviewed, found
+from lifecycle.ports import Transaction
+from lifecycle.proposal import (
+    ActorKind,
+    Attention,
+    Cause,
+    Execution,
+    Identity,
+    Outcome,
+    Proposal,
+    Verb,
+)
+from lifecycle.review import Decision
+from lifecycle.state import Trigger
+from lifecycle.tier import Puller
+
+
+def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Reviewed:
+    """Write what a person found out about a call whose outcome nobody knew.
+
+    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer.
+    """
+    proposal = found(tx, moment, act)
+    by = reviewer(moment, proposal, act)
+    if proposal.attention is Attention.ENVELOPE_EXCEEDED and happened:
+        return _seen(tx, moment, proposal, act, by)
+    execution = proposal.execution
+    if execution is not None and execution.outcome is Outcome.RUNNING:
+        raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
+    if execution is None or not _in_doubt(proposal, execution, happened=happened):
+        raise ReviewRefused(
+            "nothing_to_settle", f"No outcome of {proposal.proposal_id} is unknown."
+        )
+    noted = _noted(tx, moment, proposal, act, by, happened=happened)
+    if noted.execution is not None and noted.execution.outcome is Outcome.DONE:
+        return reviewed(Concluded(noted), "Settled: it is committed when its window closes.")
+    concluded = (
+        _happened(tx, moment, noted, by) if happened else _did_not_happen(tx, moment, noted, by)
+    )
+    return reviewed(concluded, "Settled.")
+
+
+def _noted(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act, by: Identity, *, happened: bool
+) -> Proposal:
+    """Note a person's word. A commit that did not happen is due again when its window closes."""
+    execution = proposal.execution
+    if execution is None:
+        return proposal
+    details: dict[str, Any] = {"verb": execution.verb.value, "happened": happened}
+    settled = replace(execution, doubted=False)
+    if not happened and too_early(moment, execution) and proposal.kept_stop is None:
+        details["window_goes_on"] = True
+        settled = replace(
+            settled, verb=Verb.EXECUTE, attempt=1, tries=1, outcome=Outcome.DONE, cause=None
+        )
+    return amend(
+        tx,
+        moment,
+        proposal,
+        "settled",
+        by,
+        sender=act.sender,
+        details=details,
+        execution=settled,
+        attention=None,
+        attention_why="",
+    )
+
+
+def too_early(moment: Moment, execution: Execution) -> bool:
+    """Say whether a commit that belongs to the end of a window would come before that end.
+
+    Only in a copy that was brought back can that be: the commit may have happened since the copy
+    was made, and its window may still be open.
+    """
+    by_itself = execution.cause is not None and execution.cause.reason == "window_closed_unopposed"
+    closes_ms = execution.window_closes_at_ms
+    open_still = closes_ms is not None and moment.now_ms < closes_ms
+    return execution.verb is Verb.COMMIT and by_itself and open_still
+
+
+def _in_doubt(proposal: Proposal, execution: Execution, *, happened: bool) -> bool:
+    """Say whether a person's word settles something: an unknown outcome, or what no tool takes
+    back and somebody took back by hand (ADR 0012)."""
+    incomplete = proposal.attention is Attention.ROLLBACK_INCOMPLETE
+    by_hand = happened and incomplete and execution.verb is Verb.ROLL_BACK
+    return by_hand or execution.outcome is Outcome.UNKNOWN
+
+
+def reviewer(moment: Moment, proposal: Proposal, act: Act) -> Identity:
+    """Return who settles or retries; raises ReviewRefused not_a_reviewer."""
+    sender, tool = act.sender, moment.policy.tools.get(proposal.tool)
+    if sender.kind is not ActorKind.PERSON or sender.id is None or sender.id in act.lost:
+        _refuse()
+    group = tool.reviewers if tool else "approvers"
+    if sender.id not in moment.policy.group(group):
+        _refuse()
+    return Identity(ActorKind.PERSON, sender.id)
+
+
+def _refuse() -> NoReturn:
+    raise ReviewRefused("not_a_reviewer", "Only reviewers settle and retry.")
+
+
+def _seen(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, by: Identity) -> Reviewed:
+    cleared = amend(
+        tx,
+        moment,
+        proposal,
+        "settled",
+        by,
+        sender=act.sender,
+        details={"attention": Attention.ENVELOPE_EXCEEDED.value},
+        attention=None,
+        attention_why="",
+    )
+    return reviewed(Concluded(cleared), "Noted as seen.")
+
+
+def _happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Concluded:
+    execution = proposal.execution
+    if execution is None:
+        return Concluded(proposal)
+    match execution.verb:
+        case Verb.EXECUTE:
+            length_ms = _window_ms(tx, proposal) if execution.windowed else 0
+            closes_at_ms = moment.now_ms + length_ms if execution.windowed else None
+            done = amend(
+                tx,
+                moment,
+                proposal,
+                "execute_happened",
+                by,
+                details={"window_closes_at_ms": closes_at_ms},
+                execution=replace(
+                    execution,
+                    outcome=Outcome.DONE,
+                    receipt=execution.receipt or {},
+                    window_opens_at_ms=moment.now_ms if closes_at_ms else None,
+                    window_closes_at_ms=closes_at_ms,
+                ),
+            )
+            return after_execute(tx, moment, done, by)
+        case Verb.COMMIT:
+            return Concluded(_commit_happened(tx, moment, proposal, by))
+        case Verb.ROLL_BACK:
+            return Concluded(roll_back_done(tx, moment, proposal))
+        case _:
+            assert_never(execution.verb)
+
+
+def _window_ms(tx: Transaction, proposal: Proposal) -> int:
+    """Return how long the window is that was told; raises RowUnreadable."""
+    window_s = retold(tx.audit.of(proposal.proposal_id)).window_s
+    return (window_s if isinstance(window_s, int) else proposal.window_s) * 1000
+
+
+def _commit_happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Proposal:
+    execution = proposal.execution
+    cause = execution.cause if execution else None
+    cause = cause or Cause(by, Puller.PERSON, "tool_succeeded", "A person found it done.")
+    stopped = _too_late(tx, moment, proposal, by)
+    return advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.COMPLETE,
+        cause.by,
+        cause.puller,
+        reason=cause.reason,
+        explanation=f"{cause.words} {stopped}".strip(),
+        execution=replace(execution, outcome=Outcome.DONE) if execution else None,
+    )
+
+
+def _too_late(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> str:
+    """Tell whoever's ❌ was kept that it has no effect; return the words, empty where none was."""
+    if proposal.kept_stop is None:
+        return ""
+    proposal_id, first = proposal.proposal_id, proposal.kept_stop.person
+    stops = (r for r in tx.reviews.of(proposal_id) if r.decision is Decision.ROLL_BACK)
+    people = ", ".join(dict.fromkeys((first, *(review.person for review in stops))))
+    words = f"The ❌ by {people} came too late: {by.id} found that it had happened before."
+    told = f"{proposal_id} ({proposal.tool}) is not taken back. {words}"
+    announce(tx, moment, f"too_late:{proposal_id}", told, proposal_id)
+    return words
+
+
+def _did_not_happen(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Concluded:
+    execution = proposal.execution
+    if execution is None:
+        return Concluded(proposal)
+    words = f"{by.id} found that it did not happen."
+    match execution.verb:
+        case Verb.EXECUTE:
+            ended = advance(
+                tx,
+                moment,
+                proposal,
+                Trigger.ROLL_BACK,
+                by,
+                Puller.PERSON,
+                reason="did_not_happen",
+                explanation=words,
+                execution=replace(execution, outcome=Outcome.FAILED),
+            )
+            return Concluded(ended)
+        case Verb.COMMIT:
+            return commit_not_done(tx, moment, proposal, words)
+        case Verb.ROLL_BACK:
+            return Concluded(rollback_incomplete(tx, moment, proposal, words))
+        case _:
+            assert_never(execution.verb)
+
+
+def reviewed(concluded: Concluded, words: str) -> Reviewed:
+    """Return the reply, and the call that follows where one was claimed."""
+    proposal = concluded.proposal
+    words = f"{words} {proposal.proposal_id} is {proposal.state}."
+    return Reviewed.of(proposal, words, claim=concluded.claim)

@@ -1,0 +1,292 @@
+"""❌: reject before execution, roll back within the window."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, NoReturn, assert_never
+
+from lifecycle.answers import Reply
+from lifecycle.calls.claiming import claim_roll_back
+from lifecycle.door import advance, amend
+from lifecycle.ending import REASON_WAIT_MS
+from lifecycle.errors import ReviewRefused
+from lifecycle.judging import may_orchestrate
+from lifecycle.moment import Moment
+from lifecycle.people.acts import (
+    Act,
+    Reviewed,
+    as_given,
+    closed_over,
+    decided_words,
+    found,
+    given_details,
+    ignored,
+    in_time,
+    late_words,
+    looked_up,
+    review_of,
+    tell_of_a_late_stop,
+)
+from lifecycle.policy import ActionType, ToolPolicy
+from lifecycle.ports import Transaction
+from lifecycle.proposal import (
+    ActorKind,
+    Attention,
+    Cause,
+    Identity,
+    KeptStop,
+    Outcome,
+    Proposal,
+    Verb,
+)
+from lifecycle.quorum import may_stop, may_stop_anything
+from lifecycle.review import Decision
+from lifecycle.state import State, Trigger
+from lifecycle.tier import Puller
+
+_TOO_LATE: Final = "It cannot be taken back any more. "
+
+
+def stop(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
+    """Give a ❌ its effect in this state. Raises ReviewRefused where it has none."""
+    proposal = found(tx, moment, act)
+    act = as_given(moment, act, proposal)
+    if proposal.terminal:
+        if act.found_late and closed_over(proposal) and _is_stopper(moment, proposal, act):
+            tell_of_a_late_stop(tx, moment, act, proposal)
+        return ignored(tx, moment, act, proposal, *_over(proposal))
+    if _by_orchestrator(moment, proposal, act):
+        return _rejected_by_orchestrator(tx, moment, proposal, act)
+    person = _stopper(moment, proposal, act)
+    match proposal.state:
+        case State.PENDING | State.SENTINEL_APPROVED:
+            return _rejected(tx, moment, proposal, act, person)
+        case State.EXECUTING:
+            return _taken_back(tx, moment, proposal, act, person)
+        case State.COMPLETED | State.ROLLED_BACK | State.REJECTED:
+            raise ReviewRefused("already_decided", decided_words(proposal))
+        case _:
+            assert_never(proposal.state)
+
+
+def check_standing(moment: Moment, act: Act) -> None:
+    """Raise ReviewRefused for whoever may stop nothing at all."""
+    person = act.sender.id
+    if person is None or person in act.lost or not may_stop_anything(moment.policy, person):
+        _no_stopper()
+
+
+def check_effect(tx: Transaction, moment: Moment, act: Act) -> None:
+    """Raise what `stop` would raise or answer for good, whatever comes until it is carried out.
+
+    Writes nothing. Raises ReviewRefused, ProposalNotFound.
+    """
+    proposal = looked_up(tx, act)
+    if proposal.terminal:
+        raise ReviewRefused(*_over(proposal))
+    if not in_time(moment, act, proposal):
+        raise ReviewRefused("already_decided", late_words(proposal))
+    _stopper(moment, proposal, act)
+
+
+def _over(proposal: Proposal) -> tuple[str, str]:
+    """Return code and words for a stop of what has ended."""
+    late = proposal.state is State.COMPLETED
+    code = "window_closed" if late else "already_decided"
+    return code, f"{_TOO_LATE if late else ''}{decided_words(proposal)}"
+
+
+def _reviewed(proposal: Proposal, words: str) -> Reviewed:
+    return Reviewed(
+        Reply(words, proposal_id=proposal.proposal_id, state=proposal.state.value), proposal
+    )
+
+
+def _too_late(proposal: Proposal) -> None:
+    raise ReviewRefused("window_closed", f"{_TOO_LATE}{decided_words(proposal)}")
+
+
+def _by_orchestrator(moment: Moment, proposal: Proposal, act: Act) -> bool:
+    named = moment.policy.orchestrator
+    return (
+        named is not None
+        and act.sender.kind is ActorKind.AGENT
+        and act.sender.id == named
+        and proposal.state in (State.PENDING, State.SENTINEL_APPROVED)
+        and may_orchestrate(moment.policy, proposal)
+    )
+
+
+def _rejected_by_orchestrator(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act
+) -> Reviewed:
+    by = Identity(ActorKind.AGENT, act.sender.id or "")
+    rejected = advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.REJECT,
+        by,
+        Puller.ORCHESTRATOR,
+        reason="rejected_by_orchestrator",
+        explanation=act.reason or f"Rejected by the orchestrator {by.id}.",
+        sender=act.sender,
+    )
+    return _reviewed(rejected, f"{rejected.proposal_id} is rejected.")
+
+
+def _stopper(moment: Moment, proposal: Proposal, act: Act) -> str:
+    sender, tool = act.sender, moment.policy.tools.get(proposal.tool)
+    if sender.kind is not ActorKind.PERSON or sender.id is None or sender.id in act.lost:
+        _no_stopper()
+    if tool is None:  # stopping works although the tool has left the config
+        tool = ToolPolicy(proposal.tool, proposal.tier, ActionType.CUSTOM)
+    objection = may_stop(moment.policy, tool, proposal.actor, sender.id)
+    if objection is not None:
+        raise ReviewRefused(*objection)
+    return sender.id
+
+
+def _is_stopper(moment: Moment, proposal: Proposal, act: Act) -> bool:
+    try:
+        _stopper(moment, proposal, act)
+    except ReviewRefused:
+        return False
+    return True
+
+
+def _no_stopper() -> NoReturn:
+    raise ReviewRefused(
+        "not_a_reviewer",
+        "Only reviewers, operators and the agent's owner can stop this; nothing was changed.",
+    )
+
+
+def _rejected(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str
+) -> Reviewed:
+    tx.reviews.add(review_of(proposal, moment, act, person, Decision.REJECT))
+    rejected = advance(
+        tx,
+        moment,
+        proposal,
+        Trigger.REJECT,
+        Identity(ActorKind.PERSON, person),
+        Puller.PERSON,
+        reason="rejected_by_person",
+        explanation=act.reason or f"Rejected by {person}.",
+        sender=act.sender,
+        details={"found_late": act.found_late} | given_details(act),
+        reason_due_ms=_reason_due_ms(moment, act),
+    )
+    return _reviewed(rejected, f"{rejected.proposal_id} is rejected by {person}; nothing was run.")
+
+
+def _taken_back(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str
+) -> Reviewed:
+    execution = proposal.execution
+    if execution is None or not execution.windowed:
+        _no_window(proposal)
+    if execution is None or execution.verb is Verb.ROLL_BACK:
+        raise ReviewRefused("already_decided", _rolling_back(proposal))
+    if execution.outcome is Outcome.UNKNOWN:
+        return _kept(tx, moment, proposal, act, person)
+    if execution.verb is Verb.COMMIT and execution.outcome is Outcome.RUNNING:
+        _too_late(proposal)
+    if execution.outcome is Outcome.RUNNING:
+        return _kept(tx, moment, proposal, act, person)
+    return _roll_back_now(tx, moment, proposal, act, person)
+
+
+def _rolling_back(proposal: Proposal) -> str:
+    proposal_id = proposal.proposal_id
+    if proposal.attention is Attention.ROLLBACK_INCOMPLETE:
+        return (
+            f"{proposal_id} was rolled back in part and something still stands: retry "
+            f"{proposal_id}, or settle {proposal_id} happened where it was taken back by hand."
+        )
+    if proposal.attention is Attention.OUTCOME_UNKNOWN:
+        look = f"look, then: settle {proposal_id} happened | did-not-happen"
+        return f"Whether {proposal_id} was rolled back is not known; {look}"
+    return f"{proposal_id} is being rolled back."
+
+
+def _no_window(proposal: Proposal) -> None:
+    execution = proposal.execution
+    commit_failed = proposal.attention is Attention.COMMIT_FAILED and execution is not None
+    if not commit_failed:
+        raise ReviewRefused(
+            "window_closed", "This tool has no rollback window; nothing can be taken back."
+        )
+
+
+def _roll_back_now(
+    tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str
+) -> Reviewed:
+    tx.reviews.add(review_of(proposal, moment, act, person, Decision.ROLL_BACK))
+    words = act.reason or f"Rolled back by {person}."
+    cause = Cause(Identity(ActorKind.PERSON, person), Puller.PERSON, "rolled_back_by_person", words)
+    due = amend(
+        tx,
+        moment,
+        proposal,
+        "stopped",
+        Identity(ActorKind.PERSON, person),
+        sender=act.sender,
+        details={"why": act.reason, "found_late": act.found_late} | given_details(act),
+        reason_due_ms=_reason_due_ms(moment, act),
+    )
+    claim = claim_roll_back(tx, moment, due, cause)
+    return replace(
+        _reviewed(claim.proposal, f"{proposal.proposal_id} is being rolled back for {person}."),
+        claim=claim if claim.token else None,
+    )
+
+
+def _kept(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str) -> Reviewed:
+    """The tool has not answered: the ❌ is kept and carried out as soon as it has.
+
+    The first one decides, as it does elsewhere; later ones are reviews like it and change nothing.
+    """
+    first = proposal.kept_stop
+    tx.reviews.add(review_of(proposal, moment, act, person, Decision.ROLL_BACK))
+    kept = amend(
+        tx,
+        moment,
+        proposal,
+        "stop_kept",
+        Identity(ActorKind.PERSON, person),
+        sender=act.sender,
+        details={"why": act.reason} | given_details(act),
+        reason_due_ms=proposal.reason_due_ms if first else _reason_due_ms(moment, act),
+        kept_stop=first
+        or KeptStop(
+            person,
+            act.reason or f"Rolled back by {person}.",
+            moment.now_ms,
+            act.sender.surface,
+        ),
+    )
+    return _reviewed(kept, _kept_words(kept))
+
+
+def _kept_words(proposal: Proposal) -> str:
+    """Say what becomes of a ❌ that is kept; what is committed already nobody takes back."""
+    execution, proposal_id = proposal.execution, proposal.proposal_id
+    if execution is None or execution.outcome is Outcome.RUNNING:
+        return "Kept: it is taken back as soon as the tool's answer is known."
+    look = f"Look, then: settle {proposal_id} happened | did-not-happen"
+    if execution.verb is Verb.EXECUTE:
+        return f"Kept: whether it was done is not known; if it was, it is taken back. {look}"
+    return (
+        "Kept: whether it was carried out for good is not known. If it was not, it is taken back; "
+        f"if it was, it stays, and you are told. {look}"
+    )
+
+
+def _reason_due_ms(moment: Moment, act: Act) -> int | None:
+    """A bare ❌ waits for words; a command and a reply bring theirs."""
+    if act.reason or act.card is None:
+        return None
+    return moment.now_ms + REASON_WAIT_MS

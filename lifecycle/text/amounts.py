@@ -1,0 +1,256 @@
+"""Amounts of money in a document: one spelling a value, exact, with the nearest currency."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Final
+
+from lifecycle.paths import Parts
+from lifecycle.records import Money
+from lifecycle.text.bare_numbers import bare_numbers, holds_money, says_money
+from lifecycle.text.field_names import readings_of
+
+#: ISO 4217: how many decimals, where it is not two.
+_DECIMALS: Final = (
+    dict.fromkeys("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split(), 0)
+    | dict.fromkeys("BHD IQD JOD KWD LYD OMR TND".split(), 3)
+    | dict.fromkeys("CLF UYW".split(), 4)
+)
+_USUAL_DECIMALS: Final = 2
+#: More digits than all the money there is; keeps sums exact in 28 digits.
+_MOST_DIGITS: Final = 18
+_CURRENCY: Final = re.compile(r"[A-Z]{3}")
+_WHOLE: Final = rf"(?:0|[1-9][0-9]{{0,{_MOST_DIGITS - 1}}})"
+#: In place of a currency: two fields of one object name different ones; what stands there is none.
+_DISPUTED: Final = "?"
+_INVALID: Final = ""
+
+AMBIGUOUS: Final = "ambiguous_amount"
+NOT_POSITIVE: Final = "amount_not_positive"
+MISSING: Final = "amount_missing"
+
+Totals = dict[str, Decimal]
+
+
+class _Says(Enum):
+    """What the name of a field says, in one of its readings."""
+
+    AMOUNT = (("amount",),)
+    MINOR = (("amount", "minor"), ("amountminor",))
+    CURRENCY = (("currency",),)
+    LIST = (("items",), ("amounts",))
+
+
+_SAYS: Final = {words: said for said in _Says for words in said.value}
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """One amount as it was written: its value, or the code of what is wrong with it.
+
+    `currency` is None where no valid one stands in the object or around it.
+    """
+
+    parts: Parts
+    currency: str | None
+    value: Decimal | None = None
+    flaw: str | None = None
+
+
+@dataclass(slots=True)
+class AmountsRead:
+    """All that a document says about money.
+
+    - `lists`: the sums of each list by currency
+    - `total`: what all amounts come to
+    - `bare`: prices, and numbers in a list named items or amounts that do not say that they are
+      amounts, where an amount or a currency stands in or around that list
+    - `loose`: the other numbers in such a list, which are money only to a tool that moves money
+    """
+
+    amounts: list[Amount] = field(default_factory=list)
+    lists: list[tuple[Parts, Totals]] = field(default_factory=list)
+    bare: list[Parts] = field(default_factory=list)
+    loose: list[Parts] = field(default_factory=list)
+    total: Totals = field(default_factory=dict)
+
+
+def decimals_of(currency: str) -> int:
+    """Return how many decimals the currency has: USD 2, JPY 0, KWD 3."""
+    return _DECIMALS.get(currency, _USUAL_DECIMALS)
+
+
+def is_currency(value: object) -> bool:
+    """Say whether this is written like an ISO 4217 code: three capital letters."""
+    return isinstance(value, str) and _CURRENCY.fullmatch(value) is not None
+
+
+def value_of(text: object, currency: str) -> Decimal | None:
+    """Return the value of an amount written the one legal way, None for any other spelling.
+
+    ASCII digits, no sign, no leading zero, no point or exactly the currency's decimals.
+    """
+    decimals = decimals_of(currency)
+    point = rf"(?:\.[0-9]{{{decimals}}})?" if decimals else ""
+    if isinstance(text, str) and re.fullmatch(_WHOLE + point, text):
+        return Decimal(text)
+    return None
+
+
+def amounts_of(
+    parameters: Mapping[str, Any], constraints: Mapping[str, Any] | None = None
+) -> tuple[Money, ...]:
+    """Return what the amounts come to, one sum a currency; what no rule would pass is left out.
+
+    An amount that is exactly the sum of a list beside it is that list's total and counts once.
+    """
+    total = read_amounts(parameters, constraints).total
+    return tuple(Money(currency, total[currency]) for currency in sorted(total))
+
+
+def read_amounts(
+    parameters: Mapping[str, Any], constraints: Mapping[str, Any] | None = None
+) -> AmountsRead:
+    """Read every amount of the parameters and of the target's constraints, good and bad.
+
+    A tool is handed both. Constraints that repeat what the parameters come to count once.
+    """
+    read = AmountsRead()
+    read.total = _walk(parameters, ("parameters",), None, read)
+    if constraints:
+        beside = _walk(constraints, ("target", "constraints"), None, read)
+        if beside != read.total:
+            read.total = _sum(read.total, beside)
+    return read
+
+
+def _walk(value: Any, parts: Parts, currency: str | None, read: AmountsRead) -> Totals:
+    """Return the sums at and below `value`, noting what is met on the way."""
+    if isinstance(value, Mapping):
+        return _walk_object(value, parts, currency, read)
+    if not isinstance(value, (list, tuple)):
+        return {}
+    totals: Totals = {}
+    for index, item in enumerate(value):
+        totals = _sum(totals, _walk(item, (*parts, index), currency, read))
+    if totals:
+        read.lists.append((parts, totals))
+    return totals
+
+
+def _walk_object(
+    value: Mapping[str, Any], parts: Parts, around: str | None, read: AmountsRead
+) -> Totals:
+    currency = _currency_in(value, around)
+    found = _agreeing(list(_own(value, parts, currency)))
+    read.amounts += found
+    own = _totals(found)
+    rest: Totals = {}
+    totalled = False  # an amount is the total of one list, not of each that comes to the same
+    for key, item in value.items():
+        is_list = isinstance(item, (list, tuple))
+        if is_list and _said_by(key) is _Says.LIST:
+            _read_bare(item, (*parts, key), _is_of_money(value, key, currency), read)
+        below = _walk(item, (*parts, key), currency, read)
+        if below and below == own and not totalled and is_list:
+            totalled = True
+        else:
+            rest = _sum(rest, below)
+    return _sum(own, rest)
+
+
+def _said_by(name: str) -> _Says | None:
+    return next((_SAYS[words] for words in readings_of(name) if words in _SAYS), None)
+
+
+def _is_of_money(value: Mapping[str, Any], key: str, currency: str | None) -> bool:
+    """Say whether an amount or a currency stands in or around the list at `key`."""
+    return currency is not None or any(map(says_money, value)) or holds_money(value[key])
+
+
+def _read_bare(items: Any, parts: Parts, is_of_money: bool, read: AmountsRead) -> None:
+    for place, is_price in bare_numbers(items, parts):
+        (read.bare if is_price or is_of_money else read.loose).append(place)
+
+
+def _agreeing(found: list[Amount]) -> list[Amount]:
+    """Return the amounts of one object; where two of them differ, nobody knows which one counts."""
+    if len({amount.value for amount in found if amount.value is not None}) < 2:
+        return found
+    return [replace(amount, value=None, flaw=amount.flaw or AMBIGUOUS) for amount in found]
+
+
+def _currency_in(value: Mapping[str, Any], around: str | None) -> str | None:
+    """Return the currency that counts in an object: its own, else the one around it."""
+    own = (item for key, item in value.items() if _said_by(key) is _Says.CURRENCY)
+    named = [each for each in own if each is not None]
+    if not named:
+        return around
+    if any(each != named[0] for each in named):
+        return _DISPUTED
+    return str(named[0]) if is_currency(named[0]) else _INVALID
+
+
+def own_amounts(value: Mapping[str, Any], around: str | None) -> tuple[list[Amount], str | None]:
+    """Return the amounts that stand directly in an object, and the currency that counts there.
+
+    `around` is the currency that the nearest enclosing object gave, None outside of all.
+    """
+    currency = _currency_in(value, around)
+    return _agreeing(list(_own(value, (), currency))), currency
+
+
+def _own(value: Mapping[str, Any], parts: Parts, currency: str | None) -> Iterator[Amount]:
+    for key, item in value.items():
+        match _said_by(key):
+            case _Says.AMOUNT:
+                amount = _written((*parts, key), item, currency or None)
+            case _Says.MINOR:
+                amount = _minor((*parts, key), item, currency or None)
+            case _:
+                continue
+        if currency == _DISPUTED:
+            amount = Amount(amount.parts, None, flaw=amount.flaw or AMBIGUOUS)
+        yield amount
+
+
+def _written(parts: Parts, item: Any, currency: str | None) -> Amount:
+    if item is None:
+        return Amount(parts, currency, flaw=MISSING)
+    value = value_of(item, currency or "USD")
+    if value is not None and value > 0:
+        return Amount(parts, currency, value)
+    is_negative = isinstance(item, str) and item[:1] == "-"
+    if value is not None or (is_negative and value_of(item[1:], currency or "USD") is not None):
+        return Amount(parts, currency, flaw=NOT_POSITIVE)
+    return Amount(parts, currency, flaw=AMBIGUOUS)
+
+
+def _minor(parts: Parts, item: Any, currency: str | None) -> Amount:
+    if item is None:
+        return Amount(parts, currency, flaw=MISSING)
+    if type(item) is not int:
+        return Amount(parts, currency, flaw=AMBIGUOUS)
+    if item <= 0:
+        return Amount(parts, currency, flaw=NOT_POSITIVE)
+    return Amount(parts, currency, Decimal(item).scaleb(-decimals_of(currency or "USD")))
+
+
+def _totals(found: list[Amount]) -> Totals:
+    """Sum the amounts of one object; the same value written twice, whole and minor, counts once."""
+    values = {(a.currency, a.value) for a in found if a.currency and a.value is not None}
+    totals: Totals = {}
+    for currency, value in values:
+        totals = _sum(totals, {str(currency): value or Decimal(0)})
+    return totals
+
+
+def _sum(one: Totals, other: Totals) -> Totals:
+    return {
+        currency: one.get(currency, Decimal(0)) + other.get(currency, Decimal(0))
+        for currency in one.keys() | other.keys()
+    }

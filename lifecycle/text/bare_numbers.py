@@ -1,0 +1,66 @@
+"""Numbers in a list of items that nothing calls an amount, and yet may be money."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from lifecycle.paths import Parts
+from lifecycle.text.field_names import Words, readings_of
+
+_NUMBER: Final = re.compile(r"\s*[+\-(]?\W{0,3}\d[\d.,'\s_eExX]*\W{0,3}\s*")
+_LONGEST_NUMBER: Final = 64
+#: What stands below one of these is a price wherever it stands.
+_PRICES: Final = frozenset("price cost sum fee charge payment refund amounts".split())
+#: These are prices where there is money: a setting has a value, and so has a measurement.
+_PERHAPS_PRICES: Final = frozenset({"total", "value"})
+_OF_MONEY: Final = frozenset({"amount", "amounts", "currency"})
+
+
+def says_money(name: str) -> bool:
+    """Say whether a field's name speaks of an amount or a currency: `amount`, `total_amount`."""
+    return any(not _OF_MONEY.isdisjoint(words) for words in readings_of(name))
+
+
+def holds_money(value: Any) -> bool:
+    """Say whether a field below `value` speaks of an amount or a currency, at any depth."""
+    if isinstance(value, Mapping):
+        return any(says_money(key) or holds_money(item) for key, item in value.items())
+    return isinstance(value, (list, tuple)) and any(map(holds_money, value))
+
+
+def bare_numbers(items: Any, parts: Parts) -> Iterator[tuple[Parts, bool]]:
+    """Yield the places of numbers in a list that nothing calls an amount.
+
+    The second value says whether the name of the number makes it a price by itself; any other is
+    money only where something else says so.
+    """
+    for index, item in enumerate(items):
+        if isinstance(item, (list, tuple)):
+            yield from bare_numbers(item, (*parts, index))
+        elif isinstance(item, Mapping):
+            yield from _in_object(item, (*parts, index))
+        elif _is_number(item):
+            yield (*parts, index), False
+
+
+def _in_object(item: Mapping[str, Any], parts: Parts) -> Iterator[tuple[Parts, bool]]:
+    """Yield numbers that are called a price and the like where no amount stands beside them."""
+    names = {key: readings_of(key) for key in item}
+    if any(words[:1] == ("amount",) for readings in names.values() for words in readings):
+        return
+    for key, readings in names.items():
+        is_price = _ends_in(readings, _PRICES)
+        if (is_price or _ends_in(readings, _PERHAPS_PRICES)) and _is_number(item[key]):
+            yield (*parts, key), is_price
+
+
+def _ends_in(readings: tuple[Words, ...], names: frozenset[str]) -> bool:
+    return any(words[-1] in names for words in readings if words)
+
+
+def _is_number(item: Any) -> bool:
+    if isinstance(item, str):
+        return len(item) <= _LONGEST_NUMBER and _NUMBER.fullmatch(item) is not None
+    return isinstance(item, (int, float)) and not isinstance(item, bool)

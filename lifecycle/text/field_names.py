@@ -1,0 +1,76 @@
+"""The words in a field's name, whatever its style and whichever letters imitate Latin ones."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from lifecycle.text.folding import seen, visible
+
+Words = tuple[str, ...]
+
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LETTERS: Final = re.compile(r"[A-Za-z]+")
+_LONGEST_NAME: Final = 200
+_ENDS: Final = frozenset({"from", "to"})
+_RECIPIENTS: Final = _ENDS | frozenset(
+    "cc bcc recipient recipients sender replyto header headers".split()
+)
+#: Beside one of these `from` and `to` are the ends of a time.
+_OF_TIME: Final = frozenset(
+    "date dates time times period day days week month year hour hours valid".split()
+)
+
+
+def words_of(name: str) -> Words:
+    """Return the words of a field's name in small letters: `X-Forward-To`, `replyTo`, `cc2`.
+
+    Look-alike letters count as the Latin ones; of a very long name only the end is read.
+    """
+    return _readings(name[-_LONGEST_NAME:])[0]
+
+
+def readings_of(name: str) -> tuple[Words, ...]:
+    """Return the ways to read a name, that of `words_of` first; it says what any of them says.
+
+    A capital may begin a word (`replyTo`), and it may mean nothing at all (`bcC`, `pASSWORD`): many
+    readers take names without case.
+    """
+    return _readings(name[-_LONGEST_NAME:])
+
+
+def ends_in(name: str, words: frozenset[str]) -> bool:
+    """Say whether the last word of a name is one of these."""
+    return any(reading[-1] in words for reading in readings_of(name) if reading)
+
+
+def says_recipient(name: str) -> bool:
+    """Say whether the name ends in `to cc bcc recipient(s) reply_to from sender` or `headers`."""
+    return ends_in(name, _RECIPIENTS)
+
+
+def says_end_of_a_time(name: str, around: str) -> bool:
+    """Say whether `from` or `to` means a time here: `date_to`, or `to` inside `period`."""
+    return ends_in(name, _ENDS) and (_is_of_time(name) or _is_of_time(around))
+
+
+def _is_of_time(name: str) -> bool:
+    return any(not _OF_TIME.isdisjoint(words) for words in readings_of(name))
+
+
+@lru_cache(maxsize=4096)
+def _readings(end: str) -> tuple[Words, ...]:
+    if not end.isascii():
+        end = "".join(map(_latin, visible(end)))
+    by_case = tuple(word.lower() for word in _WORD.findall(end))
+    caseless = tuple(word.lower() for word in _LETTERS.findall(end))
+    return (by_case,) if by_case == caseless else (by_case, caseless)
+
+
+def _latin(character: str) -> str:
+    """Return what a character looks like; a capital stays one, because it may begin a word."""
+    if character.isascii():
+        return character
+    alike = seen(character)
+    return alike.upper() if character.isupper() else alike

@@ -1,0 +1,130 @@
+"""Text as a reader takes it: what nobody sees is gone, and what looks alike is alike.
+
+Rules compare folded copies; a digest over text itself is never folded (design section 4).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from typing import Final
+from unicodedata import category, normalize
+
+#: Everything that has a category of interest lives below; planes 2 and 3 are ideographs.
+_LAST_OF_PLANE_1: Final = 0x1FC00
+_TAGS_AND_SELECTORS: Final = range(0xE0000, 0xE1000)
+#: Default_Ignorable_Code_Point beside categories Cf and M: fillers, and code points kept free.
+_IGNORABLE: Final = (0x115F, 0x1160, 0x2065, 0x3164, 0xFFA0, *range(0xFFF0, 0xFFF9))
+_BRAILLE_BLANK: Final = 0x2800
+#: Hyphens and dashes, which the eye does not tell apart.
+_DASHES: Final = (*range(0x2010, 0x2016), 0x2043, 0x2212, 0x30FC, 0xFE58)
+_CONTROLS: Final = dict.fromkeys(
+    (*range(0x00, 0x09), *range(0x0E, 0x1C), *range(0x7F, 0x85), *range(0x86, 0xA0))
+)
+_HAS_CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+
+
+def _invisible() -> dict[int, None]:
+    # Every start waits for this: `map` asks for the categories in half the time.
+    span = range(0xAD, _LAST_OF_PLANE_1)
+    kinds = map(category, map(chr, span))
+    below = (n for n, kind in zip(span, kinds, strict=True) if kind in {"Cf", "Mn", "Mc", "Me"})
+    return dict.fromkeys((*below, *_TAGS_AND_SELECTORS, *_IGNORABLE)) | _CONTROLS
+
+
+def _look_alikes() -> dict[int, str]:
+    page = files("lifecycle.text").joinpath("look_alikes.json").read_text(encoding="utf-8")
+    table = json.loads(page)
+    return {ord(each): seen for seen, imitators in table.items() for each in imitators}
+
+
+_INVISIBLE: Final[dict[int, str | None]] = dict(_invisible())
+_UNSEEN_OR_BLANK: Final = _INVISIBLE | {_BRAILLE_BLANK: " "} | dict.fromkeys(_DASHES, "-")
+_SEEN_AS: Final = _UNSEEN_OR_BLANK | _look_alikes()
+
+#: One character that NFKD turns into eighteen: enough of them would hold up every rule.
+_LONGEST_LIGATURE: Final = "\ufdfa"
+_ITS_FIRST_LETTER: Final = "\u0635"
+
+#: Letters in parentheses, which are two signs and a letter to NFKD and a letter to a reader.
+_BRACKETED: Final = {
+    first + place: letter
+    for first in (0x249C, 0x1F110)
+    for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz")
+} | {0x1F12A: "s"}
+#: The same as what stands inside a class of a regular expression.
+BRACKETED: Final = "".join(map(chr, _BRACKETED))
+
+#: A capital I beside small letters may be meant as l, a small l among capitals as I.
+_CAPITAL_I: Final = re.compile(r"(?<=[a-z])I|I(?=[a-z])")
+_SMALL_L: Final = re.compile(
+    r"(?<=[A-Z]{2})l(?![a-z])|(?<![a-z])l(?=[A-Z]{2})|(?<=[A-Z])l(?=[A-Z])"
+)
+
+_CAPITALS: Final = re.compile(r"[A-Z]l?[A-Z]")
+
+#: 0 1 3 4 5 7 @ $ and the letters they imitate; 1 is i here, and l in the other reading.
+_LETTERS: Final = str.maketrans("013457@$", "oieastas")
+_OTHER_LETTERS: Final = str.maketrans("013457@$", "oleastas")
+_ONE_STROKE: Final = str.maketrans("l", "i")
+
+
+def seen(text: str) -> str:
+    """Return what a reader sees, in small letters, digits left as they are.
+
+    Invisible characters (Default_Ignorable_Code_Point, Cf, controls) and combining marks are gone;
+    widths, ligatures and case are folded; look-alike letters of any script are the Latin ones they
+    imitate; any white space is one space, none at the ends. `1` is whatever may be i or l.
+    """
+    if not text.isascii():
+        text = text.replace(_LONGEST_LIGATURE, _ITS_FIRST_LETTER)
+        # Twice: folding the case of one letter may make another one that imitates a third.
+        text = normalize("NFKD", text).translate(_SEEN_AS)
+        text = normalize("NFKD", _cases_folded(text)).translate(_SEEN_AS)
+    elif _HAS_CONTROL.search(text):
+        text = text.translate(_CONTROLS)
+    return " ".join(_cases_folded(text).split())
+
+
+def _cases_folded(text: str) -> str:
+    if "I" in text:
+        text = _CAPITAL_I.sub("1", text)
+    if _CAPITALS.search(text):
+        text = _SMALL_L.sub("1", text)
+    return text.casefold()
+
+
+def without_brackets(text: str) -> str:
+    """Return the text with `⒡` as f: alone it is an item of a list, in a row it is writing."""
+    return text if text.isascii() else text.translate(_BRACKETED)
+
+
+def uncased(text: str) -> str:
+    """Return what a reader of any script sees: like `seen`, but every letter keeps its script."""
+    text = normalize("NFKD", normalize("NFKD", text).casefold())
+    return " ".join(text.translate(_UNSEEN_OR_BLANK).split())
+
+
+def readings(shown: str) -> tuple[str, ...]:
+    """Return what `seen` gave, and where digits or signs imitate letters the ways to read them."""
+    first = shown.translate(_LETTERS)
+    second = shown.translate(_OTHER_LETTERS)
+    return tuple(dict.fromkeys((shown, first, second)))
+
+
+def folded(text: str) -> str:
+    """Return the one form that all imitations of a text share: `f1naI` and `final` are one.
+
+    Coarser than what rules compare, because i, l and 1 are the same here. Folding twice changes
+    nothing.
+    """
+    return seen(text).translate(_LETTERS).translate(_ONE_STROKE)
+
+
+def visible(text: str) -> str:
+    """Return the text without invisible characters, controls and combining marks, else unchanged.
+
+    White space stays as it is.
+    """
+    return text if text.isascii() and not _HAS_CONTROL.search(text) else text.translate(_INVISIBLE)

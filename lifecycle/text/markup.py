@@ -1,0 +1,165 @@
+"""What a receiver sees of a text: markup gone, one level of escapes decoded (design section 5)."""
+
+from __future__ import annotations
+
+import html
+import re
+from binascii import Error, a2b_base64, a2b_qp
+from typing import Final
+from urllib.parse import unquote
+
+from lifecycle.text.folding import BRACKETED, without_brackets
+from lifecycle.text.hypertext import renderings, shown
+from lifecycle.text.turned import SIGNS, turned
+
+#: Characters without which a text holds neither markup nor escapes, `=` only before `?`; written
+#: as one class with a condition behind it, which is searched for ten times as fast as two choices.
+_TELLING: Final = re.compile(r"[<>&%\\*_~`|\[\]=](?:(?<!=)|\?)")
+#: And those without which it is not shown otherwise.
+_TURNING: Final = re.compile(f"[{SIGNS}{BRACKETED}]")
+
+#: Where a link leads: with a title in quotes, or with parentheses inside. Every piece ends at the
+#: next parenthesis, and a target begins with one, so that no character is read often.
+_TITLED: Final = r"\([^()\"']*+(?:\"[^\"]{0,200}+\"|'[^']{0,200}+')\s{0,8}+\)"
+_NESTED: Final = r"\([^()]*+(?:\([^()]*+\)[^()]*+){0,4}+\)"
+#: A picture or a link: what is shown, and where it leads, there or elsewhere in the text.
+INLINE_LINK: Final = re.compile(rf"!?\[(?P<words>[^\[\]]*+)\](?P<target>{_TITLED}|{_NESTED})")
+_LINK: Final = re.compile(rf"!?\[([^\[\]]*+)\](?:{_TITLED}|{_NESTED}|\[[^\[\]]*+\])")
+#: A picture may be what a link shows.
+LINKS_IN_LINKS: Final = 2
+_EMPHASIS: Final = str.maketrans("", "", "*~`")
+_BACKSLASHED: Final = re.compile(r"\\([!-/:-@\[-`{-~\n])")
+#: What stands before each line of a quotation.
+_QUOTED: Final = re.compile(r"^[ \t]{0,3}+(?:>[ \t]?+)++", re.MULTILINE)
+
+_ESCAPE: Final = re.compile(
+    r"(?P<percent>(?:%[0-9A-Fa-f]{2})+)"
+    r"|(?P<entity>&(?:#0*[0-9]{1,8}|#[xX]0*[0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?)"
+    # A word as the head of a mail has it; blanks between two of them are not shown.
+    r"|(?P<word>=\?[^?\s]{1,40}\?[bBqQ]\?[^?\n]{0,1000}\?=(?:\s{1,8}(?==\?))?)"
+    r"|\\(?:u\{(?P<braced>[0-9a-fA-F]{1,6})\}|U(?P<eight>00[0-9a-fA-F]{6})"
+    r"|[uU](?P<four>[0-9a-fA-F]{4})|x(?P<two>[0-9a-fA-F]{2}))"
+    r"|(?P<blank>\\[nrt])"
+)
+#: Charsets of mails; any other is read as UTF-8. Python never forgets a name that it looked for.
+_CHARSET: Final = re.compile(
+    r"utf[-_]?(?:7|8|16|32)(?:[-_]?[lb]e)?|(?:us-)?ascii|latin-?1|iso-8859-\d{1,2}|windows-125\d"
+    r"|koi8-[ru]|big5|gbk|gb2312|gb18030|shift_jis|euc-(?:jp|kr)|iso-2022-(?:jp|kr)"
+)
+_HIGHEST: Final = 0x10FFFF
+_SURROGATES: Final = range(0xD800, 0xE000)
+
+
+def is_plain(text: str) -> bool:
+    """Say whether the text surely holds neither markup nor escapes."""
+    return _TELLING.search(text) is None and (text.isascii() or _TURNING.search(text) is None)
+
+
+def variants(text: str) -> tuple[str, ...]:
+    """Return the text as written first, then as a receiver may see it, each once.
+
+    Decoding and stripping are tried in both orders, because escapes may hide markup and markup
+    may cut an escape in two.
+    """
+    if is_plain(text):
+        return (text,)
+    found = _variants(text)
+    found += tuple(way for each in found for way in turned(each))
+    return tuple(dict.fromkeys((*found, *map(without_brackets, found))))
+
+
+def _variants(text: str) -> tuple[str, ...]:
+    opened, bare = decoded(text), stripped(text)
+    if opened == text:
+        return tuple(dict.fromkeys((text, *bare)))
+    opened_last = tuple(decoded(each) for each in bare)
+    return tuple(dict.fromkeys((text, opened, *bare, *opened_last, *stripped(opened))))
+
+
+def stripped(text: str) -> tuple[str, ...]:
+    """Return the text without HTML and Markdown, what most readers see first.
+
+    Each way to show it comes once with underscores kept and once without.
+    """
+    bare = [_unmarked(each) for each in renderings(text)]
+    return tuple(dict.fromkeys(each for kept in bare for each in (kept, kept.replace("_", ""))))
+
+
+def without_markup(text: str) -> str:
+    """Return the text without HTML and Markdown as most readers see it, underscores kept."""
+    return _unmarked(shown(text))
+
+
+def _unmarked(text: str) -> str:
+    """Return the text without Markdown."""
+    if "[" in text:
+        for _ in range(LINKS_IN_LINKS):
+            text = _LINK.sub(r"\1", text)
+    if "\\" in text:
+        text = _BACKSLASHED.sub(r"\1", text)
+    if ">" in text:
+        text = _QUOTED.sub("", text)
+    return text.replace("||", "").translate(_EMPHASIS)
+
+
+def decoded(text: str) -> str:
+    """Return the text with one level of escapes decoded: `%66`, `&#102;`, `\\u0066`, `\\x66`."""
+    return _ESCAPE.sub(_character, text)
+
+
+def decoded_but_blanks(text: str) -> str:
+    """Decode as `decoded` does, and leave `\\n`, `\\r` and `\\t`, with which a path goes on."""
+    return _ESCAPE.sub(lambda e: e[0] if e.lastgroup == "blank" else _character(e), text)
+
+
+def _character(found: re.Match[str]) -> str:
+    value = found[0]
+    match found.lastgroup:
+        case "percent":
+            return unquote(value, errors="replace")
+        case "entity":
+            return html.unescape(value)
+        case "blank":
+            return " "
+        case "word":
+            return _mail_word(value)
+        case str(group):
+            number = int(found[group], 16)
+            return value if number > _HIGHEST or number in _SURROGATES else chr(number)
+        case _:
+            return value
+
+
+def _mail_word(written: str) -> str:
+    """Return what a mail program shows of `=?utf-8?Q?Hello?=`, in any charset that is one."""
+    charset, way, data = written.strip()[2:-2].split("?")
+    name = charset.partition("*")[0].lower()
+    name = name if _CHARSET.fullmatch(name) else "utf-8"
+    try:
+        if way in "bB":
+            read = a2b_base64(data.encode() + b"===")
+        else:
+            read = a2b_qp(data.encode(), header=True)
+        return read.decode(name, "replace")
+    except (Error, LookupError, ValueError):
+        return written
+
+
+def leftover_escape(text: str) -> str | None:
+    """Return an escape that is still there after one level was decoded, None where there is none.
+
+    Text that was escaped twice hides something from whoever decodes once.
+    """
+    if _ESCAPE.search(text) is None:
+        return None
+    for found in _ESCAPE.finditer(decoded(text)):
+        if found.lastgroup == "blank" or _is_a_parameter(found[0]):
+            continue
+        if _character(found) != found[0]:
+            return found[0]
+    return None
+
+
+def _is_a_parameter(escape: str) -> bool:
+    """Tell `&region=eu` of an address, which only begins like an entity, from `&reg;`."""
+    return escape[0] == "&" and escape[1] != "#" and escape[-1] != ";"

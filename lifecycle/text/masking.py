@@ -1,0 +1,79 @@
+"""What others wrote, as it may be shown and kept: no credential in it (design section 8, M08)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lifecycle.text.secrets_found import find_secrets, is_credential, named_beside, secret_named
+
+_MASK: Final = re.compile(r"‹[a-zA-Z ]{1,40}, \d{1,9} characters›")
+
+
+def mask(value: str, kind: str = "secret") -> str:
+    """Return `‹secret, N characters›`; what is a mask already stays one."""
+    return value if _MASK.fullmatch(value) else f"‹{kind}, {len(value)} characters›"
+
+
+def mask_text(text: str) -> str:
+    """Return the text with every credential masked; it need not be JSON, nor well formed."""
+    parts, place = [], 0
+    for found in find_secrets(text):
+        parts += [text[place : found.start], mask(text[found.start : found.end])]
+        place = found.end
+    return "".join(parts) + text[place:]
+
+
+def harmless(text: str) -> str:
+    """Return what somebody typed as it may stand in a sentence of ours: one line, nothing hidden.
+
+    Credentials are masked; what would not show, or would move the text, is written as an escape.
+    """
+    line = " ".join(mask_text(text).split())
+    return "".join(char if char.isprintable() else f"\\u{{{ord(char):X}}}" for char in line)
+
+
+def mask_secrets(value: Any) -> Any:
+    """Return a JSON value with each credential masked: by its shape or by the name of its field."""
+    if isinstance(value, str):
+        return mask_text(value)
+    if isinstance(value, Mapping):
+        return _masked_object(value)
+    if isinstance(value, (list, tuple)):
+        return [mask_secrets(item) for item in value]
+    return value
+
+
+def _masked_object(value: Mapping[str, Any]) -> dict[str, Any]:
+    masked: dict[str, Any] = {}
+    beside = named_beside(value)
+    for key, item in value.items():
+        shown = mask_text(str(key))
+        while shown in masked:  # two keys that are masked alike must both be seen
+            shown += "′"
+        named = secret_named(str(key)) or (beside and key == "value")
+        masked[shown] = _all_masked(str(key), item) if named else mask_secrets(item)
+    return masked
+
+
+def _all_masked(name: str, value: Any) -> Any:
+    """Mask what stands below a name that says secret and is one, as the rule would find it."""
+    if isinstance(value, Mapping):
+        return {mask_text(str(key)): _all_masked(name, item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_all_masked(name, item) for item in value]
+    return mask(str(value)) if is_credential(name, value) else value
+
+
+def plain_words(text: str, longest: int = 2_000) -> str:
+    """Return what somebody typed in a form that every record can hold: no lone surrogates."""
+    return text[:longest].encode("utf-8", "replace").decode("utf-8")
+
+
+def recorded_words(text: str, longest: int = 2_000) -> str:
+    """Return what somebody typed as the trail keeps it for good: also without a credential.
+
+    What stands in the trail can be taken out of it by nobody, and is in every export (case M08).
+    """
+    return mask_text(plain_words(text, 2 * longest))[:longest]

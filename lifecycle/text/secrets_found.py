@@ -1,0 +1,240 @@
+"""Where a text holds a credential, and which names hold one. Shared by the rule, cards and logs."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from lifecycle.text.field_names import Words, ends_in, readings_of
+from lifecycle.text.patterns import compiled
+from lifecycle.text.secret_shapes import BASIC_KIND, HOLDS, NEEDS, SHAPES
+
+
+class Secret(NamedTuple):
+    """A credential in a text: `text[start:end]`, and what kind of credential it is."""
+
+    start: int
+    end: int
+    kind: str
+
+
+#: One look for something that every shape and every name of a credential holds; what has none of
+#: it is spared all the looks for one of them. Beyond ASCII, where letters of more than one kind are
+#: the same without case, every shape is looked for.
+_MAY_HOLD: Final = compiled(
+    "(?i:bearer|basic|sig=|signature=|"
+    # what `secret_named` can say yes to
+    "pass|pwd|pw|secret|token|apikey|credential|authorization|cookie|jwt|otp|pin|cv[cv]|mnemonic|"
+    "key)|"
+    + "|".join(re.escape(part) for kind in HOLDS for part in HOLDS[kind])
+    + r"|[MNO][\w-]{23}"
+)
+
+#: `name = value`, `"name": "value"`, `name: value`, in prose, in a shell line, in broken JSON.
+_NAME: Final = re.compile(
+    r"(?:\\?\"(?P<quoted>[^\"\\\n]{1,200}+)\\?\"|(?<![\w.-])-{0,2}+(?P<bare>[A-Za-z_][\w.-]*+)'?)"
+    r"[^\S\n]{0,8}+(?P<sign>:=|=>|[:=])\s{0,8}+"
+)
+_VALUE: Final = re.compile(
+    r"\\?\"(?P<double>(?:[^\"\\]|\\.)*+)|'(?P<single>[^'\n]*+)|(?P<plain>[^\s\"',;&<>(){}\[\]]++)",
+    re.DOTALL,
+)
+_FLAG: Final = re.compile(
+    r"(?<![\w-])--?(?P<bare>[a-z][\w-]*+)\s{1,8}(?P<plain>[^\s\"'-][^\s\"']*+)"
+)
+_TELLING: Final = re.compile(r"\d|[A-Za-z\d][^\sA-Za-z\d.,:;!?-]|[^\sA-Za-z\d.,:;!?'-][A-Za-z\d]")
+#: Our own mask, closed forms, and words alone: `$uper5ecret!` and `hidden hunter2` are none.
+_STAND_IN: Final = re.compile(
+    r"‹.*|<[^<>]*>|\$?\{(?:[^{}]++|\{[^{}]*+\})*+\}"  # a slot of a template
+    r"|\[.*\]|\(.*\)"  # a note in brackets
+    r"|%\w+%|%\(\w+\)s|%s|\$\(.*\)|(?-i:\$[A-Z_][A-Z\d_]*|\$[a-z_]+)"  # a variable
+    r"|[*•]{3,}\w{0,4}|[.x_-]{3,}|-{1,2}|n/?a|tb[ad]|todo"
+    # Where it is kept: a path of names, or one name that is no password by its looks.
+    r"|(?:env|vault|secret|secretref|op|ssm|aws-sm|keyring):/{1,3}"
+    r"(?:(?-i:[A-Z][A-Z\d_]*+|[a-z]+(?:[._-][a-z]+)*+)|[\w.-][\w .-]*+(?:/[\w .-]++)++)"
+    r"(?:[?#][\w=&.-]*+)?"
+    r"|(?:none|null|true|false|redacted|masked|hidden|changed|rotated|required|optional)[.!]?",
+    re.IGNORECASE | re.DOTALL,
+)
+_SHORTEST: Final = 4
+_LONGEST_NAME: Final = 200
+
+#: What code says in place of a value: a call, or something out of a collection.
+_CODE: Final = re.compile(
+    r"[A-Za-z_]++(?:\.[A-Za-z_]++)*+(?:\([^()\d\n]{0,80}+\)|\[[^\[\]\d\n]{0,80}+\])"
+)
+#: Where the post is delivered in India.
+_POSTAL: Final = re.compile(r"[1-9]\d{5}")
+_WORDS_ALONE: Final = re.compile(r"[A-Za-z]{1,20}(?:[ ,_-]{1,2}[A-Za-z]{1,20}){0,5}")
+_TOKENS: Final = frozenset({"tokens"})
+_COOKIES: Final = frozenset({"cookie", "cookies"})
+_PIN: Final = frozenset({"pin"})
+
+_SECRET_WORDS: Final = frozenset(
+    """
+    password passwords passwd passphrase passcode pwd pw secret secrets token tokens apikey apikeys
+    credential credentials authorization cookie cookies jwt otp totp pin cvv cvc mnemonic
+    privatekey secretkey accesskey authkey bearer
+    """.split()
+)
+_KEY_WORDS: Final = frozenset(
+    """
+    api access private secret account signing encryption auth master service client session shared
+    storage license ssh webhook deploy
+    """.split()
+)
+#: Before `pass`, which is a password there and not what was passed.
+_PASS_OF: Final = frozenset(
+    """
+    db database user admin root smtp imap mail ftp ssh http proxy mysql pg postgres redis login
+    """.split()
+)
+#: Behind the name of a credential: what holds it all the same.
+_HOLDERS: Final = frozenset({"value", "string"})
+#: Several words in one.
+_SECRET_ENDS: Final = (
+    *("password", "passwd", "secret", "apikey", "accesskey", "privatekey", "secretkey"),
+    *("accesstoken", "authtoken", "apitoken"),
+)
+#: `next_token` pages through a list; `max_tokens` counts.
+_HARMLESS_TOKENS: Final = frozenset(
+    "page next previous prev continuation cursor sync max min total count prompt input output "
+    "completion used".split()
+)
+
+_NAMES_BESIDE: Final = ("name", "key", "variable", "header", "field")
+
+
+def secret_named(key: str) -> bool:
+    """Say whether a field of this name holds a credential: `api_key`, `clientSecret`, `PGPASSWORD`.
+
+    The end of the name decides: `password` and `db.password` do, `password_policy`, `secret_env`
+    and `next_page_token` do not.
+    """
+    return _is_named_secret(key[-_LONGEST_NAME:])
+
+
+@lru_cache(maxsize=4096)
+def _is_named_secret(key: str) -> bool:
+    return any(map(_say_secret, readings_of(key)))
+
+
+def _say_secret(words: Words) -> bool:
+    if not words:
+        return False
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last in ("token", "tokens"):
+        return before not in _HARMLESS_TOKENS
+    if last in ("key", "keys"):
+        return before in _KEY_WORDS
+    if last == "pass":
+        return before in _PASS_OF
+    if last in _HOLDERS and before:
+        return _say_secret(words[:-1])
+    return last in _SECRET_WORDS or last.endswith(_SECRET_ENDS)
+
+
+def is_credential(name: str, value: Any) -> bool:
+    """Say whether a value below a field of this name, which says secret, is one.
+
+    null, flags and stand-ins are none, nor are a number of tokens and cookies that are words alone.
+    """
+    if isinstance(value, str):
+        return not (stand_in(value) or _is_consent(name, value))
+    return value is not None and not isinstance(value, bool) and not ends_in(name, _TOKENS)
+
+
+def _is_consent(name: str, value: str) -> bool:
+    return ends_in(name, _COOKIES) and _WORDS_ALONE.fullmatch(value.strip()) is not None
+
+
+def named_beside(value: Mapping[str, Any]) -> bool:
+    """Say whether the `value` in an object is a credential by the name that stands beside it.
+
+    So lists of variables and headers are written: `{"name": "DB_PASSWORD", "value": "..."}`.
+    """
+    if "value" not in value:
+        return False
+    names = (value.get(key) for key in _NAMES_BESIDE)
+    return any(isinstance(name, str) and secret_named(name) for name in names)
+
+
+def stand_in(value: str) -> bool:
+    """Say whether a value only stands for a credential: empty, masked, a template, a reference."""
+    bare = value.strip()
+    return not bare or _STAND_IN.fullmatch(bare) is not None
+
+
+def find_secrets(text: str) -> tuple[Secret, ...]:
+    """Find the credentials in a text, JSON or not; the spans are in order and never overlap.
+
+    Where spans meet they are joined, so that what is left after masking holds no part of either.
+    """
+    if text.isascii() and not _MAY_HOLD.search(text):
+        return ()
+    joined: list[Secret] = []
+    for found in sorted(_found(text)):
+        if joined and found.start < joined[-1].end:
+            last = joined.pop()
+            found = Secret(last.start, max(last.end, found.end), last.kind)
+        joined.append(found)
+    return tuple(joined)
+
+
+def _found(text: str) -> Iterator[Secret]:
+    lower = text.lower() if text.isascii() else None
+    for kind, shape in SHAPES:
+        if kind in HOLDS and not any(part in text for part in HOLDS[kind]):
+            continue
+        if lower is not None and NEEDS.get(kind, "") not in lower:
+            continue
+        group = "secret" if "secret" in shape.groupindex else 0
+        for match in shape.finditer(text):
+            if not stand_in(match[group]) and (kind != BASIC_KIND or _pair(match[group])):
+                yield Secret(*match.span(group), kind)
+    yield from _assigned(text)
+
+
+def _assigned(text: str) -> Iterator[Secret]:
+    place = 0
+    while match := _NAME.search(text, place):
+        name, place = match["quoted"] or match["bare"], match.end()
+        value = _VALUE.match(text, place) if secret_named(name) else None
+        if value is None:
+            continue
+        place, group = value.end(), str(value.lastgroup)
+        is_code = group == "plain" and _CODE.match(text, value.start())
+        if not is_code and _counts(name, value[group], group, match["sign"]):
+            yield Secret(*value.span(group), "value of " + name)
+    for match in _FLAG.finditer(text):
+        if secret_named(match["bare"]) and _counts(match["bare"], match["plain"], "plain", "="):
+            yield Secret(*match.span("plain"), "value of " + match["bare"])
+
+
+def _counts(name: str, value: str, group: str, sign: str) -> bool:
+    """Tell `password: hunter2` from `password: please choose one`."""
+    if group != "plain":
+        return is_credential(name, value)
+    if stand_in(value) or value.startswith(("http://", "https://")) or len(value) < _SHORTEST:
+        return False
+    if ends_in(name, _TOKENS) and value.isdecimal():
+        return False
+    return sign == "=" or (_TELLING.search(value) is not None and not _is_said(name, value))
+
+
+def _is_said(name: str, value: str) -> bool:
+    """Say whether `PIN: 560001` and `Cookie: oats4you` are talk: a cookie is sent as `a=b`."""
+    if ends_in(name, _PIN):
+        return _POSTAL.fullmatch(value) is not None
+    return ends_in(name, _COOKIES) and "=" not in value
+
+
+def _pair(encoded: str) -> bool:
+    """Tell `Basic dXNlcjpwYXNz` from `basic training`: what is encoded is `user:password`."""
+    try:
+        return b":" in b64decode(encoded, validate=True)
+    except ValueError:
+        return False
