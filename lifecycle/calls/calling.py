@@ -53,7 +53,9 @@ async def call_tool(tool: Tool, call: Call) -> CallResult:
     """
     try:
         return await _judged(tool, call)
-    except Exception as error:
+    except BaseException as error:
+        if _ours(error):
+            raise
         log.error("the answer of %s: %s", call.tool, located(error))
         name = type(error).__name__
         return _unknown(f"{call.tool} gave an answer that cannot be read ({name}).")

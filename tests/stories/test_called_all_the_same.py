@@ -17,15 +17,21 @@ DEPLOY = "production-deploy"
 
 
 class Untold:
-    """What a doubt tells is an object of the tool's own, and that fails."""
+    """What a doubt tells is an object of the tool's own, and that fails, or ends the program."""
+
+    def __init__(self, with_what: type[BaseException]) -> None:
+        self._with_what = with_what
 
     def __str__(self) -> str:
-        raise RecursionError
+        raise self._with_what
 
 
-async def test_a_doubt_whose_words_fail_is_no_call_that_was_not_made(world: World) -> None:
+@pytest.mark.parametrize("with_what", [RecursionError, SystemExit, asyncio.CancelledError])
+async def test_a_doubt_whose_words_fail_is_no_call_that_was_not_made(
+    world: World, with_what: type[BaseException]
+) -> None:
     """It was told as failed with nothing left behind, and a person could have run it twice."""
-    world.tool(DEPLOY).on["execute"] = raising(ToolDoubtful(Untold()))
+    world.tool(DEPLOY).on["execute"] = raising(ToolDoubtful(Untold(with_what)))
     await world.submits(PROD)
     await world.approves("ana", "p1")
     await world.workflow.idle()
