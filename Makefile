@@ -9,8 +9,8 @@ RUNTIME := .venv/.runtime
 DEV := .venv/.dev
 CODE := bot lifecycle sentinel_rules
 ARGS :=
-# Twice the cores of a small machine: half of the suite's time waits for sockets and disks.
-JOBS := 4
+# More than a small machine has cores: a good part of the suite's time waits for sockets and disks.
+JOBS := 5
 COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--quiet --custom-compile-command "make lock" $(UPGRADE)
 

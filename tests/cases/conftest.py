@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.discord_fixtures import discord_server, discord_stage, discord_unstarted
+from tests.fakes.discord_fixtures import (
+    discord_server,
+    discord_stage,
+    discord_unstarted,
+    identified_at_once,
+)
 from tests.processes import bot
 from tests.roomy import a_roomy_policy
 from tests.stage import staged
 from tests.world import World
 
-__all__ = ["bot", "discord_server", "discord_stage", "discord_unstarted"]
+__all__ = ["bot", "discord_server", "discord_stage", "discord_unstarted", "identified_at_once"]
 
 STORES = ["memory:", "sqlite:///signoff.db"]
 NAMES = ["memory", "sqlite"]

@@ -39,6 +39,7 @@ async def test_K02_restarts_at_every_stage_execute_once_and_leave_one_card(
     assert ends() == [proposal_id]
 
 
+@pytest.mark.usefixtures("identified_at_once")
 async def test_J06_a_bot_that_is_ready_three_times_begins_nothing_twice(
     discord_stage: DiscordStage, caplog: pytest.LogCaptureFixture
 ) -> None:

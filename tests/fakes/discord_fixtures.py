@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import discord
 import pytest
 
 from bot.storage.opening import open_store
@@ -19,6 +20,17 @@ async def discord_server() -> AsyncIterator[DiscordServer]:
     await running.start()
     yield running
     await running.stop()
+
+
+@pytest.fixture
+def identified_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """discord.py waits five seconds of the machine's before it identifies anew; our server lets
+    everybody in at once."""
+
+    async def at_once(*_: object, **__: object) -> None:
+        return
+
+    monkeypatch.setattr(discord.Client, "before_identify_hook", at_once)
 
 
 @pytest.fixture

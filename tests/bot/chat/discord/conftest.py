@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes.discord_fixtures import discord_server, discord_stage, discord_unstarted
+from tests.fakes.discord_fixtures import (
+    discord_server,
+    discord_stage,
+    discord_unstarted,
+    identified_at_once,
+)
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_stage import DiscordStage
 
-__all__ = ["discord_server", "discord_stage", "discord_unstarted"]
+__all__ = ["discord_server", "discord_stage", "discord_unstarted", "identified_at_once"]
 
 
 @pytest.fixture

@@ -50,6 +50,7 @@ async def test_every_way_to_be_sent_away_ends_in_a_resume(stage: DiscordStage, w
     assert stage.server.gateway.identified == 1
 
 
+@pytest.mark.usefixtures("identified_at_once")
 async def test_a_session_that_was_forgotten_is_read_from_the_cards(stage: DiscordStage) -> None:
     proposal_id = await stage.proposes(PROD)
     card = await stage.card(proposal_id)
