@@ -21,8 +21,8 @@ from bot.storage.remedies import remedy
 Progress = Callable[[int], object]
 
 _PAGES_A_STEP: Final = 1_000
-#: What SQLite keeps beside a database in WAL mode.
-_SIDE_FILES: Final = ("-wal", "-shm")
+#: What SQLite keeps beside a database. What it holds is read into whatever has that name by then.
+_SIDE_FILES: Final = ("-journal", "-wal", "-shm")
 
 
 def back_up(database: Path, file: Path, progress: Progress = lambda _done: None) -> None:
@@ -33,6 +33,9 @@ def back_up(database: Path, file: Path, progress: Progress = lambda _done: None)
     """
     if file.exists():
         raise CannotOpen(f"{file} exists already; name a file that does not.")
+    if left := _left_beside(file):
+        words = "SQLite would read it into the copy. Move it away, or name another file."
+        raise CannotOpen(f"{left} is of another {file.name}: {words}")
     if not database.exists():
         raise CannotOpen(f"There is no database {database} to copy.")
     _copy(database, file, progress, remedy)
@@ -63,7 +66,7 @@ def bring_back(
         fresh = database.with_name(database.name + RESTORED)
         # Of a restore that was cut off; SQLite would read them into this copy.
         _without_side_files(fresh)
-        _copy(file, fresh, progress)
+        _begun(file, fresh, progress)
         _prepared(fresh, prepare)
         kept = _kept_beside(database)
         fresh.replace(database)
@@ -74,6 +77,20 @@ def bring_back(
     finally:
         lock.release()
     return kept
+
+
+def _begun(file: Path, fresh: Path, progress: Progress) -> None:
+    """Copy `file`. From the first moment its name stands there, though empty: where all of this
+    ends in the middle, a start knows of it and begins no empty database."""
+    is_new = not fresh.exists()
+    fresh.touch(mode=0o600)
+    sync_folder(fresh.parent)
+    try:
+        _copy(file, fresh, progress)
+    except CannotOpen:
+        if is_new:
+            fresh.unlink(missing_ok=True)
+        raise
 
 
 def _prepared(fresh: Path, prepare: Callable[[Path], object]) -> None:
@@ -144,6 +161,12 @@ def _kept_beside(database: Path) -> Path | None:
                 os.link(part, kept.with_name(kept.name + side))
     _without_side_files(database)
     return kept
+
+
+def _left_beside(file: Path) -> Path | None:
+    """Return what a database that is gone left where a copy is to stand, None for nothing."""
+    beside = (file.with_name(file.name + side) for side in _SIDE_FILES[:2])
+    return next((each for each in beside if each.exists() and each.stat().st_size), None)
 
 
 def _without_side_files(database: Path) -> None:
