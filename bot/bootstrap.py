@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from bot.boot_id import boot_id
+from bot.cancelling import being_cancelled
 from bot.clock import SystemClock
 from bot.clock_resumed import resume_clock
 from bot.config import Config, ConfigInvalid, load_config
@@ -26,6 +27,7 @@ from bot.tools.leftovers import Leftovers
 from bot.tools.toolbox import ConfiguredToolbox
 from bot.troubles import EXPECTED
 from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.located import located
 from lifecycle.permit import KeyRing
 from lifecycle.ports import Notifier, ProposalStore
 from lifecycle.workflow import Workflow
@@ -84,14 +86,21 @@ class App:
                 f"The config is invalid and the old one stays in force:\n{error}"
             )
         except (ValueError, *EXPECTED) as error:
-            return self.state.refused(
-                f"The config could not be taken and the old one stays in force: {error}"
-            )
+            return self._not_taken(str(error))
+        except BaseException as error:
+            if being_cancelled() or isinstance(error, GeneratorExit):
+                raise
+            return self._not_taken(located(error))  # of tools and rules that others wrote
+
+    def _not_taken(self, why: str) -> str:
+        words = f"The config could not be taken and the old one stays in force: {why}"
+        return self.state.refused(words)
 
     async def _adopt(self, fresh: Config) -> str:
         """Swap tools and law at once: a tool of the new config serves no approval of the old.
 
-        Whoever asked is told in that moment: to judge anew what is open may take a minute.
+        To judge anew what is open may take a minute: nobody waits for that, not even a next reload.
+        An end does, as for an act.
         """
         sentinel, told = sentinel_of(fresh), list[str]()
         swap = self.toolbox.prepared(fresh.policy.tools)
@@ -101,7 +110,8 @@ class App:
             self.config = fresh
             told.append(self.state.taken(fresh, only_at_start(self.started_with, fresh)))
 
-        await self.workflow.adopt(fresh.policy, sentinel, in_force)
+        await self.workflow.put_in_force(fresh.policy, sentinel, in_force)
+        self.workflow.world.spawn(self.workflow.judge_open())
         return told[0]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,7 @@ from lifecycle.standing import (
     too_many_kept,
 )
 from lifecycle.state import State
+from lifecycle.text.masking import plain_words
 from lifecycle.world import Law, World
 
 _PAGE = 200
@@ -43,12 +45,16 @@ class Adopter:
     world: World
     gatekeeper: Gatekeeper
     compared: Compared = field(default_factory=Compared)
+    judging: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def adopt(self, law: Law, swap: Callable[[], None] = lambda: None) -> None:
-        """Put a new law in force: audited, announced, then what is open is judged again."""
+    async def put_in_force(self, law: Law, swap: Callable[[], None]) -> None:
+        """Let a new law hold, audited and announced; nothing acts that was not judged by it."""
         await self.take_policy(law, announced=True)
         self.world.law = law
         swap()
+
+    async def judge_open(self) -> None:
+        """Judge again what is open, and keep no more of former policies than is needed then."""
         with suppress(StoreUnavailable):  # it is in force; the job goes on with the checks
             await self.recheck()
             await self.forget_policies()
@@ -70,7 +76,8 @@ class Adopter:
                 return
             keep_standing(tx, policy)
             taken = replace(moment, policy=policy)
-            record(tx, taken, "policy_adopted", None, details={"before": known})
+            before = plain_words(known) if isinstance(known, str) else None  # else no digest
+            record(tx, taken, "policy_adopted", None, details={"before": before})
             if announced or known is not None:
                 words = f"A new policy is in force: {policy.digest}. What is open is checked again."
                 announce(tx, taken, f"policy:{policy.digest}:{moment.now_ms}", words)
@@ -82,12 +89,18 @@ class Adopter:
     async def recheck(self) -> int:
         """Judge again what is open and was last judged under another policy.
 
-        What is left at a stop the next start comes to: nothing acts on it before.
+        What is left at a stop the next start comes to: nothing acts on it before. Who asks while
+        another does waits, and finds done what that one did.
         """
+        async with self.judging:
+            return await self._rechecked()
+
+    async def _rechecked(self) -> int:
         tried: set[str] = set()
-        stays = 0
+        digest, count, stays = "", 0, 0
         while True:
-            digest = self.world.law.policy.digest
+            if digest != self.world.law.policy.digest:  # by which nothing was judged yet
+                tried, digest, stays = set(), self.world.law.policy.digest, 0
             # What was tried and stays, since its tool is at work, hides nothing behind it.
             limit = stays + _PAGE
             page = await self.world.store.read(partial(_under_other, digest, limit))
@@ -96,13 +109,14 @@ class Adopter:
             ready: list[str] = []
             for proposal in fresh:
                 if self.world.stopping:
-                    return len(tried)
+                    return count
                 tried.add(proposal.proposal_id)
+                count += 1
                 if await self.world.beside(proposal.proposal_id, self.recheck_one(proposal)):
                     ready.append(proposal.proposal_id)
             await self._begun_if_heard(ready)
             if not fresh and len(page) < limit:
-                return len(tried)
+                return count
 
     async def recheck_one(self, proposal: Proposal) -> bool:
         """Bring one open proposal under the policy in force, and under evidence that is owed.

@@ -15,6 +15,9 @@ from typing import Final
 
 from lifecycle.text.masking import mask_text
 
+#: What may come out of somebody's own code where it is loaded: what was written as a program ends
+#: the program that loads it, which is ours.
+NOT_LOADED: Final = (Exception, SystemExit)
 _MOST_FRAMES: Final = 6
 _MOST_CAUSES: Final = 3
 _LONGEST_NAME: Final = 80
@@ -41,6 +44,8 @@ def not_loaded(error: BaseException) -> str:
             return f"{_short(error.filename or '?')} line {error.lineno}: {error.msg}"
         case ImportError():
             return mask_text(str(error))
+        case SystemExit():
+            return f"it ends the program, {located(error)}"
         case _:
             return located(error)
 

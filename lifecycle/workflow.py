@@ -189,11 +189,23 @@ class Workflow:
     async def adopt(
         self, policy: Policy, sentinel: Sentinel, swap: Callable[[], None] = lambda: None
     ) -> None:
-        """Put a new policy in force, announce it, and judge what is open again.
+        """Put a new policy in force, announce it, and judge what is open again."""
+        await self.put_in_force(policy, sentinel, swap)
+        await self.judge_open()
 
-        `swap` puts its tools in service, in the very moment in which the policy is in force.
+    async def put_in_force(
+        self, policy: Policy, sentinel: Sentinel, swap: Callable[[], None]
+    ) -> None:
+        """Let a new policy hold from now on: nothing acts before it was judged by it.
+
+        `swap` puts its tools in service, in the very moment in which the policy is in force. One
+        after the other; raises StoreUnavailable, and then the policy before it stays.
         """
-        await self.adopter.adopt(Law(policy, sentinel), swap)
+        await self.adopter.put_in_force(Law(policy, sentinel), swap)
+
+    async def judge_open(self) -> None:
+        """Judge what is open by the policy in force; `recheck` goes on where the store fails."""
+        await self.adopter.judge_open()
 
     # -- keeping house --------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from bot.config.tool_models import (
     ToolEntry,
     WebhookEntry,
 )
-from lifecycle.located import not_loaded
+from lifecycle.located import NOT_LOADED, not_loaded
 
 
 class Capabilities(NamedTuple):
@@ -87,7 +87,7 @@ def _named_in(name: str, folder: Path) -> Any:
     sys.path.insert(0, place)
     try:
         return getattr(importlib.import_module(module_name), class_name)
-    except Exception as error:
+    except NOT_LOADED as error:
         raise ValueError(
             f'"{name}" cannot be loaded ({not_loaded(error)}); write module:Class of an '
             "installed module or of a file beside the config"

@@ -50,12 +50,12 @@ def loaded_rules(
 
     try:
         loaded = load_rules(rules)
+        _check_names(loaded, file, problems)
     except RuleLoadError as error:
         for problem in error.problems:
             if problem.rule in rules or problem.rule not in _names_in(file, "sentinel"):
                 problems.add(problem.path, problem.remedy)
         return ()
-    _check_names(loaded, file, problems)
     return loaded
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from bot.config.kinds import class_in
 from bot.expected import StartFailed
 from bot.tools.threads import NotBegun, beside
-from lifecycle.located import located
+from lifecycle.located import NOT_LOADED, located
 from lifecycle.ports import Call, ToolFailed
 
 #: So many plain calls of one tool may be under way.
@@ -37,7 +37,7 @@ class PythonTool:
         name, made = settings["class"], class_in(settings["class"], folder)
         try:
             self._tool = made(**settings.get("options", {}))
-        except Exception as error:  # whatever it is, it is the operator's own
+        except NOT_LOADED as error:  # whatever it is, it is the operator's own
             words = f"{name} cannot be made ({located(error)}): mend it, or its options."
             raise StartFailed(words) from error
         needed = (

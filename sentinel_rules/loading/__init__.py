@@ -11,7 +11,7 @@ from typing import Any
 
 from lifecycle.checking.rule_cases import outcome_of
 from lifecycle.codes import RULES
-from lifecycle.located import located, not_loaded
+from lifecycle.located import NOT_LOADED, located, not_loaded
 from lifecycle.nearest import meant
 from lifecycle.paths import Parts, dotted
 from lifecycle.policy import RuleSettings
@@ -79,6 +79,9 @@ def load_rules(settings: Mapping[str, RuleSettings]) -> tuple[LoadedRule, ...]:
             problems += [_problem(rule_id, words, parts) for parts, words in error.faults]
         except RuleNotFound as error:
             problems.append(_problem(rule_id, f"{error}."))
+        except NOT_LOADED as error:
+            words = f"{rule_id} cannot be made ({located(error)}): mend it, or its settings."
+            problems.append(_problem(rule_id, words))
     if problems:
         raise RuleLoadError(problems)
     return tuple(loaded)
@@ -90,19 +93,30 @@ def rules_fingerprint(rules: Iterable[LoadedRule]) -> dict[str, int]:
 
 
 def tools_named(rules: Iterable[LoadedRule]) -> Iterator[tuple[str, Parts, str]]:
-    """Yield (rule, place in the config, tool) for every tool that a rule's settings name."""
+    """Yield (rule, place in the config, tool) for every tool that a rule's settings name.
+
+    Raises RuleLoadError where a rule cannot say it.
+    """
     return _named(rules, "tools_named")
 
 
 def sources_named(rules: Iterable[LoadedRule]) -> Iterator[tuple[str, Parts, str]]:
-    """Yield (rule, place in the config, source) for every source that a rule's settings name."""
+    """Yield (rule, place in the config, source) for every source that a rule's settings name.
+
+    Raises RuleLoadError where a rule cannot say it.
+    """
     return _named(rules, "sources_named")
 
 
 def _named(rules: Iterable[LoadedRule], hook: str) -> Iterator[tuple[str, Parts, str]]:
     for loaded in rules:
         ask = getattr(loaded.rule, hook, None)
-        for parts, name in ask(loaded.options) if ask else ():
+        try:
+            told = list(ask(loaded.options)) if ask else []
+        except NOT_LOADED as error:
+            words = f"{hook} of {loaded.id} fails ({located(error)}): mend it."
+            raise RuleLoadError([_problem(loaded.id, words)]) from error
+        for parts, name in told:
             yield loaded.id, (_SECTION, loaded.id, *parts), name
 
 
@@ -145,7 +159,7 @@ def _known(
             classes[name] = rule_in(point.load(), name)
         except RuleNotFound as error:
             problems.append(_problem(name, f"{error} (in {point.value})."))
-        except Exception as error:
+        except NOT_LOADED as error:
             words = f"{point.value} cannot be loaded ({not_loaded(error)}): mend or remove it."
             problems.append(_problem(name, words))
     return classes
@@ -201,7 +215,7 @@ def _breach(rule: type[Rule], case: RuleCase, *, is_pass: bool) -> str | None:
         return "it has a code, which none of `passes` has" if is_pass else "it needs a code"
     try:
         findings = outcome_of(rule, case)
-    except Exception as error:
+    except NOT_LOADED as error:
         return f"it cannot be tried ({located(error)})"
     if case.code in {finding.code for finding in findings} or not (case.code or findings):
         return None

@@ -144,6 +144,25 @@ async def test_a_reload_is_told_while_what_is_open_is_still_judged_again(bot: Ap
     assert current["config"]["is_this"]
 
 
+async def test_a_second_reload_waits_for_nothing_that_the_first_one_has_judged_again(
+    bot: App,
+) -> None:
+    """Who took a mistake back at once was heard a minute later, and the mistake held that long."""
+    document = a_document(REFUND, proposal_id="p1", ts_ms=bot.workflow.world.clock.now_ms())
+    leila = Sender("terminal", ActorKind.AGENT, "leila", account="leila")
+    await bot.workflow.submit(json.dumps(document).encode(), leila)
+    assert (await bot.workflow.approve("p1", ANA)).done
+    bot.workflow.world.notifier = Unanswered()
+    spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
+    await said(bot, "reload")
+    spoil(bot, "proposal_ttl_s: 600", "proposal_ttl_s: 900")
+
+    taken = await said(bot, "reload")
+
+    assert (taken.exit_code, "as it is now" in taken.stdout) == (0, True)
+    assert bot.workflow.policy.limits.proposal_ttl_s == 900
+
+
 @pytest.mark.parametrize("set_s", [-3_600, 3_600])
 async def test_a_running_bot_is_found_though_the_wall_clock_was_set_since_it_began(
     bot: App, set_s: int, wall_set: Callable[[int], None]

@@ -114,6 +114,7 @@ def test_an_error_that_was_never_raised_has_a_type() -> None:
         ("def f(:\n", "line 1: invalid syntax"),
         ("import there_is_no_such_module\n", "No module named 'there_is_no_such_module'"),
         ("PASSWORD = 'hunter2'\nint(PASSWORD)\n", "ValueError at "),
+        ("import sys\nsys.exit('hunter2')\n", "it ends the program, SystemExit at "),
     ],
 )
 def test_an_operator_reads_what_is_wrong_with_a_class_of_theirs(

@@ -92,10 +92,14 @@ async def test_a_policy_is_worked_out_once_however_much_is_open(world: World) ->
 
 
 class Handing:
-    """A store that counts the proposals that it hands out, and how many at once."""
+    """A store that counts the proposals that it hands out, and how many at once.
 
-    def __init__(self, world: World) -> None:
+    `then` is called once, when it has handed out more than a page.
+    """
+
+    def __init__(self, world: World, then: Callable[[], object] = lambda: None) -> None:
         self._inner, self.handed, self.at_once = world.store, 0, 0
+        self._then = iter([then])
         world.workflow.world.store = self
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:
@@ -106,6 +110,8 @@ class Handing:
         found = value if isinstance(value, list) else []
         count = sum(isinstance(each, Proposal) for each in found)
         self.handed, self.at_once = self.handed + count, max(self.at_once, count)
+        if self.handed > PAGE:
+            next(self._then, bool)()
         return value
 
     async def close(self) -> None:
@@ -122,6 +128,39 @@ async def test_of_many_that_are_judged_again_each_is_read_once_and_few_are_held_
 
     assert len(await world.audit("rechecked")) == MORE_THAN_TWO_PAGES
     assert store.handed == MORE_THAN_TWO_PAGES
+    assert store.at_once == PAGE
+
+
+async def test_what_two_would_judge_again_is_judged_by_one_of_them() -> None:
+    """The job came a second after a new policy, and judged all of it a second time beside it."""
+    world = a_world(MemoryStore(), a_roomy_policy())
+    await many_mails(world)
+    store = Handing(world)
+    policy = replace(world.workflow.policy, digest="pol1_" + "c" * 64)
+    job: list[asyncio.Task[int]] = []
+
+    def begins() -> None:
+        job.append(asyncio.create_task(world.workflow.recheck()))
+
+    await world.workflow.adopt(policy, an_unhurried_sentinel(policy), begins)
+    count = await job[0]
+
+    assert len(await world.audit("rechecked")) == MORE_THAN_TWO_PAGES
+    assert (store.handed, count) == (MORE_THAN_TWO_PAGES, 0)
+
+
+async def test_all_is_judged_by_a_policy_that_comes_in_the_middle_and_a_page_at_a_time() -> None:
+    world = a_world(MemoryStore(), a_roomy_policy())
+    await many_mails(world)
+    later: list[asyncio.Task[None]] = []
+    store = Handing(world, lambda: later.append(asyncio.create_task(world.adopts())))
+
+    await world.adopts()
+    await later[0]
+
+    waiting = await world.store.read(lambda tx: tx.proposals.waiting(0, MORE_THAN_TWO_PAGES))
+    assert {each.checked_policy_digest for each in waiting} == {world.workflow.policy.digest}
+    assert world.workflow.policy.digest == f"pol1_{2:064d}"
     assert store.at_once == PAGE
 
 

@@ -1,0 +1,86 @@
+"""A reload that meets a tool of somebody's own which cannot be had changes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from bot.bootstrap import App, opened
+from bot.cli.app import app as signoff
+from bot.config import load_config
+from bot.storage.note import note_beside
+from tests.fakes.notifier import PlainNotifier
+
+AT_IMPORT = "import asyncio\nraise {}\n"
+WHEN_MADE = """
+import asyncio
+
+class Tool:
+    def __init__(self):
+        raise {}
+
+    def execute(self, call):
+        return {{}}
+"""
+ENDS = [
+    "SystemExit('hunter2')",
+    "KeyboardInterrupt",
+    "asyncio.CancelledError",
+    "BaseExceptionGroup('x', [SystemExit()])",
+]
+
+
+@pytest.fixture
+async def bot(write_config: Callable[..., Path]) -> AsyncIterator[App]:
+    async with opened(load_config(write_config()), {}, PlainNotifier()) as app:
+        await app.workflow.start()
+        yield app
+        await app.workflow.stop(1)
+
+
+def with_a_tool(bot: App, source: str) -> str:
+    """Give the config a tool with this module; return its text as it was."""
+    module = f"own_{abs(hash(source))}"
+    bot.config.path.with_name(f"{module}.py").write_text(source)
+    own = f'own: {{tier: CONFIRM, action_type: execute, kind: python, class: "{module}:Tool"}}'
+    text = bot.config.path.read_text()
+    bot.config.path.write_text(text.replace("tools:\n", f"tools:\n  {own}\n", 1))
+    return text
+
+
+@pytest.mark.parametrize("source", [AT_IMPORT, WHEN_MADE], ids=["imported", "made"])
+@pytest.mark.parametrize("end", ENDS)
+async def test_a_tool_that_ends_the_program_ends_no_bot(bot: App, source: str, end: str) -> None:
+    """A script that was no module said how it is used, and the bot that had loaded it ended."""
+    before = bot.workflow.policy
+    text = with_a_tool(bot, source.format(end))
+
+    told = await bot.reload()
+
+    assert "the old one stays in force" in told
+    assert "hunter2" not in told
+    assert bot.workflow.policy is bot.config.policy is before
+    assert bot.config.database_file is not None
+    assert (note_beside(bot.config.database_file) or {})["refused"]["why"] == told
+    bot.config.path.write_text(text.replace("proposal_ttl_s: 86400", "proposal_ttl_s: 600"))
+    assert "is in force" in await bot.reload()
+
+
+def test_check_config_says_which_tool_would_end_the_program(
+    write_config: Callable[..., Path],
+) -> None:
+    path = write_config()
+    path.with_name("own_script.py").write_text("import sys\nsys.exit('usage: own_script')\n")
+    own = 'own: {tier: CONFIRM, action_type: execute, kind: python, class: "own_script:Tool"}'
+    path.write_text(path.read_text().replace("tools:\n", f"tools:\n  {own}\n", 1))
+
+    ended = CliRunner().invoke(signoff, ["--config", str(path), "check-config", "--json"])
+
+    (problem,) = json.loads(ended.stdout)["problems"]
+    assert ended.exit_code == 2
+    assert problem["key"] == "tools.own.class"
+    assert "it ends the program" in str(problem)
