@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lifecycle.books import Transaction
-from lifecycle.moment import Moment
+from lifecycle.moment import Moment, is_moment
 from lifecycle.proposal import Proposal
 
 WHY: Final = "The database was brought back from a copy, which does not know what was done since."
@@ -30,12 +30,17 @@ def is_of_a_copy(tx: Transaction, proposal: Proposal) -> bool:
     """Say whether the proposal stood in a copy that was brought back.
 
     One that no entry tells of is taken for a copy's too: nobody can say that it came since. What
-    a former version brought back is known by its time alone.
+    a former version brought back is known by its time alone. Where somebody wrote over the note, it
+    may be anything that stands here.
     """
-    brought_back: Mapping[str, Any] | None = noted_copy(tx)
+    brought_back = noted_copy(tx)
     if brought_back is None:
         return False
-    if "seq" not in brought_back:
-        return proposal.created_at_ms <= int(brought_back["at_ms"])
+    told = brought_back if isinstance(brought_back, Mapping) else {}
+    last_seq, at_ms = told.get("seq"), told.get("at_ms")
+    if "seq" not in told and is_moment(at_ms):
+        return proposal.created_at_ms <= at_ms
+    if not isinstance(last_seq, int) or isinstance(last_seq, bool):
+        return True
     first_seq = tx.audit.first_of(proposal.proposal_id)
-    return first_seq is None or first_seq <= int(brought_back["seq"])
+    return first_seq is None or first_seq <= last_seq

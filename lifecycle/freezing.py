@@ -9,10 +9,10 @@ from lifecycle.answers import Reply, Sender
 from lifecycle.door import announce, record
 from lifecycle.errors import ReviewRefused
 from lifecycle.heard import HEARD, forget
-from lifecycle.moment import Moment, rfc3339
+from lifecycle.moment import Moment, is_moment, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Proposal
-from lifecycle.text.masking import harmless, recorded_words
+from lifecycle.text.masking import harmless, plain_words, recorded_words
 
 FLAG: Final = "freeze"
 #: What a proposal waits for while the freeze stands.
@@ -30,7 +30,7 @@ def frozen(tx: Transaction) -> Mapping[str, Any] | None:
     value = tx.flags.get(FLAG)
     if not value:
         return None
-    told = isinstance(value, Mapping) and isinstance(value.get("at_ms"), int)
+    told = isinstance(value, Mapping) and is_moment(value.get("at_ms"))
     return value if told else _UNREAD
 
 
@@ -114,7 +114,8 @@ def _let_go(tx: Transaction, moment: Moment, sender: Sender) -> str:
     keys = [each.key for each in moment.heard.overdue(moment.now_ms)]
     if not keys:
         return ""
-    record(tx, moment, "stop_let_go", sender.identity, sender=sender, details={"stops": keys})
+    details = {"stops": [*map(plain_words, keys)]}  # anything may have been written there
+    record(tx, moment, "stop_let_go", sender.identity, sender=sender, details=details)
     forget(tx, keys)
     return " A freeze that was heard and that nobody could carry out is let go of."
 

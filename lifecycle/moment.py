@@ -7,10 +7,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Final, TypeGuard
 
 from lifecycle.heard import HeardStops
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
+
+#: The end of the year 9999, behind which no calendar goes on.
+_LAST_MS: Final = 253_402_300_799_999
 
 
 @lru_cache(maxsize=1024)
@@ -18,6 +22,11 @@ def rfc3339(at_ms: int) -> str:
     """Write ms UTC as RFC 3339 with milliseconds and Z."""
     whole_s, millis = divmod(at_ms, 1000)
     return f"{_whole_second(whole_s)}.{millis:03d}Z"
+
+
+def is_moment(told: object) -> TypeGuard[int]:
+    """Say whether something that was written down is ms UTC that a calendar has a day for."""
+    return isinstance(told, int) and not isinstance(told, bool) and 0 <= told <= _LAST_MS
 
 
 def ms_of(at: str) -> int:

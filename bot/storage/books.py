@@ -211,7 +211,7 @@ class FlagBook(Book):
             return None
         try:
             return load(text)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             return str(text)
 
     def put(self, name: str, value: Any) -> None:

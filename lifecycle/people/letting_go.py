@@ -10,6 +10,7 @@ from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed, first_heard, looked_up
 from lifecycle.people.settling import reviewed, reviewer
 from lifecycle.ports import Transaction
+from lifecycle.text.masking import plain_words
 
 
 def let_go(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
@@ -24,7 +25,7 @@ def let_go(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     keys = [each.key for each in moment.heard.overdue(moment.now_ms, act.proposal_id)]
     if not keys:
         raise ReviewRefused("nothing_to_settle", "No stop of it waits any more.")
-    details = {"stops": keys}
+    details = {"stops": [*map(plain_words, keys)]}  # anything may have been written there
     record(tx, moment, "stop_let_go", by, proposal=proposal, sender=act.sender, details=details)
     forget(tx, keys)
     return reviewed(Concluded(proposal), "It goes on over the stop that nobody could carry out.")

@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
 
 #: Where something is announced, and how the page quotes it; `…` stands for what differs.
 ANNOUNCED = {
-    "bot/chat/hearing/inbox.py": ["… of what was heard on … before the start …"],
+    "bot/chat/hearing/not_worked.py": ["… of what was heard on … before the start …"],
     "lifecycle/adopting.py": ["A new policy is in force: …"],
     "lifecycle/people/acts.py": ["… was closed, and a ❌ by … was found on … after that: …"],
     "lifecycle/admission.py": ["… proposes more than it may, and the rest is refused: …"],

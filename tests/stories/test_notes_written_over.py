@@ -9,18 +9,24 @@ import pytest
 from bot.chat.commands.status import status_reply
 from bot.chat.hearing.closed_unread import ClosedUnread
 from bot.chat.hearing.kept_events import KeptEvents, Standing
+from bot.chat.showing.watching import kept_health, served_names
 from lifecycle.records import Card
 from lifecycle.state import State
 from tests.builders import MAIL
 from tests.stories.resting_on_evidence import SEND
 from tests.world import World
 
-WRITTEN = ["7", "no JSON", '"x"', "[7]", '{"a": 7}', '{"terminal": 7}']
+WRITTEN = [
+    *("7", "true", "no JSON", '"x"', "[7]", '{"a": 7}', '{"terminal": 7}'),
+    *("9999999999999999", '{"at_ms": 9999999999999999, "seq": "x"}'),
+    *(' {"\\ud800": 7}', " " + "[" * 3_000),
+]
 NOTES = (
     "anchor",
     "closed_unread",
     "evidence_to_judge",
     "policy",
+    "restored",
     "standings",
 )
 
@@ -89,6 +95,31 @@ async def test_what_stopped_everything_stops_it_still(
     assert (await world.workflow.thaw(world.sender("ana"))).done
     await world.passes(minutes=2)
     assert (await world.proposal("m1")).state is State.COMPLETED
+
+
+@pytest.mark.parametrize("value", WRITTEN)
+async def test_what_stood_in_a_copy_is_rejected_and_expires_although_nobody_knows_which_it_was(
+    on_disk: World, forged: Any, value: str
+) -> None:
+    world = on_disk
+    await world.submits(MAIL, proposal_id="m1")
+    written_over(forged, "restored", value)
+    await world.restarts()
+    refused = await world.submits(MAIL, proposal_id="m2", parameters={"to": "a@evil.example"})
+    await world.passes(minutes=60 * 24 * 8)
+
+    assert refused.state == "rejected"
+    assert (await world.proposal("m1")).state is State.REJECTED
+
+
+@pytest.mark.parametrize("value", WRITTEN)
+async def test_how_the_surfaces_stood_is_told_of_what_a_bot_wrote_alone(
+    on_disk: World, forged: Any, value: str
+) -> None:
+    written_over(forged, "surfaces", value)
+
+    found = await on_disk.store.read(lambda tx: (kept_health(tx), served_names(tx)))
+    assert found == (None, ())
 
 
 @pytest.mark.parametrize("value", WRITTEN)

@@ -100,7 +100,8 @@ class Asked:
         try:
             await self._inbox.take(event_id, lane, payload, _stops(payload))
         except StoreUnavailable:
-            await self._inbox.work_unstored(event_id, payload, _stops(payload), once=True)
+            stops = _stops(payload)
+            await self._inbox.work_unstored(event_id, lane, payload, stops, once=True)
 
     async def _answer(self, event_id: str, taking: asyncio.Task[None]) -> list[Said]:
         answer = self._waiting[event_id]

@@ -17,6 +17,7 @@ from bot.chat.discord.hints import Hints
 from bot.chat.discord.interactions import Interactions
 from bot.chat.discord.offering import Offering
 from bot.chat.discord.payloads import (
+    HEARD_MS,
     LINE_MS,
     cleared_payload,
     deleted_payload,
@@ -140,6 +141,7 @@ class Listening:
         payload = reaction_payload(about, self._settings, me, copy_of, given_ms)
         if payload is not None:
             payload[LINE_MS] = self._surface.hearing.line_ms
+            payload[HEARD_MS] = self._workflow.world.clock.now_ms()
             self._taken_off.heard(payload)
             signal = Signal[payload["signal"]]
             lane = card_lane(payload["message"], signal, payload["user"])
@@ -200,7 +202,7 @@ class Listening:
         except StoreUnavailable:
             # A ❌ that fails stands on its card, which is read then; Discord says nothing twice.
             on_card = stops is not None and stops.message_id is not None
-            await self.inbox.work_unstored(event_id, payload, stops, once=on_card)
+            await self.inbox.work_unstored(event_id, lane, payload, stops, once=on_card)
 
     def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
         task = asyncio.create_task(work)

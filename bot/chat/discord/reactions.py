@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.chat.commands.typed import begun_id, tries_again
 from bot.chat.discord.hints import Hint, Hints, hint_about
-from bot.chat.discord.payloads import LINE_MS
+from bot.chat.discord.payloads import HEARD_MS, LINE_MS
 from bot.chat.discord.rest import Emoji
 from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
@@ -81,16 +81,15 @@ class Reactions:
             if payload["ours"]:
                 self._hints.note(hint_about(reply, sender, message_id))
         elif payload["added"]:
-            await self._added(key, sender, ours=payload["ours"], line_ms=payload.get(LINE_MS))
+            await self._added(key, sender, payload)
         else:
             async with self._catching_up.alone(message_id):
                 hint = await self._removed(key, sender)
             self._hints.note(hint)
 
-    async def _added(
-        self, key: _Key, sender: Sender, *, ours: bool | None, line_ms: int | None
-    ) -> None:
+    async def _added(self, key: _Key, sender: Sender, payload: Mapping[str, Any]) -> None:
         message_id, account, signal, _ = key
+        ours: bool | None = payload["ours"]
         if not self.known.add(*key):
             return
         counts = False
@@ -98,7 +97,7 @@ class Reactions:
             card = await self._card_soon(message_id, wait=ours is not False)
             if card is None and ours is False:
                 return
-            if signal is Signal.APPROVE and not await self._still_meant(card, account, line_ms):
+            if signal is Signal.APPROVE and not await self._still_meant(card, account, payload):
                 return
             reply = await self._incoming.reacted(
                 sender, message_id, signal, added=True, in_place=True
@@ -112,18 +111,25 @@ class Reactions:
             self._asides.begin(away, to=f"off:{account}")
         self._hints.note(hint_about(reply, sender, message_id), if_forgotten=card is None)
 
-    async def _still_meant(self, card: Card | None, account: str, line_ms: int | None) -> bool:
+    async def _still_meant(
+        self, card: Card | None, account: str, payload: Mapping[str, Any]
+    ) -> bool:
         """Hear every ❌ before a ✅; False where the ✅ was taken off by then: while that took its
-        time, or while nothing was heard, for which the card is read in another connection."""
+        time, or while nobody heard, for which the card is read in another connection.
+
+        What was heard taking it off before that stands behind it, and lets nothing begin.
+        """
         if card is None:
             return True
-        began_ms = self._workflow.world.clock.now_ms()
+        began_ms, message_id = self._workflow.world.clock.now_ms(), card.message_ids[-1]
         await self._catching_up.elsewhere.heard_in_time(card.proposal_id)
-        other_line = line_ms != self._hearing.line_ms
+        other_line = payload.get(LINE_MS) != self._hearing.line_ms
         standing = await self._stop_first(card, surely=other_line)
-        if other_line and standing is not None and account not in standing:
-            return False
-        return not self._taken_off_by.since(card.message_ids[-1], (account,), began_ms + 1)
+        if standing is not None and account not in standing:
+            heard_ms = payload.get(HEARD_MS, began_ms)
+            if not self._taken_off_by.since(message_id, (account,), heard_ms):
+                return False  # should Discord tell of it late, it is found when it is read again
+        return not self._taken_off_by.since(message_id, (account,), began_ms + 1)
 
     async def heard_before(self, text: str) -> bool:
         """Hear a ❌ before a typed command lets anything begin; False where the card cannot be read

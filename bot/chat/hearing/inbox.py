@@ -12,38 +12,22 @@ from typing import Any, Final
 from bot.cancelling import being_cancelled
 from bot.chat.commands.typed import PROPOSING
 from bot.chat.hearing.kept_events import KeptEvent, KeptEvents, Standing
+from bot.chat.hearing.not_worked import let_go
 from bot.chat.hearing.shown import as_it_showed, with_shown
 from bot.chat.hearing.stops import StopOf
 from bot.chat.surface import SurfaceFailed
-from lifecycle.answers import Sender
-from lifecycle.door import announce
 from lifecycle.heard import HeardStop, forget, key_of, note
 from lifecycle.located import located
-from lifecycle.moment import Moment
-from lifecycle.people.acts import Act, note_ignored
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.world import World
 
 log = logging.getLogger("signoff.inbox")
 
 _LONGEST_PAUSE_S: Final = 60.0
+#: So often it is tried whether a stop that stands in memory alone can be stored by now.
+_STORED_AGAIN_S: Final = 2.0
 #: So often an event is worked that met a mistake of ours, before it is let go.
 _MOST_FAILURES: Final = 3
-
-_WHY: Final = {
-    Standing.CHANGED: (
-        "is not what the bot kept, and is not worked: somebody changed the database, or the key "
-        "that signs permits is another one. Whoever decided or typed something just before the "
-        "start: look whether it counted, else do it again. What it may have stopped stands still "
-        "until somebody stops it, or lets go of that: retry ID (a freeze: thaw)."
-    ),
-    Standing.OF_A_COPY: (
-        "waited in the copy that was brought back, and is not worked: whether it was since, the "
-        "copy does not know. Whoever decided, typed or proposed something just before that copy "
-        "was made: look whether it was done, else do it again."
-    ),
-}
-_CODES: Final = {Standing.CHANGED: "digest_mismatch", Standing.OF_A_COPY: "stale_card"}
 
 Payload = Mapping[str, Any]
 Work = Callable[[str, Payload], Awaitable[None]]
@@ -93,7 +77,13 @@ class Inbox:
         `stops` says of what it is a stop. Raises StoreUnavailable: it must not be acknowledged
         then.
         """
-        now_ms, payload = self._world.clock.now_ms(), dict(payload)
+        return await self._taken(event_id, lane, payload, stops, self._world.clock.now_ms())
+
+    async def _taken(
+        self, event_id: str, lane: str, payload: Payload, stops: StopOf | None, now_ms: int
+    ) -> bool:
+        """Take what was heard then."""
+        payload = dict(payload)
         stop = self._stop(event_id, now_ms, stops) if stops is not None else None
         new = stop is not None and self._world.heard.add(stop)
         fresh = False
@@ -111,6 +101,7 @@ class Inbox:
     async def work_unstored(
         self,
         event_id: str,
+        lane: str,
         payload: Payload,
         stops: StopOf | None = None,
         *,
@@ -118,8 +109,9 @@ class Inbox:
     ) -> None:
         """Work what could not be stored; the law lets nothing be made final over it meanwhile.
 
-        What stops something is tried until its platform says whose it is; `once`, where it is
-        heard again, or whoever gave it is told. Raises SurfaceFailed, StoreUnavailable.
+        What stops something is tried until its platform says whose it is, or until it can be
+        stored; `once`, where it is heard again, or whoever gave it is told. Raises SurfaceFailed,
+        StoreUnavailable.
         """
         now_ms, pause_s = self._world.clock.now_ms(), 0.5
         new = stops is not None and self._world.heard.add(self._stop(event_id, now_ms, stops))
@@ -127,14 +119,41 @@ class Inbox:
             while True:
                 await self._in_its_turn_of_the_loop()
                 try:
-                    return await self._work(event_id, payload)
+                    await self._work(event_id, payload)
+                    return
                 except (StoreUnavailable, SurfaceFailed) as error:
-                    if stops is None or once or self._world.stopping:
+                    if stops is None or once:
                         raise
-                    pause_s = await self._paused(event_id, error, pause_s)
+                    self._waits(event_id, error)
+                    if await self._stored_by_now(event_id, lane, payload, stops, now_ms, pause_s):
+                        return
+                    if self._world.stopping:
+                        raise
+                pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
         finally:
-            if new:
+            if new and event_id not in self._in_hand():
                 self._world.heard.drop(self._key(event_id))
+
+    async def _stored_by_now(
+        self,
+        event_id: str,
+        lane: str,
+        payload: Payload,
+        stops: StopOf,
+        now_ms: int,
+        pause_s: float,
+    ) -> bool:
+        """Try for so long whether it can be stored: in memory alone it would end with the process.
+
+        Then it is worked as any other, also where another delivery of it was stored.
+        """
+        while pause_s > 0:
+            await self._world.clock.sleep(min(_STORED_AGAIN_S, pause_s))
+            with suppress(StoreUnavailable):
+                await self._taken(event_id, lane, payload, stops, now_ms)
+                return True
+            pause_s = 0.0 if self._world.stopping else pause_s - _STORED_AGAIN_S
+        return False
 
     async def _stored(
         self, event_id: str, lane: str, payload: dict[str, Any], now_ms: int, stop: HeardStop | None
@@ -165,7 +184,7 @@ class Inbox:
         left = {name: each.standing for name, each in waiting.items() if name not in ours}
         if left:
             with suppress(StoreUnavailable):  # the next start tells of it
-                await self._world.write(partial(self._let_go, left, self._world.moment()))
+                await self._world.write(partial(let_go, self._kept, left, self._world.moment()))
         for event_id, each in ours.items():
             self._begin(event_id, each.lane, each.payload)
         return len(ours)
@@ -178,21 +197,6 @@ class Inbox:
         """Say whether it is worked after a start; a stop counts also where it waited in a copy."""
         stops = self._world.heard.get(self._key(event_id)) is not None
         return each.standing is Standing.OURS or (stops and each.standing is Standing.OF_A_COPY)
-
-    def _let_go(self, left: Mapping[str, Standing], moment: Moment, tx: Transaction) -> None:
-        """Work nothing that nobody may have said, or that may be done, and tell people, who can
-        say it again. What it may have stopped stands still all the same."""
-        nobody = Act("", Sender(self._surface, None, None))
-        for event_id, standing in sorted(left.items()):
-            self._kept.drop(tx, event_id)
-            note_ignored(tx, moment, nobody, _CODES[standing])
-        for standing in sorted(set(left.values()), key=str):
-            count = list(left.values()).count(standing)
-            words = (
-                f"{count} of what was heard on {self._surface} before the start {_WHY[standing]}"
-            )
-            key = f"inbox:{self._surface}:{moment.now_ms}:{standing.value}"
-            announce(tx, moment, key, words)
 
     async def settled(self) -> None:
         """Wait until all that was taken is worked off."""
@@ -250,10 +254,13 @@ class Inbox:
 
     async def _paused(self, event_id: str, error: Exception, pause_s: float) -> float:
         """Wait before it is worked again; return how long to wait the next time."""
-        why = str(error) or type(error).__name__
-        log.warning("%s: event %s waits: %s", self._surface, event_id, why)
+        self._waits(event_id, error)
         await self._world.clock.sleep(pause_s)
         return min(_LONGEST_PAUSE_S, pause_s * 2)
+
+    def _waits(self, event_id: str, error: Exception) -> None:
+        why = str(error) or type(error).__name__
+        log.warning("%s: event %s waits: %s", self._surface, event_id, why)
 
     async def _in_its_turn_of_the_loop(self) -> None:
         """Let one event of a burst begin in each turn of the loop, so that all else goes on."""

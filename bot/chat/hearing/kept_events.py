@@ -41,7 +41,7 @@ class KeptEvents:
     """The events of one surface, by id. All is done within units and views of the store."""
 
     def __init__(self, surface: str, ring: KeyRing) -> None:
-        self._surface = surface
+        self.surface = surface
         self._ring = ring
         self._flag = f"inbox:{surface}"
 
@@ -51,7 +51,7 @@ class KeptEvents:
         rows, copy = self.rows(tx), noted_copy(tx)
         place = _free(rows)
         tx.flags.put(self._place(place), payload)
-        seal = sealed(self._ring, self._surface, event_id, lane, payload, copy)
+        seal = sealed(self._ring, self.surface, event_id, lane, payload, copy)
         row = {"lane": lane, "place": place, "copy": copy, "seal": seal}
         tx.flags.put(self._flag, rows | {event_id: row})
 
@@ -84,7 +84,7 @@ class KeptEvents:
         payload = tx.flags.get(self._place(row["place"])) if "place" in row else None
         lane = row.get("lane")
         of = (row["copy"],) if "copy" in row else ()  # which a former version did not note
-        if not holds(self._ring, row.get("seal"), self._surface, event_id, lane, payload, *of):
+        if not holds(self._ring, row.get("seal"), self.surface, event_id, lane, payload, *of):
             return KeptEvent(Standing.CHANGED)
         standing = Standing.OURS if row.get("copy") == copy else Standing.OF_A_COPY
         return KeptEvent(standing, str(lane), payload or {})

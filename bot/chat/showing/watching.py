@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from bot.chat.cards.spans import moment_words
 from bot.chat.hearing.hearing import Trouble, lasting
+from lifecycle.moment import is_moment
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.records import Message
 from lifecycle.world import World
@@ -91,11 +92,30 @@ class Watch:
 
 def served_names(tx: Transaction) -> tuple[str, ...]:
     """Return the surfaces of the bot that looked last: those of a shell beside it may be others."""
-    kept = kept_health(tx) or {}
-    return tuple(kept.get("names", ()))
+    kept = kept_health(tx)
+    return tuple(kept["names"]) if kept is not None else ()
 
 
 def kept_health(tx: Transaction) -> Mapping[str, Any] | None:
-    """Return how the surfaces stood when a running bot last looked; a view."""
-    flag = tx.flags.get(FLAG)
-    return flag if isinstance(flag, dict) else None
+    """Return how the surfaces stood when a running bot last looked, None where nothing that a bot
+    wrote stands there; a view."""
+    match tx.flags.get(FLAG):
+        case {
+            "at_ms": at_ms,
+            "names": [*names],
+            "lines": [*lines],
+            "troubles": {**troubles},
+        } as kept:
+            told = all(isinstance(each, str) for each in (*names, *lines))
+            known = is_moment(at_ms) and all(map(_is_trouble, troubles.values()))
+            return kept if told and known else None
+        case _:
+            return None
+
+
+def _is_trouble(found: object) -> bool:
+    match found:
+        case {"since_ms": since_ms, "why": str()}:
+            return is_moment(since_ms)
+        case _:
+            return False

@@ -177,7 +177,8 @@ class Interactions:
         except StoreUnavailable:
             if not unstored:
                 raise
-            self._desk.workflow.world.spawn(self._inbox.work_unstored(event_id, kept, stops))
+            working = self._inbox.work_unstored(event_id, lane, kept, stops)
+            self._desk.workflow.world.spawn(working)
             return True
 
     async def _decided(self, event_id: str, asked: Pressed) -> None:

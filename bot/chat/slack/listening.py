@@ -108,14 +108,14 @@ class Listening:
 
     async def _heard_words(self, body: Mapping[str, Any], heard: Said) -> None:
         event_id, stops = f"said:{heard.channel}:{heard.ts}", stop_typed(heard.text)
+        lane = lane_of(heard.text, heard.user or heard.bot, heard.ts)
         try:
-            lane = lane_of(heard.text, heard.user or heard.bot, heard.ts)
             await self._keep("said", body, event_id, lane, stops)
         except StoreUnavailable:
             if typed(heard.text).word not in HEARD_UNSTORED:
                 raise
             # As with a ❌: where nothing can be stored a stop is heard, and the law spools it.
-            await self._unstored(event_id, self._payload("said", body, event_id), stops)
+            await self._unstored(event_id, lane, self._payload("said", body, event_id), stops)
 
     async def _heard_edit(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         """Keep the edit of a command, to note that it changes nothing."""
@@ -134,19 +134,22 @@ class Listening:
             return
         about_card = heard.message_ts if heard.channel == self._rest.id else ""
         stops = stop_by(about_card, heard.signal, added=heard.added)
+        # One lane a card: what ana took back must not count when ben's comes right behind it.
+        lane = card_lane(heard.message_ts, heard.signal, heard.user)
         try:
-            # One lane a card: what ana took back must not count when ben's comes right behind it.
-            lane = card_lane(heard.message_ts, heard.signal, heard.user)
             await self._keep("reaction", body, event_id, lane, stops)
         except StoreUnavailable:
             if heard.signal is not Signal.STOP:
                 raise
             # Where nothing can be stored a ❌ must be heard all the same: the law spools it.
-            await self._unstored(event_id, self._payload("reaction", body, event_id), stops)
+            payload = self._payload("reaction", body, event_id)
+            await self._unstored(event_id, lane, payload, stops)
 
-    async def _unstored(self, event_id: str, payload: Payload, stops: StopOf | None) -> None:
+    async def _unstored(
+        self, event_id: str, lane: str, payload: Payload, stops: StopOf | None
+    ) -> None:
         """Work a stop that cannot be stored; Slack delivers again what fails here."""
-        await self.inbox.work_unstored(event_id, payload, stops, once=True)
+        await self.inbox.work_unstored(event_id, lane, payload, stops, once=True)
 
     async def _keep(
         self,

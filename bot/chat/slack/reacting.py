@@ -10,6 +10,7 @@ from bot.chat.hearing.copies import Copies
 from bot.chat.hearing.inbox import Payload
 from bot.chat.hearing.incoming import UNKNOWN, Incoming
 from bot.chat.hearing.looks import Looks
+from bot.chat.hearing.senders import sender_of
 from bot.chat.hearing.shown import GIVEN_MS
 from bot.chat.hearing.signals import Signal
 from bot.chat.showing.aside import Asides
@@ -62,6 +63,9 @@ class Reacting:
         if not heard.added and not (in_place and await self._incoming.card(heard.message_ts)):
             return  # it stood on no card
         sender = await self._speaking.sender(heard.user, team_of(payload), event_id)
+        if not heard.added and sender.kind is None:
+            # Whoever left, or is a guest by now, can still take back what they gave before.
+            sender = sender_of(self._workflow.policy, SURFACE, sender.account, event_id=event_id)
         if not in_place:
             await self._speaking.elsewhere(heard.user, heard.channel, sender)
             return

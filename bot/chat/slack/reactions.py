@@ -24,6 +24,8 @@ from lifecycle.records import Card
 _TS: Final = re.compile(r"([0-9]{1,12})\.([0-9]{3,9})")
 #: Of so many cards it is remembered who stood there.
 _MOST_CARDS: Final = 1_000
+#: What is tried again waits so long at most for the card here.
+_LOOKED_S: Final = 10.0
 _TOO_FEW: Final = "Slack counts more people under a card than it names"
 
 
@@ -137,13 +139,25 @@ class Reactions:
         """Hear a ❌ before a typed command lets anything begin; False where the card cannot be read
         now, and that stands in the way."""
         proposal_id = begun_id(text)
-        heard = proposal_id is None or await self.stopped_first(proposal_id)
-        return heard or tries_again(text)
+        if proposal_id is None:
+            return True
+        if not tries_again(text):
+            return await self.stopped_first(proposal_id)
+        await self.elsewhere_heard(proposal_id)
+        # Slack may let nothing be read for minutes: what is to be taken back waits for no more.
+        looking = self._workflow.world.spawn(self._card_heard(proposal_id))
+        await asyncio.wait({looking}, timeout=_LOOKED_S)
+        if looking.done():
+            looking.result()  # raises where the store cannot be read: it waits then
+        return True
 
     async def stopped_first(self, proposal_id: str) -> bool:
         """Hear what stands under ❌, here and elsewhere, before an approval that is no emoji on a
         card; False where the card here cannot be read now."""
         await self.elsewhere_heard(proposal_id)
+        return await self._card_heard(proposal_id)
+
+    async def _card_heard(self, proposal_id: str) -> bool:
         store = self._workflow.world.store
         card = await store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
         return card is None or not card.message_ids or await self.stops_heard(card)

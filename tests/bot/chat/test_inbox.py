@@ -134,7 +134,8 @@ async def test_an_event_waits_for_memory_as_it_waits_for_the_store() -> None:
 async def test_a_stop_that_cannot_be_stored_is_known_to_the_law_while_it_is_worked() -> None:
     working = Stopping()
     stops = StopOf("p1")
-    doing = asyncio.create_task(working.inbox.work_unstored("e1", {"text": "reject"}, stops))
+    unstored = working.inbox.work_unstored("e1", "x:c1", {"text": "reject"}, stops)
+    doing = asyncio.create_task(unstored)
     await asyncio.sleep(0)
     assert working.ours.heard.ids() == {"p1"}
     working.may.set()

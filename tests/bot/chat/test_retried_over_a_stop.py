@@ -70,6 +70,21 @@ async def test_a_stop_missed_on_discord_itself_is_kept_too(two: Two) -> None:
     assert await kept(two, proposal_id) == "ben"
 
 
+async def test_it_is_tried_again_soon_where_slack_lets_no_card_be_read_for_long(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.chat.slack.reactions._LOOKED_S", 0.05)
+    proposal_id, _, _ = await in_doubt(two)
+    slack = two.slack_server
+    assert slack is not None
+    slack.hold("reactions.get")
+    await slack.says("UANA", f"<@{slack.workspace.bot_user}> retry {proposal_id}")
+    again = ["execute", "execute"]
+    await until(lambda: two.tool(SEND).verbs() == again, "tried again", seconds=4)
+    assert slack.waiting("reactions.get")
+    slack.release("reactions.get")
+
+
 async def test_it_is_tried_again_where_the_card_cannot_be_read(two: Two) -> None:
     """It may be what takes it back that failed, and nothing stands in the way of that."""
     proposal_id, _, _ = await in_doubt(two)

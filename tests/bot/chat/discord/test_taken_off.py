@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from tests.bot.chat.discord.cards import seeded
 from tests.bot.chat.discord.standing import DEPLOY, DUAL, counting, state_of, taken_off_unheard
 from tests.builders import PROD
@@ -38,6 +40,22 @@ async def test_an_approval_that_was_taken_off_before_its_turn_came_opens_nothing
     assert await counting(stage, proposal_id) == ["ana"]
     assert [row["actor"]["id"] for row in await stage.audit("approval_taken_back")] == ["ben"]
     assert await state_of(stage, proposal_id) == "sentinel_approved"
+    assert stage.tool(DEPLOY).verbs() == []
+
+
+async def test_an_approval_that_was_taken_off_on_a_line_that_died_unnoticed_opens_nothing(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.chat.discord.pulse._ANSWERED_S", 0.05)
+    proposal_id, card, gate = await lane_stands(stage)
+    await until(stage._all_heard, "heard")
+    stage.server.gateway.answers_heartbeats = False
+    taken_off_unheard(card, BEN, TICK)
+    stage.clock.advance(5)  # no sign of life for so long
+    gate.set()
+    await until(lambda: stage.reviews(proposal_id), "ana's counts")
+    await stage.quiet()
+    assert await counting(stage, proposal_id) == ["ana"]
     assert stage.tool(DEPLOY).verbs() == []
 
 

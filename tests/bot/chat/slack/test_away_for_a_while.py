@@ -75,3 +75,22 @@ async def test_what_counted_makes_no_quorum_while_they_are_away_and_does_once_th
         setattr(slack.server.workspace.users["UBEN"], flag, False)
         await read_again(slack)
         assert slack.world.tool(DEPLOY).verbs() == ["execute"]
+
+
+@pytest.mark.parametrize("flag", ["deleted", "guest"])
+async def test_what_they_take_off_while_they_are_away_makes_no_quorum_once_they_are_back(
+    flag: str,
+) -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, approval_class="dual")
+        await slack.server.reacts("UBEN", card.ts)
+        await slack.settles()
+        setattr(slack.server.workspace.users["UBEN"], flag, True)
+        await slack.server.unreacts("UBEN", card.ts)
+        await slack.settles()
+        assert await counting(slack) == []
+
+        setattr(slack.server.workspace.users["UBEN"], flag, False)
+        await slack.server.reacts("UANA", card.ts)
+        await slack.settles()
+        assert slack.world.tool(DEPLOY).verbs() == []

@@ -10,7 +10,7 @@ from tests.bot.chat.slack.counted import DEPLOY, reviews
 from tests.bot.chat.slack.windows import in_window
 from tests.builders import PROD
 from tests.fakes.slack_server.sockets import Envelope
-from tests.slack_stage import OnSlack, eventually, on_slack
+from tests.slack_stage import OnSlack, eventually, eventually_async, on_slack
 
 
 async def acknowledged(envelope: Any) -> None:
@@ -92,6 +92,28 @@ async def test_a_stop_that_was_acknowledged_holds_and_is_kept_once_slack_says_wh
 
         (kept,) = await eventually(slack.world.spool.kept, "the stop in the spool")
         assert (len(held), kept["id"], kept["at_ms"]) == (1, "ana", held[0].at_ms)
+
+
+async def test_a_stop_that_was_acknowledged_outlives_the_process_once_the_store_is_back() -> None:
+    async with on_slack() as slack:
+        await slack.proposes(PROD)
+        slack.store_fails(True)
+        unread = slack.server.fails("users.info", "error", times=None)
+        await acknowledged(await slack.server.slash("UANA", "reject p1 wrong version"))
+        await eventually(lambda: slack.server.calls_of("users.info")[1:], "asked in vain")
+        slack.store_fails(False)
+        kept = slack.world.workflow.world.store.read
+        await eventually_async(lambda: _is_in_the_inbox(kept), "the stop on disk")
+        await slack.world.workflow.stop(1.0)
+        unread.times = 0
+        await slack.restarts()
+
+        await slack.stands("p1", "rejected")
+        assert [each.person for each in await reviews(slack)] == ["ana"]
+
+
+async def _is_in_the_inbox(read: Any) -> bool:
+    return bool(await read(lambda tx: tx.flags.get("inbox:slack")))
 
 
 @pytest.mark.parametrize("text", ["approve p1", "pending", "thaw"])
