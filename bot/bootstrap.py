@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,7 @@ from bot.storage import open_store
 from bot.storage.spool import FileSpool
 from bot.storage.sqlite import SqliteStore
 from bot.tools.leftovers import Leftovers
+from bot.tools.threads import beside
 from bot.tools.toolbox import ConfiguredToolbox
 from bot.troubles import EXPECTED
 from lifecycle.checking.sentinel_run import Sentinel
@@ -79,7 +81,8 @@ class App:
 
     async def _reloaded(self) -> str:
         try:
-            fresh = await asyncio.to_thread(load_config, self.config.path)
+            # A tool's module that never returns must not hold up the end.
+            fresh = await beside(partial(load_config, self.config.path), "signoff-config")
             return await self._adopt(fresh)
         except ConfigInvalid as error:
             return self.state.refused(

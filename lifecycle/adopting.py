@@ -153,7 +153,9 @@ class Adopter:
             moved = fresh.checked_policy_digest != proposal.checked_policy_digest or (
                 checked is not None and not same_evidence(tx, fresh, checked[0])
             )
-            if moment.policy.digest != policy.digest or unasked or moved:
+            # One that was in force for a moment in between may have judged it.
+            others = verdict is not None and verdict.policy_digest != policy.digest
+            if moment.policy.digest != policy.digest or others or unasked or moved:
                 return Concluded(fresh)  # not what was looked at: the next round judges anew
             return recheck(tx, moment, fresh, verdict, before, after, there.lost)
 

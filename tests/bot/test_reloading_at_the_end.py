@@ -5,18 +5,33 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bot import running
+from bot import pool, running
 from bot.bootstrap import App
 from bot.config import load_config
 from bot.config.surfaces import Choice
 from lifecycle.world import World
 
 SOON_S = 10
+
+#: A module that says through a named pipe that it is loaded now, and waits for another one.
+NEVER_LOADED = """
+from pathlib import Path
+
+Path(__file__).with_name("began").write_text("now")
+Path(__file__).with_name("go_on").read_text()
+"""
+NOTHING = Choice(discord=False, slack=False, terminal=False, http=False)
+
+
+def that_stays(write_config: Callable[..., Path]) -> Path:
+    """Write the config of a bot that does not end for want of a surface."""
+    return write_config(("http: {enabled: false", "http: {enabled: true"))
 
 
 async def test_an_end_waits_for_a_reload_and_closes_nothing_under_it(
@@ -36,11 +51,41 @@ async def test_an_end_waits_for_a_reload_and_closes_nothing_under_it(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(running, "keep_database", told_both)  # a moment at which it surely runs
-    stays = load_config(write_config(("http: {enabled: false", "http: {enabled: true")))
-    nothing = Choice(discord=False, slack=False, terminal=False, http=False)
+    stays = load_config(that_stays(write_config))
 
-    await asyncio.wait_for(running.run_until_stopped(stays, nothing, {}), SOON_S)
+    await asyncio.wait_for(running.run_until_stopped(stays, NOTHING, {}), SOON_S)
 
     assert asyncio.all_tasks() == {asyncio.current_task()}, "nothing goes on behind it"
     assert "The config is in force" in caplog.text
     assert known[0].law.policy.limits.proposal_ttl_s == 600
+
+
+def test_an_end_waits_for_no_module_that_is_never_loaded(
+    write_config: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The process lived on as long as the module of a tool did, and only SIGKILL ended it."""
+    for pipe in ("began", "go_on"):
+        os.mkfifo(tmp_path / pipe)
+    (tmp_path / "never_loaded.py").write_text(NEVER_LOADED)
+
+    async def told_both(app: App) -> None:
+        own = 'own: {tier: CONFIRM, action_type: execute, kind: python, class: "never_loaded:T"}'
+        text = app.config.path.read_text()
+        app.config.path.write_text(text.replace("tools:\n", f"tools:\n  {own}\n", 1))
+        os.kill(os.getpid(), signal.SIGHUP)
+        await asyncio.to_thread((tmp_path / "began").read_text)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(running, "keep_database", told_both)
+    monkeypatch.setattr(running, "GRACE_S", 0.1)
+    stays = load_config(that_stays(write_config))
+    too_late = threading.Timer(SOON_S, (tmp_path / "go_on").write_text, ["now"])
+    too_late.start()
+
+    pool.run(running.run_until_stopped(stays, NOTHING, {}))
+
+    in_time = too_late.is_alive()
+    too_late.cancel()
+    assert in_time
+    (tmp_path / "go_on").write_text("now")

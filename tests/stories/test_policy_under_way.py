@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -15,13 +16,17 @@ from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.open_windows import in_window
 from lifecycle.opening import Opening, begin
 from lifecycle.policy import Level, Policy, RuleSettings
+from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention
+from lifecycle.sentinel import Facts
 from lifecycle.state import State
 from sentinel_rules import load_rules
 from tests.builders import MAIL, PROD, a_document
 from tests.fakes.tools import waiting_for
 from tests.stories.unrecorded import SEARCH
 from tests.world import World, an_unhurried_sentinel
+
+T = TypeVar("T")
 
 FORBIDS = {
     "allowed_side_effects": [],
@@ -128,6 +133,46 @@ async def test_what_a_new_policy_forbids_while_its_tool_is_at_work_is_taken_back
     ended = await world.proposal("p1")
     assert (ended.state, ended.reason) == (State.ROLLED_BACK, "rolled_back_by_sentinel")
     assert world.tool("send-email").verbs() == ["execute", "roll_back"]
+
+
+class TakesItBack:
+    """A store under which a mistaken policy holds while something is judged anew: from when the
+    facts are read until those who approved are."""
+
+    def __init__(self, world: World, mistaken: Policy, meant: Policy) -> None:
+        self._inner, self._workflow = world.store, world.workflow
+        self._puts = {Facts: [mistaken], frozenset: [meant]}
+        world.workflow.world.store = self
+
+    async def write(self, unit: Callable[[Transaction], T]) -> T:
+        return await self._inner.write(unit)
+
+    async def read(self, view: Callable[[Transaction], T]) -> T:
+        value = await self._inner.read(view)
+        if waits := self._puts.get(type(value)):
+            policy = waits.pop()
+            await self._workflow.put_in_force(policy, an_unhurried_sentinel(policy), lambda: None)
+        return value
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+async def test_what_a_mistaken_policy_found_ends_nothing_once_it_was_taken_back(
+    world: World,
+) -> None:
+    """It was rejected in the name of a policy that allows it, and what people approved was lost."""
+    await world.submits(MAIL, proposal_id="p1")
+    meant = replace(world.workflow.policy, digest="pol1_" + "5" * 64)
+    forbids = RuleSettings(Level.HARD, {"phrases": ["hello"]})
+    rules = {**meant.rules, "prohibited_content": forbids}
+    TakesItBack(world, replace(meant, digest="pol1_" + "4" * 64, rules=rules), meant)
+
+    await world.workflow.adopt(meant, an_unhurried_sentinel(meant))
+    await world.workflow.recheck()
+
+    stands = await world.proposal("p1")
+    assert (stands.state, stands.checked_policy_digest) == (State.SENTINEL_APPROVED, meant.digest)
 
 
 @pytest.mark.parametrize("stages", [True, False])
