@@ -200,6 +200,7 @@ class Listening:
         try:
             await self.inbox.take(event_id, lane, payload, stops)
         except StoreUnavailable:
+            self._taken_off.not_kept(payload)
             # A ❌ that fails stands on its card, which is read then; Discord says nothing twice.
             on_card = stops is not None and stops.message_id is not None
             await self.inbox.work_unstored(event_id, lane, payload, stops, once=on_card)

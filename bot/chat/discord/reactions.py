@@ -117,17 +117,18 @@ class Reactions:
         """Hear every ❌ before a ✅; False where the ✅ was taken off by then: while that took its
         time, or while nobody heard, for which the card is read in another connection.
 
-        What was heard taking it off before that stands behind it, and lets nothing begin.
+        What was heard taking it off before that, and was kept, waits behind it: nothing begins.
         """
         if card is None:
             return True
         began_ms, message_id = self._workflow.world.clock.now_ms(), card.message_ids[-1]
         await self._catching_up.elsewhere.heard_in_time(card.proposal_id)
         other_line = payload.get(LINE_MS) != self._hearing.line_ms
-        standing = await self._stop_first(card, surely=other_line)
+        unkept = self._taken_off_by.unkept(message_id, account)
+        standing = await self._stop_first(card, surely=other_line or unkept)
         if standing is not None and account not in standing:
             heard_ms = payload.get(HEARD_MS, began_ms)
-            if not self._taken_off_by.since(message_id, (account,), heard_ms):
+            if not self._taken_off_by.waits(message_id, account, heard_ms):
                 return False  # should Discord tell of it late, it is found when it is read again
         return not self._taken_off_by.since(message_id, (account,), began_ms + 1)
 

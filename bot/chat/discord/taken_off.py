@@ -17,12 +17,16 @@ class TakenOff:
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
         self._at_ms: dict[tuple[str, str], int] = {}
+        self._unkept: dict[tuple[str, str], None] = {}
 
     def heard(self, payload: Mapping[str, Any]) -> None:
         """Note at once that a ✅ was taken off: a list that was read before still names it."""
-        if payload["added"] or payload["signal"] != Signal.APPROVE.name:
+        if payload["signal"] != Signal.APPROVE.name:
             return
         key = (payload["message"], payload["user"])
+        if payload["added"]:
+            self._unkept.pop(key, None)
+            return
         self._at_ms.pop(key, None)
         self._at_ms[key] = self._now_ms()
         while len(self._at_ms) > _MOST:
@@ -32,3 +36,22 @@ class TakenOff:
         """Return who was heard taking a ✅ off since then."""
         never = asked_ms - 1
         return {each for each in accounts if self._at_ms.get((message_id, each), never) >= asked_ms}
+
+    def not_kept(self, payload: Mapping[str, Any]) -> None:
+        """Note that what was heard could not be stored: where it took a ✅ off, it does not wait
+        behind that ✅ to take it back."""
+        if payload["kind"] != "reaction" or payload["added"]:
+            return
+        if payload["signal"] == Signal.APPROVE.name:
+            self._unkept[payload["message"], payload["user"]] = None
+            while len(self._unkept) > _MOST:
+                self._unkept.pop(next(iter(self._unkept)))
+
+    def unkept(self, message_id: str, account: str) -> bool:
+        """Say whether that is so of their ✅, and they were not heard giving it again since."""
+        return (message_id, account) in self._unkept
+
+    def waits(self, message_id: str, account: str, heard_ms: int) -> bool:
+        """Say whether what was heard since then took their ✅ off, and waits behind it."""
+        gone = self.since(message_id, (account,), heard_ms)
+        return bool(gone) and not self.unkept(message_id, account)

@@ -110,8 +110,8 @@ class Inbox:
         """Work what could not be stored; the law lets nothing be made final over it meanwhile.
 
         What stops something is tried until its platform says whose it is, or until it can be
-        stored; `once`, where it is heard again, or whoever gave it is told. Raises SurfaceFailed,
-        StoreUnavailable.
+        stored, which is tried last where the process ends over it; `once`, where it is heard again,
+        or whoever gave it is told. Raises SurfaceFailed, StoreUnavailable.
         """
         now_ms, pause_s = self._world.clock.now_ms(), 0.5
         new = stops is not None and self._world.heard.add(self._stop(event_id, now_ms, stops))
@@ -121,13 +121,13 @@ class Inbox:
                 try:
                     await self._work(event_id, payload)
                     return
-                except (StoreUnavailable, SurfaceFailed) as error:
+                except (Exception, asyncio.CancelledError) as error:
                     if stops is None or once:
                         raise
                     self._waits(event_id, error)
                     if await self._stored_by_now(event_id, lane, payload, stops, now_ms, pause_s):
                         return
-                    if self._world.stopping:
+                    if self._world.stopping or being_cancelled():
                         raise
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
         finally:
@@ -145,14 +145,17 @@ class Inbox:
     ) -> bool:
         """Try for so long whether it can be stored: in memory alone it would end with the process.
 
-        Then it is worked as any other, also where another delivery of it was stored.
+        Then it is worked as any other, also where another delivery of it was stored. What a person
+        let go of meanwhile holds nothing again.
         """
         while pause_s > 0:
-            await self._world.clock.sleep(min(_STORED_AGAIN_S, pause_s))
+            await self._world.clock.sleep(0 if being_cancelled() else min(_STORED_AGAIN_S, pause_s))
+            holds = self._world.heard.get(self._key(event_id)) is not None
             with suppress(StoreUnavailable):
-                await self._taken(event_id, lane, payload, stops, now_ms)
+                await self._taken(event_id, lane, payload, stops if holds else None, now_ms)
                 return True
-            pause_s = 0.0 if self._world.stopping else pause_s - _STORED_AGAIN_S
+            ends = self._world.stopping or being_cancelled()
+            pause_s = 0.0 if ends else pause_s - _STORED_AGAIN_S
         return False
 
     async def _stored(
@@ -258,8 +261,9 @@ class Inbox:
         await self._world.clock.sleep(pause_s)
         return min(_LONGEST_PAUSE_S, pause_s * 2)
 
-    def _waits(self, event_id: str, error: Exception) -> None:
-        why = str(error) or type(error).__name__
+    def _waits(self, event_id: str, error: BaseException) -> None:
+        told = isinstance(error, StoreUnavailable | SurfaceFailed | MemoryError)
+        why = (str(error) or type(error).__name__) if told else located(error)
         log.warning("%s: event %s waits: %s", self._surface, event_id, why)
 
     async def _in_its_turn_of_the_loop(self) -> None:

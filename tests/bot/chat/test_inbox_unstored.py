@@ -11,7 +11,7 @@ import pytest
 from bot.chat.hearing.stops import StopOf
 from bot.chat.surface import SurfaceFailed
 from lifecycle import world as law
-from lifecycle.heard import HeardStop, kept_stops
+from lifecycle.heard import OVERDUE_MS, HeardStop, kept_stops
 from lifecycle.ports import StoreUnavailable
 from tests.bot.chat.working import Working
 from tests.fakes.clock import FakeClock
@@ -119,3 +119,59 @@ async def test_a_process_that_ends_stores_it_where_it_can_and_hardly_waits_for_i
     assert doing.done()
     assert (doing.exception() is None) is stored
     assert await working.inbox.kept() == (("e1",) if stored else ())
+
+
+async def test_what_a_person_let_go_of_before_it_could_be_stored_stops_nothing_again() -> None:
+    working = Unstored()
+    clock = working.world.clock = working.ours.clock = FakeClock()
+    said = ("e1", "x:c1", {"text": "freeze look first"}, StopOf())
+    doing = asyncio.create_task(working.inbox.work_unstored(*said))
+    await clock.run_for(OVERDUE_MS / 1000)
+    assert working.ours.heard.freezes()
+    working.takes_again()
+    thawed = await working.world.workflow.thaw(working.world.sender("ana"))
+    await clock.run_for(3)
+
+    assert doing.done()
+    assert "is let go of" in thawed.words
+    assert working.ours.heard.freezes() == ()
+    assert await working.kept() == []
+    assert await working.inbox.kept() == ("e1",)
+    await working.inbox.close()
+
+
+async def test_a_process_that_ends_while_the_platform_is_asked_stores_it() -> None:
+    working = Unstored()
+    working.unknown = False
+    working.may.clear()
+    working.ours.spawn(working.inbox.work_unstored(*SAID))
+    await until(lambda: working.asked, "asked")
+    working.takes_again()
+    await working.world.workflow.stop(grace_s=0.01)
+
+    assert await working.inbox.kept() == ("e1",)
+    assert [each.proposal_id for each in await working.kept()] == ["p1"]
+    assert working.worked == []
+    await working.inbox.close()
+
+
+@pytest.mark.parametrize("mistake", [KeyError("user"), asyncio.CancelledError()])
+async def test_a_mistake_of_ours_lets_go_of_no_stop_that_could_not_be_stored(
+    mistake: BaseException,
+) -> None:
+    working = Unstored()
+    mistakes = [mistake]
+
+    async def work(event_id: str, payload: Mapping[str, Any]) -> None:
+        if mistakes:
+            raise mistakes.pop()
+        await working.work(event_id, payload)
+
+    working.works_by(work)
+    doing = asyncio.create_task(working.inbox.work_unstored(*SAID))
+    await until(lambda: doing.done() or working.asked > 1, "asked again")
+    assert working.ours.heard.ids() == {"p1"}
+    working.takes_again()
+    await until(doing.done, "stored")
+    assert await working.inbox.kept() == ("e1",)
+    await working.inbox.close()

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from lifecycle.ports import StoreUnavailable
 from tests.bot.chat.discord.cards import seeded
 from tests.bot.chat.discord.standing import DEPLOY, DUAL, counting, state_of, taken_off_unheard
 from tests.builders import PROD
@@ -52,6 +53,35 @@ async def test_an_approval_that_was_taken_off_on_a_line_that_died_unnoticed_open
     stage.server.gateway.answers_heartbeats = False
     taken_off_unheard(card, BEN, TICK)
     stage.clock.advance(5)  # no sign of life for so long
+    gate.set()
+    await until(lambda: stage.reviews(proposal_id), "ana's counts")
+    await stage.quiet()
+    assert await counting(stage, proposal_id) == ["ana"]
+    assert stage.tool(DEPLOY).verbs() == []
+
+
+@pytest.mark.parametrize("other_line", [True, False])
+async def test_an_approval_that_was_taken_off_while_nothing_could_be_stored_opens_nothing(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch, other_line: bool
+) -> None:
+    proposal_id, card, gate = await lane_stands(stage)
+    listening = stage.surface.listening
+    assert listening is not None
+    await until(stage._all_heard, "heard")
+    await until(lambda: not listening._tasks, "stored")
+    stage.clock.advance(1)
+    if other_line:
+        stage.surface.hearing.began()
+
+    async def locked(_unit: object) -> object:
+        raise StoreUnavailable("database is locked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stage.store, "write", locked)
+        stage.server.unreacts(BEN, card, TICK)
+        await until(stage._all_heard, "heard")
+        await until(lambda: not listening._tasks, "worked in vain")
+    stage.clock.advance(1)
     gate.set()
     await until(lambda: stage.reviews(proposal_id), "ana's counts")
     await stage.quiet()
