@@ -51,13 +51,15 @@ def recheck_window(
     """Judge what is under way again after its evidence changed; a hard finding rolls back.
 
     What cannot be taken back yet, because its tool has not answered, is judged again once it has;
-    so is what could not be judged (no `verdict` although its tool is there). Nothing closes it
-    before.
+    so is what could not be judged (no `verdict` although its tool is there), and what a policy
+    judged that is not in force any more. Nothing closes it before.
     """
     if proposal.state is not State.EXECUTING:
         return Concluded(proposal)
     if verdict is None and proposal.tool in moment.policy.tools:
         return Concluded(_owed(tx, moment, proposal, "It cannot be judged now."))
+    if verdict is not None and verdict.policy_digest != moment.policy.digest:
+        return Concluded(_owed(tx, moment, proposal, "Another policy has judged it."))
     if verdict is None or passes_or_waits(verdict):
         kept = proposal if awaits_answer(proposal) else note_paid(tx, moment, proposal)
         return Concluded(kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,10 @@ import pytest
 from lifecycle import last_judged
 from lifecycle.adopting import Adopter
 from lifecycle.gating import Gatekeeper
+from lifecycle.policy import Level
+from lifecycle.proposal import Proposal
 from lifecycle.state import State
+from lifecycle.verdict import Finding, RuleResult
 from tests.builders import MAIL, PROD
 from tests.fakes.tools import raising, waiting_for
 from tests.stories.forging import problems
@@ -26,6 +30,17 @@ from tests.stories.resting_on_evidence import (
 from tests.world import World
 
 STAGING = "staging-deploy"
+
+
+def by_a_mistaken_policy(check: Any, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
+    """Let the next check be made by a policy that was in force for a moment: it finds `changes`."""
+
+    async def judged(gatekeeper: Gatekeeper, proposal: Proposal) -> Any:
+        monkeypatch.setattr(Gatekeeper, "check_evidence", check)
+        facts, verdict = await check(gatekeeper, proposal)
+        return facts, replace(verdict, policy_digest="pol1_" + "4" * 64, **changes)
+
+    monkeypatch.setattr(Gatekeeper, "check_evidence", judged)
 
 
 @pytest.fixture(params=["running", "unknown"])
@@ -116,6 +131,33 @@ async def test_evidence_that_turns_back_before_the_outcome_is_known_takes_nothin
 
     assert world.tool(SEND).verbs() == ["execute", "commit"]
     assert (await world.proposal("m1")).reason == "window_closed_unopposed"
+
+
+async def test_what_a_mistaken_policy_let_pass_is_judged_by_the_one_in_force(
+    world: World, mail: Mail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await mail.is_answered()
+    by_a_mistaken_policy(Gatekeeper.check_evidence, monkeypatch, results=())
+
+    await world.observes(False)
+    await world.workflow.recheck()
+    await world.passes(minutes=16)
+
+    await is_taken_back(world)
+
+
+async def test_what_a_mistaken_policy_objected_to_takes_nothing_back(
+    world: World, mail: Mail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await mail.is_answered()
+    objects = RuleResult("preconditions_hold", Level.HARD, (Finding("evidence_failed", "", "no"),))
+    by_a_mistaken_policy(Gatekeeper.check_evidence, monkeypatch, results=(objects,))
+
+    await world.observes(True)
+    await world.workflow.recheck()
+    await world.passes(minutes=16)
+
+    assert world.tool(SEND).verbs() == ["execute", "commit"]
 
 
 async def test_an_objection_outlives_a_restart(world: World, mail: Mail) -> None:
