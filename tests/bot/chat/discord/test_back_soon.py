@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import discord
 import pytest
 
+from bot.chat.discord import client
 from bot.chat.discord.pauses import LONGEST_S, Pauses
 from tests.bot.chat.discord.cards import in_window
 from tests.fakes.discord_stage import BEN, DiscordStage, until
@@ -50,3 +51,8 @@ def test_a_connection_that_stood_and_was_closed_is_begun_again_as_seldom_as_ever
     except discord.ConnectionClosed:
         assert Pauses().delay() == 900.0
     assert Pauses().delay() == LONGEST_S
+
+
+def test_the_longest_pause_keeps_a_bot_below_what_discord_allows_a_day() -> None:
+    mean_s = 0.75 * client._SPARING_PAUSE_S
+    assert 86_400 / mean_s < 700

@@ -7,7 +7,6 @@ import threading
 
 import pytest
 
-from bot.chat.discord import client
 from bot.expected import StartFailed
 from tests.builders import PROD
 from tests.fakes.discord_server.gateway import CONTENT
@@ -294,8 +293,3 @@ async def test_clients_that_connect_and_end_again_are_begun_less_and_less_often(
     await until(lambda: supervisor._stood_s, "it was well")
     gateway.dispatch(*UNREADABLE)
     await until(lambda: supervisor.pause_s == 1.0, "the next begins at once")
-
-
-def test_the_longest_pause_keeps_a_bot_below_what_discord_allows_a_day() -> None:
-    mean_s = 0.75 * client._SPARING_PAUSE_S
-    assert 86_400 / mean_s < 700
