@@ -20,7 +20,7 @@ from lifecycle.clockwork.clocks import clock_moved
 from lifecycle.freezing import frozen
 from lifecycle.moment import rfc3339
 from lifecycle.ports import Transaction
-from lifecycle.spooling import spooled_words
+from lifecycle.spooling import is_freeze, spooled_words
 from lifecycle.text.masking import mask_text
 
 _MOST: Final = 50
@@ -96,9 +96,14 @@ def _surface_lines(tx: Transaction) -> Sequence[str]:
 
 
 def status_json(
-    tx: Transaction, now_ms: int, config: Config, running: Running | None
+    tx: Transaction,
+    now_ms: int,
+    config: Config,
+    running: Running | None,
+    stops: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Return process, policy, freeze, counts and what needs a person. A view."""
+    """Return process, policy, freeze, what `stops` on disk hold, counts and what needs a person. A
+    view."""
     seq, head = tx.audit.head()
     stop = frozen(tx)
     return {
@@ -114,6 +119,7 @@ def status_json(
         "config": _config_json(config, running) if running is not None else None,
         "unwritten": _unwritten_json(config, running) if running is not None else None,
         "frozen": _freeze_json(dict(stop)) if stop else None,
+        "held": _held_json(stops),
         "pending": count_pending(tx, now_ms),
         "executing": tx.proposals.count_executing(),
         "attention": [
@@ -129,6 +135,15 @@ def status_json(
         "health": _health_json(tx) if running is not None else None,
         "database": config.database,
     }
+
+
+def _held_json(stops: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return what stands still until a stop that waits on disk can be carried out, None where no
+    stop waits."""
+    if not stops:
+        return None
+    of_one = {str(stop["proposal_id"]) for stop in stops if not is_freeze(stop)}
+    return {"everything": any(map(is_freeze, stops)), "proposals": sorted(of_one)}
 
 
 def _read_only(config: Config) -> str | None:

@@ -218,7 +218,7 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
     def view(tx: Transaction, now_ms: int) -> tuple[dict[str, Any], CommandReply]:
         lines = health_of(tx, now_ms, loaded, running, stops)
         reply = status_reply(tx, loaded.policy, now_ms, lines, freeze_waits=freeze_waits)
-        return status_json(tx, now_ms, loaded, running), reply
+        return status_json(tx, now_ms, loaded, running, stops), reply
 
     found, reply = pool.run(look(loaded, view))
     _say(context, json, lambda: found, lambda: reply)

@@ -61,6 +61,13 @@ async def status(bot: App) -> tuple[dict[str, Any], str]:
     return json.loads(as_json.stdout), words.stdout
 
 
+async def submits_p1(bot: App) -> None:
+    """Let leila propose something that waits for people."""
+    document = a_document(REFUND, proposal_id="p1", ts_ms=bot.workflow.world.clock.now_ms())
+    leila = Sender("terminal", ActorKind.AGENT, "leila", account="leila")
+    await bot.workflow.submit(json.dumps(document).encode(), leila)
+
+
 def spoil(bot: App, old: str, new: str) -> None:
     text = bot.config.path.read_text()
     assert text.count(old) == 1
@@ -90,6 +97,23 @@ async def test_status_says_that_the_store_cannot_be_written_as_long_as_that_last
     assert "2 attempts failed" in words
     assert mended["unwritten"] is None
     assert "cannot be written" not in plain
+
+
+async def test_status_tells_machines_too_what_a_stop_that_waits_on_disk_holds(bot: App) -> None:
+    await submits_p1(bot)
+    assert (await status(bot))[0]["held"] is None
+    by_hand(bot.config.database_file, FULL)
+    await bot.workflow.reject("p1", ANA, "no")
+    of_one = (await status(bot))[0]["held"]
+    await bot.workflow.freeze("why", ANA)
+    found, words = await status(bot)
+    by_hand(bot.config.database_file, "DROP TRIGGER full")
+    await bot.workflow.thaw(ANA)
+
+    assert of_one == {"everything": False, "proposals": ["p1"]}
+    assert found["held"] == {"everything": True, "proposals": ["p1"]}
+    assert "Held, until a stop can be carried out: everything (freeze), p1" in words
+    assert (await status(bot))[0]["held"] is None
 
 
 async def test_status_says_that_the_disk_is_read_only_where_the_bot_itself_can_note_nothing(
@@ -130,9 +154,7 @@ async def test_status_says_that_the_bot_works_with_another_config_and_why(bot: A
 
 async def test_a_reload_is_told_while_what_is_open_is_still_judged_again(bot: App) -> None:
     """With thousands open that takes a minute: `reload` gave up, and `status` told of the old."""
-    document = a_document(REFUND, proposal_id="p1", ts_ms=bot.workflow.world.clock.now_ms())
-    leila = Sender("terminal", ActorKind.AGENT, "leila", account="leila")
-    await bot.workflow.submit(json.dumps(document).encode(), leila)
+    await submits_p1(bot)
     assert (await bot.workflow.approve("p1", ANA)).done
     bot.workflow.world.notifier = Unanswered()
     spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
@@ -148,9 +170,7 @@ async def test_a_second_reload_waits_for_nothing_that_the_first_one_has_judged_a
     bot: App,
 ) -> None:
     """Who took a mistake back at once was heard a minute later, and the mistake held that long."""
-    document = a_document(REFUND, proposal_id="p1", ts_ms=bot.workflow.world.clock.now_ms())
-    leila = Sender("terminal", ActorKind.AGENT, "leila", account="leila")
-    await bot.workflow.submit(json.dumps(document).encode(), leila)
+    await submits_p1(bot)
     assert (await bot.workflow.approve("p1", ANA)).done
     bot.workflow.world.notifier = Unanswered()
     spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
