@@ -116,7 +116,7 @@ class Spooled:
         try:
             return self._all()
         except OSError:
-            self._say_once(
+            self.world.say_once(
                 "the spool cannot be read; what it keeps holds its proposals all the same"
             )
             return [each for each in self.world.unspooled if each not in self.over]
@@ -148,12 +148,9 @@ class Spooled:
             self.world.spool.forget(self.over)
             self.over.clear()
         except OSError:
-            self._say_once("the spool cannot be written; stops that are settled still stand in it")
-
-    def _say_once(self, words: str) -> None:
-        if words not in self.world.told:
-            self.world.told.add(words)
-            log.error("%s", words)
+            self.world.say_once(
+                "the spool cannot be written; stops that are settled still stand in it"
+            )
 
 
 def carry_out(moment: Moment, kept: Mapping[str, Any], tx: Transaction) -> Reviewed | None:

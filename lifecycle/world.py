@@ -266,8 +266,10 @@ class World:
         return None
 
     def _tell_once(self, proposal_id: str, what: str) -> None:
-        """Say so once: it is met again at every round."""
-        words = f"{proposal_id} was left as it is: {what}"
+        self.say_once(f"{proposal_id} was left as it is: {what}")
+
+    def say_once(self, words: str) -> None:
+        """Say to the log, once, what is met again at every round."""
         if words not in self.told:
             if len(self.told) >= _MOST_TOLD:
                 self.told.clear()
