@@ -17,7 +17,7 @@ from lifecycle.gathering import same_evidence
 from lifecycle.gating import Gatekeeper
 from lifecycle.last_judged import awaits_answer, is_owed, policy_before
 from lifecycle.moment import Moment
-from lifecycle.open_windows import owes_evidence, rules_to_run
+from lifecycle.open_windows import rules_to_run
 from lifecycle.people.membership import Membership, of_approvers
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
@@ -27,6 +27,7 @@ from lifecycle.standing import (
     POLICY_FLAG,
     Standing,
     forget_standings,
+    in_force,
     keep_standing,
     too_many_kept,
 )
@@ -125,14 +126,15 @@ class Adopter:
         """
         if awaits_answer(proposal) or proposal.expired(self.world.clock.now_ms()):
             return False  # asked again once the answer is known; or nothing comes of it any more
-        before = await self.compared.before(self.world.store, proposal)
-        if owes_evidence(proposal, before):
-            await self._recheck_evidence(proposal)
-        if not is_owed(proposal) or not fits_its_digest(proposal):  # else the next round goes on
-            return await self._recheck_policy(proposal, before)
-        return False
+        of_another = policy_before(proposal) != self.world.law.policy.digest
+        if of_another or not fits_its_digest(proposal):
+            before = await self.compared.before(self.world.store, proposal)
+            proposal = await self._recheck_policy(proposal, before)
+        if is_owed(proposal):  # what one policy says of its evidence pays for no other
+            proposal = await self._recheck_evidence(proposal)
+        return _is_ready(proposal)
 
-    async def _recheck_policy(self, proposal: Proposal, before: Standing | None) -> bool:
+    async def _recheck_policy(self, proposal: Proposal, before: Standing | None) -> Proposal:
         policy = self.world.law.policy
         after = self.compared.after(policy)
         rules = rules_to_run(proposal, before, after)
@@ -153,15 +155,17 @@ class Adopter:
             moved = fresh.checked_policy_digest != proposal.checked_policy_digest or (
                 checked is not None and not same_evidence(tx, fresh, checked[0])
             )
-            # One that was in force for a moment in between may have judged it.
+            # One that was in force for a moment in between may have judged it, and one may have
+            # been taken that is not in force here yet.
             others = verdict is not None and verdict.policy_digest != policy.digest
-            if moment.policy.digest != policy.digest or others or unasked or moved:
+            replaced = moment.policy.digest != policy.digest or not in_force(tx, moment)
+            if replaced or others or unasked or moved:
                 return Concluded(fresh)  # not what was looked at: the next round judges anew
             return recheck(tx, moment, fresh, verdict, before, after, there.lost)
 
         concluded = await self.world.write(unit)
         self._carry(concluded)
-        return _is_ready(concluded.proposal)
+        return concluded.proposal
 
     async def _begun_if_heard(self, proposal_ids: Sequence[str]) -> None:
         """Try to begin these; where a ❌ may stand that nobody heard, that is for the next round.

@@ -7,13 +7,21 @@ from typing import Final
 
 from lifecycle.calls.claiming import claim_roll_back
 from lifecycle.calls.finishing import Concluded
-from lifecycle.last_judged import awaits_answer, is_owed, note_judged, note_owed, note_paid
+from lifecycle.fitting import fits_its_digest
+from lifecycle.last_judged import (
+    awaits_answer,
+    is_owed,
+    note_judged,
+    note_owed,
+    note_paid,
+    policy_before,
+)
 from lifecycle.moment import Moment
 from lifecycle.opening import WAITABLE
 from lifecycle.policy import Level, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Cause, Outcome, Proposal, Verb
-from lifecycle.standing import Standing, changed_rules
+from lifecycle.standing import Standing, changed_rules, in_force
 from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Verdict
@@ -21,6 +29,8 @@ from lifecycle.windows import defers
 
 #: What a rule found that was not done in time.
 LATE: Final = "rule_timeout"
+_NOT_YET: Final = "The policy in force has not judged it yet."
+_STILL: Final = "Its evidence is still to be judged by, under this policy."
 
 
 def rules_to_run(
@@ -36,13 +46,15 @@ def rules_to_run(
 
 
 def owes_evidence(proposal: Proposal, before: Standing | None) -> bool:
-    """Say whether its evidence has to be judged together with the new policy.
+    """Say whether its evidence has to be judged once more under the new policy.
 
-    So it is where evidence objected and could decide nothing yet, and where nothing could be judged
-    meanwhile because its tool was gone from the config.
+    So it is where evidence objected, or might, and could decide nothing yet, and where nothing
+    could be judged meanwhile because its tool was gone from the config. What somebody wrote there
+    names no evidence.
     """
     was_gone = before is not None and proposal.tool not in before.tools
-    return proposal.state is State.EXECUTING and (is_owed(proposal) or was_gone)
+    asked = is_owed(proposal) or was_gone
+    return proposal.state is State.EXECUTING and asked and fits_its_digest(proposal)
 
 
 def recheck_window(
@@ -52,15 +64,20 @@ def recheck_window(
 
     What cannot be taken back yet, because its tool has not answered, is judged again once it has;
     so is what could not be judged (no `verdict` although its tool is there), and what a policy
-    judged that is not in force any more. Nothing closes it before.
+    judged that is not in force any more. That one policy finds nothing in its evidence says nothing
+    of another, by which the row is judged: that one may be in force again before this one has
+    judged it. Nothing closes it before.
     """
     if proposal.state is not State.EXECUTING:
         return Concluded(proposal)
     if verdict is None and proposal.tool in moment.policy.tools:
         return Concluded(_owed(tx, moment, proposal, "It cannot be judged now."))
-    if verdict is not None and verdict.policy_digest != moment.policy.digest:
+    others = verdict is not None and verdict.policy_digest != moment.policy.digest
+    if others or not in_force(tx, moment):
         return Concluded(_owed(tx, moment, proposal, "Another policy has judged it."))
     if verdict is None or passes_or_waits(verdict):
+        if policy_before(proposal) != moment.policy.digest:
+            return Concluded(_owed(tx, moment, proposal, _NOT_YET))
         kept = proposal if awaits_answer(proposal) else note_paid(tx, moment, proposal)
         return Concluded(kept)
     words = "; ".join(_words(verdict))
@@ -102,15 +119,20 @@ def in_window(
     proposal: Proposal,
     tool: ToolPolicy | None,
     verdict: Verdict | None,
+    *,
+    owes: bool = False,
 ) -> Concluded:
-    """Bring what is under way under the policy in force; a hard finding rolls back."""
+    """Bring what is under way under the policy in force; a hard finding rolls back.
+
+    `owes`: its evidence is still to be judged by, under this very policy.
+    """
     if awaits_answer(proposal):
         return Concluded(proposal)  # looked at again once the tool has answered, or a person has
     noted = note_judged(tx, moment, proposal)
     if tool is not None and tool.tier is Tier.BLOCK:
         return _rolled_back(tx, moment, noted, "The tool may not be used any more.")
     if verdict is None or passes_or_waits(verdict):  # what merely aged is no new finding
-        return Concluded(noted)
+        return Concluded(_owed(tx, moment, noted, _STILL) if owes else noted)
     return _rolled_back(tx, moment, noted, "; ".join(_words(verdict)))
 
 

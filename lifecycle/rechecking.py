@@ -22,7 +22,13 @@ from lifecycle.judging import (
 )
 from lifecycle.last_judged import note_judged, policy_before
 from lifecycle.moment import Moment
-from lifecycle.open_windows import in_window, passes_or_waits, recheck_window, was_late
+from lifecycle.open_windows import (
+    in_window,
+    owes_evidence,
+    passes_or_waits,
+    recheck_window,
+    was_late,
+)
 from lifecycle.opening import WAITABLE, ask_people, digest_mismatch, newly_soft
 from lifecycle.policy import Level, Policy, ToolPolicy
 from lifecycle.ports import Transaction
@@ -30,7 +36,7 @@ from lifecycle.proposal import Proposal
 from lifecycle.proposers import configured
 from lifecycle.quorum import within_reach
 from lifecycle.restanding import restood, revoke_permit, standing_changes, standing_details
-from lifecycle.standing import Standing, standing_of, standing_under
+from lifecycle.standing import Standing, in_force, standing_of, standing_under
 from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Finding, RuleResult, Verdict
@@ -57,7 +63,8 @@ def recheck(
         return Concluded(proposal)
     tool = moment.policy.tools.get(proposal.tool)
     if proposal.state is State.EXECUTING:
-        return in_window(tx, moment, proposal, tool, verdict)
+        owes = owes_evidence(proposal, before)
+        return in_window(tx, moment, proposal, tool, verdict, owes=owes)
     if not fits_its_digest(proposal):
         return Concluded(digest_mismatch(tx, moment, proposal))
     if tool is None or tool.tier is Tier.BLOCK or verdict is None:
@@ -84,7 +91,8 @@ def recheck_by_evidence(
         return recheck_window(tx, moment, proposal, verdict)
     if verdict is None or proposal.expired(moment.now_ms):
         return Concluded(proposal)
-    if not proposal.checked_policy_digest == verdict.policy_digest == moment.policy.digest:
+    judged_by = (proposal.checked_policy_digest, verdict.policy_digest)
+    if judged_by != (moment.policy.digest,) * 2 or not in_force(tx, moment):
         return Concluded(proposal)  # all rules are run anew under the policy in force
     if was_late(verdict):
         return Concluded(proposal)  # nothing was found; all rules are run before it begins

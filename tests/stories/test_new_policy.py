@@ -132,10 +132,10 @@ async def test_a_check_under_one_policy_is_not_taken_for_one_under_the_next(worl
 
     async def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
         found = await real(self, *args, **kwargs)
-        world.workflow.world.law = second
+        await adopter.put_in_force(second, lambda: None)
         return found
 
-    world.workflow.world.law = first
+    await adopter.put_in_force(first, lambda: None)
     type(world.workflow.gatekeeper).check = checked  # type: ignore[method-assign]
     try:
         await adopter.recheck_one(await world.proposal(proposal_id))

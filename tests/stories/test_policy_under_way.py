@@ -13,6 +13,7 @@ import pytest
 
 from lifecycle.answers import Answer
 from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.gating import Gatekeeper
 from lifecycle.open_windows import in_window
 from lifecycle.opening import Opening, begin
 from lifecycle.policy import Level, Policy, RuleSettings
@@ -169,6 +170,32 @@ async def test_what_a_mistaken_policy_found_ends_nothing_once_it_was_taken_back(
     TakesItBack(world, replace(meant, digest="pol1_" + "4" * 64, rules=rules), meant)
 
     await world.workflow.adopt(meant, an_unhurried_sentinel(meant))
+    await world.workflow.recheck()
+
+    stands = await world.proposal("p1")
+    assert (stands.state, stands.checked_policy_digest) == (State.SENTINEL_APPROVED, meant.digest)
+
+
+async def test_a_policy_ends_nothing_any_more_once_another_stands_in_the_trail(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was judged by the mistaken one, and rejected behind the entry that took that one back."""
+    await world.submits(MAIL, proposal_id="p1")
+    meant, check = world.workflow.policy, Gatekeeper.check
+    forbids = RuleSettings(Level.HARD, {"phrases": ["hello"]})
+    rules = {**meant.rules, "prohibited_content": forbids}
+    mistaken = replace(meant, digest="pol1_" + "4" * 64, rules=rules)
+    adopting: list[asyncio.Task[None]] = []
+
+    async def overtaken(gatekeeper: Gatekeeper, *asked: Any, **how: Any) -> Any:
+        monkeypatch.setattr(Gatekeeper, "check", check)
+        checked = await check(gatekeeper, *asked, **how)
+        adopting.append(await overtaking(world, meant))
+        return checked
+
+    monkeypatch.setattr(Gatekeeper, "check", overtaken)
+    await world.workflow.adopt(mistaken, an_unhurried_sentinel(mistaken))
+    await adopting[0]
     await world.workflow.recheck()
 
     stands = await world.proposal("p1")
