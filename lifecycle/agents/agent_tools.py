@@ -17,7 +17,6 @@ from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.expiry import expire
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import FROZEN, stands_still
-from lifecycle.gathering import same_evidence
 from lifecycle.gating import Gatekeeper
 from lifecycle.judging import reject_by_sentinel
 from lifecycle.moment import Moment
@@ -27,6 +26,7 @@ from lifecycle.opening import (
     digest_mismatch,
     newly_soft,
     start_execution,
+    still_true,
     waits_for_rule,
 )
 from lifecycle.people.acts import decided_words
@@ -36,7 +36,6 @@ from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.records import PermitRecord
 from lifecycle.sentinel import Facts
-from lifecycle.standing import in_force
 from lifecycle.state import State
 from lifecycle.text.masking import plain_words
 from lifecycle.verdict import Verdict
@@ -110,7 +109,7 @@ def _redeemed(
     checked: tuple[Facts, Verdict] | None,
     tx: Transaction,
 ) -> Reply | None:
-    """Begin, or say why not; None where the evidence moved and it is to be judged again."""
+    """Begin, or say why not; None where policy or evidence moved, and it is to be judged again."""
     proposal = tx.proposals.get(permit.proposal_id)
     if proposal is None or asked.sender.identity != proposal.actor:
         raise PermitRefused("permit_mismatch", "This permit was given to somebody else.")
@@ -172,11 +171,12 @@ def _begun(
         return Reply(words, FROZEN, proposal.proposal_id)
     if checked is None:
         raise PermitRefused("permit_mismatch", "The permit does not fit the proposal any more.")
-    if not in_force(tx, moment) or not same_evidence(tx, proposal, checked[0]):
+    facts, verdict = checked
+    if not still_true(tx, moment, proposal, verdict, facts):
         return None
     if not stands_as_opened(tx, moment, proposal):
         return _changed(tx, moment, proposal)
-    objection = _objection(tx, moment, proposal, checked[1])
+    objection = _objection(tx, moment, proposal, verdict)
     if objection is not None:
         return objection
     if not may_begin_as_told(tx, proposal):

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from threading import Event
+from typing import Any
+
+import pytest
 
 from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.gating import Gatekeeper
+from lifecycle.policy import Level, RuleSettings
 from lifecycle.proposal import Attention
 from lifecycle.state import State
 from lifecycle.verdict import PASSED
@@ -14,7 +19,17 @@ from sentinel_rules import load_rules
 from tests.builders import REFUND, digest_value
 from tests.lifecycle.laws import FOUND, law
 from tests.stories.permits import REFUNDS, begun, begun_after, permitted, the_permit
-from tests.world import World
+from tests.world import World, an_unhurried_sentinel
+
+HOURS = {"zone": "UTC", "days": ["mon"], "from": "08:00", "to": "12:30"}
+KEPT_HOURS = {"change_window_open": {"freezes": [], "hours": {REFUNDS: HOURS}}}
+NO_HOURS: dict[str, Any] = {"change_window_open": {"freezes": [], "hours": {}}}
+FORBIDS = {"prohibited_content": {"phrases": ["order"]}}
+
+
+def with_settings(world: World, settings: dict[str, Any]) -> dict[str, RuleSettings]:
+    changed = {rule: RuleSettings(Level.HARD, each) for rule, each in settings.items()}
+    return {**world.workflow.policy.rules, **changed}
 
 
 async def test_what_an_agent_carries_out_itself_is_tried_again_by_the_agent_alone(
@@ -44,12 +59,7 @@ async def test_nobody_else_reports_or_redeems(world: World) -> None:
 
 
 async def test_outside_the_hours_a_redemption_waits(world: World) -> None:
-    rules = dict(world.workflow.policy.rules)
-    hours = {"zone": "UTC", "days": ["mon"], "from": "08:00", "to": "12:30"}
-    rules["change_window_open"] = replace(
-        rules["change_window_open"], settings={"freezes": [], "hours": {REFUNDS: hours}}
-    )
-    await world.adopts(rules=rules)
+    await world.adopts(rules=with_settings(world, KEPT_HOURS))
     proposal_id = await permitted(world)
     world.clock.advance(45 * 60)
 
@@ -59,6 +69,42 @@ async def test_outside_the_hours_a_redemption_waits(world: World) -> None:
 
     assert reply.code == "outside_hours"
     assert (await world.proposal(proposal_id)).state is State.SENTINEL_APPROVED
+
+
+@pytest.mark.parametrize(
+    ("mistaken", "minutes", "code"),
+    [
+        (NO_HOURS, 45, "outside_hours"),
+        (FORBIDS, 0, None),
+    ],
+)
+async def test_at_a_redemption_no_policy_counts_that_was_in_force_for_a_moment(
+    world: World,
+    mistaken: dict[str, Any],
+    minutes: int,
+    code: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A refund began outside its hours; another was rejected by a policy that allows it."""
+    await world.adopts(rules=with_settings(world, KEPT_HOURS))
+    await permitted(world)
+    world.clock.advance(minutes * 60)
+    meant, check = world.workflow.policy, Gatekeeper.check
+    mistake = replace(meant, digest="pol1_" + "4" * 64, rules=with_settings(world, mistaken))
+
+    async def overtaken(gatekeeper: Gatekeeper, *asked: Any, **how: Any) -> Any:
+        monkeypatch.setattr(Gatekeeper, "check", check)
+        await world.workflow.put_in_force(mistake, an_unhurried_sentinel(mistake), lambda: None)
+        try:
+            return await check(gatekeeper, *asked, **how)
+        finally:
+            await world.workflow.put_in_force(meant, an_unhurried_sentinel(meant), lambda: None)
+
+    monkeypatch.setattr(Gatekeeper, "check", overtaken)
+    permit, leila = await the_permit(world), world.sender("leila")
+    reply = await world.workflow.redeem(permit, REFUND["parameters"], leila)
+
+    assert reply.code == code
 
 
 async def test_a_rule_that_is_late_at_a_redemption_costs_neither_permit_nor_proposal(
