@@ -7,9 +7,9 @@ What it checks:
     ligatures, look-alike letters and the digits and signs 0 1 3 4 5 7 @ $ count as the letters they
     imitate; any white space is one space, and so is a single `-`, `_` or `+`; letters and words
     that signs or tags turn from right to left are read so, and letters in parentheses (`⒡`) as
-    letters, too. A single word is found whole, a phrase of several words also inside longer words.
-    An escape that is left over after decoding once is a soft finding. Patterns (RE2) search the
-    same texts, as written and folded.
+    letters, too. What stands in pieces in a list is put together. A single word is found whole, a
+    phrase of several words also inside longer words. An escape that is left over after decoding
+    once is a soft finding. Patterns (RE2) search the same texts, as written and folded.
 
 Why:
     What an agent sends is read by people, and people read what they see, not code points. Whoever
@@ -22,19 +22,20 @@ Settings:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, ClassVar, Final
 from unicodedata import east_asian_width
 
 from pydantic import AfterValidator
 
 from lifecycle.document import ProposalDocument
+from lifecycle.paths import Parts
 from lifecycle.policy import Level
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.text.folding import readings, seen, uncased
 from lifecycle.text.markup import is_plain, leftover_escape, variants
 from lifecycle.text.patterns import BadPattern, compiled
-from lifecycle.text.values import Place, texts_of
+from lifecycle.text.values import Place, content_of, pieces_in, texts_of
 from lifecycle.verdict import Finding
 
 #: Digits and signs that may stand for a letter, and the letter for itself.
@@ -83,7 +84,8 @@ class _Phrase:
         self.phrase = phrase
         shown = seen(phrase)
         self._has_letter = any(map(str.isalpha, shown))
-        self.source = _source(shown)
+        paired = _with_pairs(shown) if " " in shown else _escaped(shown)
+        self.source = _bounded(shown, paired)
         self._pattern = compiled(self.source)
         other = uncased(phrase)
         self.other_source = "" if other.isascii() else _bounded(other, _escaped(other))
@@ -99,10 +101,6 @@ class _Phrase:
     def is_in_script(self, other: str) -> bool:
         """Say whether the phrase is there in its own script."""
         return self._other is not None and self._other.search(other) is not None
-
-
-def _source(shown: str) -> str:
-    return _bounded(shown, _with_pairs(shown) if " " in shown else _escaped(shown))
 
 
 def _with_pairs(shown: str) -> str:
@@ -139,7 +137,7 @@ class ProhibitedContent:
     """No prohibited phrase in any text, in any field."""
 
     id: ClassVar[str] = "prohibited_content"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     timeless = True
     summary: ClassVar[str] = "No prohibited phrase stands in any text, however it is disguised."
 
@@ -161,10 +159,15 @@ class ProhibitedContent:
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
         """Find every phrase, pattern and leftover escape, by path."""
-        return said(self._findings(texts_of(proposal)))
+        return said(self._findings(proposal))
 
-    def _findings(self, places: Sequence[Place]) -> Iterator[Finding]:
-        told = set()
+    def _findings(self, proposal: ProposalDocument) -> Iterator[Finding]:
+        told: set[tuple[Parts, str]] = set()
+        yield from self._found_at(texts_of(proposal), told)
+        told = {(parts[:end], words) for parts, words in told for end in range(len(parts) + 1)}
+        yield from self._found_at(pieces_in(content_of(proposal)), told)
+
+    def _found_at(self, places: Iterable[Place], told: set[tuple[Parts, str]]) -> Iterator[Finding]:
         for place in self._suspects(places):
             for code, words in self._found_in(place.value):
                 if (place.parts, words) not in told:
@@ -172,7 +175,7 @@ class ProhibitedContent:
                     level = Level.SOFT if code == "leftover_escape" else None
                     yield Finding(code, place.path, words, level)
 
-    def _suspects(self, places: Sequence[Place]) -> Iterator[Place]:
+    def _suspects(self, places: Iterable[Place]) -> Iterator[Place]:
         """Yield the texts that need a look of their own: plain ones are looked at together."""
         plain: list[Place] = []
         for place in places:

@@ -16,6 +16,8 @@ _LAST_OF_PLANE_1: Final = 0x1FC00
 _TAGS_AND_SELECTORS: Final = range(0xE0000, 0xE1000)
 #: Default_Ignorable_Code_Point beside categories Cf and M: fillers, and code points kept free.
 _IGNORABLE: Final = (0x115F, 0x1160, 0x2065, 0x3164, 0xFFA0, *range(0xFFF0, 0xFFF9))
+#: Fillers are ignorable by rule, and a blank wherever a font has them.
+FILLERS: Final = "\u115f\u1160\u3164\uffa0"
 _BRAILLE_BLANK: Final = 0x2800
 #: Hyphens and dashes, which the eye does not tell apart.
 _DASHES: Final = (*range(0x2010, 0x2016), 0x2043, 0x2212, 0x30FC, 0xFE58)
@@ -55,6 +57,8 @@ _BRACKETED: Final = {
 } | {0x1F12A: "s"}
 #: The same as what stands inside a class of a regular expression.
 BRACKETED: Final = "".join(map(chr, _BRACKETED))
+
+_FILLED: Final = str.maketrans(dict.fromkeys(FILLERS, " "))
 
 #: A capital I beside small letters may be meant as l, a small l among capitals as I.
 _CAPITAL_I: Final = re.compile(r"(?<=[a-z])I|I(?=[a-z])")
@@ -98,6 +102,11 @@ def _cases_folded(text: str) -> str:
 def without_brackets(text: str) -> str:
     """Return the text with `⒡` as f: alone it is an item of a list, in a row it is writing."""
     return text if text.isascii() else text.translate(_BRACKETED)
+
+
+def with_blanks(text: str) -> str:
+    """Return the text with a space for each filler: one reader sees nothing there, one a blank."""
+    return text if text.isascii() else text.translate(_FILLED)
 
 
 def uncased(text: str) -> str:

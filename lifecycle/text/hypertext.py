@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from typing import Final
 
@@ -14,17 +15,39 @@ _QUOTED_REST: Final = re.compile(r"(?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|(?![\
 _COMMENT_END: Final = re.compile(r"--!?>")
 #: After so many tags whose quotes never close, quotes are taken for ordinary characters.
 _MOST_UNCLOSED: Final = 50
+#: After so many elements that do not end where they should, the nearest end counts.
+_MOST_UNEVEN: Final = 10
+_NAMED: Final = re.compile(r"<(?P<end>/?)(?P<name>[a-z][\w:-]*+)")
 _NEVER_SHOWN: Final = frozenset({"style", "script", "template", "title"})
 #: What these hold is for programs that cannot show the element itself.
 _SELDOM_SHOWN: Final = frozenset(
-    "noscript iframe object noembed noframes video audio canvas desc metadata datalist".split()
+    """
+    noscript iframe object noembed noframes video audio canvas desc metadata datalist dialog rp
+    """.split()
 )
+_NOT_ALWAYS_SHOWN: Final = _NEVER_SHOWN | _SELDOM_SHOWN
+#: Zero in any unit; `0.9em` is a size like others.
+_ZERO: Final = r"\s*:\s*+\+?(?:0++(?:\.0*+)?|\.0++)(?![\d.])"
 _HIDING_STYLE: Final = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0\b",
-    re.IGNORECASE,
+    rf"display\s*:\s*none|visibility\s*:\s*hidden|(?:font-size|opacity){_ZERO}", re.IGNORECASE
 )
 #: What a tag that hides its element holds somewhere; a class of such a name may hide it, too.
 _PERHAPS_HIDING: Final = re.compile(rf"\bhidden\b|{_HIDING_STYLE.pattern}", re.IGNORECASE)
+#: In some programs nobody sees what has no size, no colour, or a place far outside the page.
+_HIDING_SOMEWHERE: Final = re.compile(
+    rf"mso-hide\s*:\s*all|visibility\s*:\s*collapse|clip(?:-path)?\s*:"
+    rf"|(?:height|width|font){_ZERO}|font-size\s*:\s*+(?:0?\.\d|1(?![\d.]))"
+    r"|(?<![\w-])color\s*:\s*transparent|scale\w*\(\s*0(?![\d.])"
+    r"|(?:left|right|top|bottom|indent|margin)\s*:\s*-\s*\d{3}",
+    re.IGNORECASE,
+)
+#: What a style may hold beside what it says: comments, and letters by their number.
+_STYLED_OTHERWISE: Final = re.compile(
+    r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)|\\(?P<letter>[0-9a-fA-F]{1,6})\s?"
+)
+#: With a sheet that hides something, whatever it may speak of is perhaps hidden.
+_SHEET: Final = re.compile(r"<style\b", re.IGNORECASE)
+_SPOKEN_OF: Final = re.compile(r"\s(?:class|id)\s*=", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(
     r"(?P<name>[^\s/>=][^\s/>=]*+)(?:\s*+=\s*+(?P<value>\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?"
 )
@@ -78,8 +101,8 @@ def renderings(text: str) -> tuple[str, ...]:
     """Return the ways in which a program may show `text`, each once: what a browser shows first.
 
     Where a tag turns letters from right to left, signs that do so stand in its place. Also with
-    everything hidden that a style sheet might hide, with nothing hidden, and with all
-    that stands in angle brackets gone, but for the words of a link as Slack writes it.
+    everything hidden that a style sheet or some program might hide, with nothing hidden, and with
+    all that stands in angle brackets gone, but for the words of a link as Slack writes it.
     """
     if "<" not in text:
         return (text,)
@@ -90,6 +113,10 @@ def renderings(text: str) -> tuple[str, ...]:
         found.insert(0, shown(text))
     if page.has_hidden:
         found.append(_Page(text, _hides_nothing).shown())
+    if _holds_a_hiding_sheet(text):
+        found.append(_Page(text, _may_hide_by_sheet).shown())
+    elif _hides_somewhere(text):
+        found.append(_Page(text, _may_hide_somewhere).shown())
     without_any = _TAG.sub("", _BREAKING_TAG.sub(" ", _LABELLED.sub(r"\1", text)))
     return tuple(dict.fromkeys((*found, without_any)))
 
@@ -116,8 +143,37 @@ def _hides_dress(name: str, text: str, start: int, end: int) -> bool:
 
 
 def _may_hide(name: str, text: str, start: int, end: int) -> bool:
-    never = name in _NEVER_SHOWN or name in _SELDOM_SHOWN
-    return never or _PERHAPS_HIDING.search(text, start, end) is not None
+    return name in _NOT_ALWAYS_SHOWN or _PERHAPS_HIDING.search(text, start, end) is not None
+
+
+def _may_hide_somewhere(name: str, text: str, start: int, end: int) -> bool:
+    return _may_hide(name, text, start, end) or _hides_somewhere(text[start:end])
+
+
+def _may_hide_by_sheet(name: str, text: str, start: int, end: int) -> bool:
+    spoken_of = _SPOKEN_OF.search(text, start, end) is not None
+    return spoken_of or _may_hide_somewhere(name, text, start, end)
+
+
+def _holds_a_hiding_sheet(text: str) -> bool:
+    return _SHEET.search(text) is not None and (
+        _PERHAPS_HIDING.search(text) is not None or _hides_somewhere(text)
+    )
+
+
+def _hides_somewhere(text: str) -> bool:
+    """Say whether there is a style by which some programs hide, or a disguised one that hides."""
+    if _HIDING_SOMEWHERE.search(text):
+        return True
+    if _STYLED_OTHERWISE.search(text) is None:
+        return False
+    plain = _STYLED_OTHERWISE.sub(_plainly, text)
+    return any(hiding.search(plain) for hiding in (_HIDING_SOMEWHERE, _PERHAPS_HIDING))
+
+
+def _plainly(odd: re.Match[str]) -> str:
+    number = int(odd["letter"] or "0", 16)
+    return chr(number) if 0 < number <= sys.maxunicode else ""
 
 
 def _hides_nothing(_name: str, _text: str, _start: int, _end: int) -> bool:
@@ -153,7 +209,7 @@ class _Page:
         self._instead = instead
         self._lower = text.lower() if text.isascii() else _ascii_lower(text)
         self._last_close = text.rfind(">")
-        self._unclosed = 0
+        self._unclosed = self._uneven = 0
         self._never_closed: set[str] = set()
 
     def shown(self) -> str:
@@ -180,7 +236,7 @@ class _Page:
         if not mark and self._hides(name, self._text, opening.end(), end):
             self.has_hidden = True
             self.is_unsure = self.is_unsure or not _hides(name, self._text, opening.end(), end)
-            return _breaks(name, ""), self._past_element(name, end)
+            return "", self._past_element(name, end)
         return self._instead(name, self._text[opening.start() : end]), end
 
     def _past_comment(self, place: int) -> int:
@@ -209,12 +265,30 @@ class _Page:
         """Return where the element ends; where it has no end, only its tag is markup."""
         if name in self._never_closed:
             return place
-        closing = self._lower.find(f"</{name}", place)
+        closing = self._own_end(name, place)
         if closing == -1:
             self._never_closed.add(name)
             return place
         end = self._text.find(">", closing)
         return place if end == -1 else end + 1
+
+    def _own_end(self, name: str, place: int) -> int:
+        """Return where the tag begins that ends the element, -1 where none does.
+
+        Others of its name may stand inside. Where they do not come out even, the next one is it.
+        """
+        first = self._lower.find(f"</{name}", place)
+        inner = self._lower.find(f"<{name}", place, max(first, place))
+        if inner == -1 or name in _NOT_ALWAYS_SHOWN or self._uneven == _MOST_UNEVEN:
+            return first
+        open_ones = 1
+        for tag in _NAMED.finditer(self._lower, inner):
+            if tag["name"] == name:
+                open_ones += -1 if tag["end"] else 1
+                if not open_ones:
+                    return tag.start()
+        self._uneven += 1
+        return first
 
 
 def _ascii_lower(text: str) -> str:

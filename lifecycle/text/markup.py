@@ -8,7 +8,7 @@ from binascii import Error, a2b_base64, a2b_qp
 from typing import Final
 from urllib.parse import unquote
 
-from lifecycle.text.folding import BRACKETED, without_brackets
+from lifecycle.text.folding import BRACKETED, FILLERS, with_blanks, without_brackets
 from lifecycle.text.hypertext import renderings, shown
 from lifecycle.text.turned import SIGNS, turned
 
@@ -16,7 +16,7 @@ from lifecycle.text.turned import SIGNS, turned
 #: as one class with a condition behind it, which is searched for ten times as fast as two choices.
 _TELLING: Final = re.compile(r"[<>&%\\*_~`|\[\]=](?:(?<!=)|\?)")
 #: And those without which it is not shown otherwise.
-_TURNING: Final = re.compile(f"[{SIGNS}{BRACKETED}]")
+_TURNING: Final = re.compile(f"[{SIGNS}{BRACKETED}{FILLERS}]")
 
 #: Where a link leads: with a title in quotes, or with parentheses inside. Every piece ends at the
 #: next parenthesis, and a target begins with one, so that no character is read often.
@@ -65,7 +65,8 @@ def variants(text: str) -> tuple[str, ...]:
         return (text,)
     found = _variants(text)
     found += tuple(way for each in found for way in turned(each))
-    return tuple(dict.fromkeys((*found, *map(without_brackets, found))))
+    found += tuple(map(without_brackets, found))
+    return tuple(dict.fromkeys((*found, *map(with_blanks, found))))
 
 
 def _variants(text: str) -> tuple[str, ...]:

@@ -32,6 +32,9 @@ class Place(NamedTuple):
         return dotted(self.parts)
 
 
+#: Programs that show rich text have its pieces at most so deep inside the items of a list.
+_DEEPEST_PIECE: Final = 4
+
 #: Below these the agent names the fields, so that a name is a text of its own.
 _FREE: Final = (("parameters",), ("target", "constraints"))
 _PRECONDITIONS: Final = "preconditions"
@@ -43,7 +46,14 @@ _PATHS: Final = frozenset(
 )
 _PATH_SHAPE: Final = re.compile(r"[/\\~]|\.{1,2}(?:[/\\]|\Z)|[A-Za-z]:[/\\]")
 #: With a recipient's name before it this is a recipient where an @ stands in it.
-_ADDRESSES: Final = frozenset("address addresses email emails mail mails list".split())
+_ADDRESSES: Final = frozenset("address addresses addr addrs email emails mail mails list".split())
+#: Names without a sign between their words, and plurals: recipients where an @ stands in them.
+_RUN_TOGETHER: Final = frozenset(
+    "mailto sendto forwardto deliverto copyto rcptto ccs bccs senders replytos".split()
+)
+#: So lists of headers are written: `{"name": "Bcc", "value": "..."}`.
+_NAMES_BESIDE: Final = frozenset({"name", "key", "field", "header"})
+_VALUES_BESIDE: Final = frozenset({"value", "values"})
 #: A way up, whatever stands around it.
 _UP: Final = re.compile(r"(?:\A|[/\\])\.\.(?:[/\\]|\Z)")
 #: A name and a slash on one line; what follows may hold blanks, as in `q1/old data`.
@@ -72,6 +82,33 @@ def texts_in(content: Mapping[str, Any]) -> Iterator[Place]:
         lines = [item for item in container if isinstance(item, str)]
         if isinstance(container, list) and len(lines) > 1:
             yield Place(parts, " ".join(lines))
+
+
+def pieces_in(content: Mapping[str, Any]) -> Iterator[Place]:
+    """Yield what stands in pieces in a list, put together as whoever shows rich text does it.
+
+    That is `[{"text": "fi"}, {"text": "nal"}]`: what stands in the same place of each item, and
+    what is an item itself. The pieces bring their own blanks.
+    """
+    for parts, container in containers(dict(content)):
+        if not isinstance(container, list) or len(container) < 2:
+            continue
+        pieces: dict[Parts, list[str]] = {}
+        for item in container:
+            for within, text in _piece(item, ()):
+                pieces.setdefault(within, []).append(text)
+        for texts in pieces.values():
+            if len(texts) > 1:
+                yield Place(parts, "".join(texts))
+
+
+def _piece(item: Any, parts: Parts) -> Iterator[tuple[Parts, str]]:
+    """Yield the texts of one item and where in it they stand; a list inside is one of its own."""
+    if isinstance(item, str):
+        yield parts, item
+    elif isinstance(item, dict) and len(parts) < _DEEPEST_PIECE:
+        for key, value in item.items():
+            yield from _piece(value, (*parts, key))
 
 
 def texts_of(document: ProposalDocument) -> tuple[Place, ...]:
@@ -108,7 +145,8 @@ def recipients_in(content: Mapping[str, Any]) -> Iterator[Place]:
     That is what stands below a name that ends in `to cc bcc recipient(s) from sender`, and
     everything below `headers`; a name with an @ below one of these is a recipient as well. null is
     nobody. The ends of a time (`date_to`, `period.from`) and what is called an address or a list of
-    them (`to_email`, `cc_list`) are somebody where they hold an @.
+    them (`to_email`, `cc_list`) are somebody where they hold an @, and so is the `value` beside a
+    `name` that says recipient.
     """
     for start in _FREE:
         yield from _below(_at(content, start), start, _Said.NOBODY)
@@ -116,10 +154,12 @@ def recipients_in(content: Mapping[str, Any]) -> Iterator[Place]:
 
 def _below(value: Any, parts: Parts, said: _Said) -> Iterator[Place]:
     if isinstance(value, dict):
+        beside = said is _Said.NOBODY and any(map(_names_recipient, value.items()))
         for key, item in value.items():
             if said is not _Said.NOBODY and "@" in seen(key):
                 yield Place((*parts, key), key)
-            yield from _below(item, (*parts, key), _said_by(key, parts, said))
+            told = _Said.PERHAPS if beside and ends_in(key, _VALUES_BESIDE) else said
+            yield from _below(item, (*parts, key), _said_by(key, parts, told))
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _below(item, (*parts, index), said)
@@ -137,11 +177,19 @@ def _said_by(key: str, parts: Parts, said: _Said) -> _Said:
 
 
 def _says_address(key: str) -> bool:
-    """Say whether the name is one like `cc_list`, `to_email` or `senderAddress`."""
+    """Say whether the name is one like `cc_list`, `to_email`, `senderAddress` or `mailto`."""
     return any(
-        len(words) > 1 and words[-1] in _ADDRESSES and says_recipient(words[-2])
+        (len(words) > 1 and words[-1] in _ADDRESSES and says_recipient(words[-2]))
+        or words[-1] in _RUN_TOGETHER
         for words in readings_of(key)
+        if words
     )
+
+
+def _names_recipient(field: tuple[str, Any]) -> bool:
+    """Say whether a field of an object gives the name of another one, which says recipient."""
+    key, name = field
+    return isinstance(name, str) and ends_in(key, _NAMES_BESIDE) and says_recipient(name)
 
 
 def _is_somebody(value: Any, said: _Said) -> bool:
