@@ -44,7 +44,7 @@ _ENFORCED: Final = frozenset({_ALLOWED, _FORBIDDEN, "max_rows"})
 _UPDATES: Final = ("updates",)
 #: What a shell or a tool may turn into other paths, whose real places nobody has read. `[id].tsx`
 #: and `$slug.tsx` are names of files.
-_REPLACED: Final = re.compile(r"[*?`]|\$(?:[A-Z_]{2,}|[{(])|%[A-Z_]{2,}%|^-")
+_REPLACED: Final = re.compile(r"[*?`]|\$(?:[A-Z_]{2,}|[{(])|%[A-Z_]{2,}%|^\s*-")
 _ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -61,7 +61,7 @@ class BlastRadiusBounded:
     """The envelope bounds effects, records and fields; paths stay below the tool's root."""
 
     id: ClassVar[str] = "blast_radius_bounded"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     summary: ClassVar[str] = "Effects, records, fields and paths stay within their bounds."
 
     class Options(RuleOptions):
@@ -182,6 +182,11 @@ def _paths(proposal: ProposalDocument, root: str, facts: Facts) -> Iterator[Find
 
 
 def _stays_below(path: str, root: str, facts: Facts) -> bool:
+    """Say whether the path leads below the root, and without the blanks around it as well."""
+    return all(_leads_below(each, root, facts) for each in {path, path.strip()})
+
+
+def _leads_below(path: str, root: str, facts: Facts) -> bool:
     if not _is_plain(path):
         return False
     whole = posixpath.normpath(posixpath.join(root, path))
@@ -195,7 +200,7 @@ def _is_plain(path: str) -> bool:
     shown = normalize("NFKC", path)
     return not (
         not shown.strip()
-        or ".." in shown.split("/")
+        or ".." in map(str.strip, shown.split("/"))
         or "\\" in shown
         or shown.startswith(("~", "//"))
         or _ESCAPE.search(shown)

@@ -125,6 +125,8 @@ def test_F07_a_deploy_tool_without_targets_deploys_nowhere(targets: dict[str, An
         "%HOME%/x",
         "-rf",
         " ",
+        *(".. ", " ..", " /etc/passwd", "/etc/passwd ", "\u3000/etc/x", " ~/x", " -rf", ". "),
+        *("old/.. /x", "old/ ../../x", "/srv/work/.. "),
     ],
 )
 def test_D08_a_path_stays_below_the_root(path: str) -> None:
@@ -135,7 +137,10 @@ def test_D08_a_path_stays_below_the_root(path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/srv/work/a.csv", "/srv/work/./b//c", "old/a.csv", "a..b", "5$ off.csv", "100%.csv", "[]"],
+    [
+        *("/srv/work/a.csv", "/srv/work/./b//c", "old/a.csv", "a..b", "5$ off.csv", "100%.csv"),
+        *("[]", " old/a.csv", "old/a.csv ", "/srv/work/a b.csv ", "old / new", ".. a/b"),
+    ],
 )
 def test_D08_a_plain_path_below_the_root_passes(path: str) -> None:
     assert found(deletion(path=path)) == set()
