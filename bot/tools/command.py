@@ -13,13 +13,13 @@ from typing import Any, Final
 from bot.tools import program
 from bot.tools.leftovers import Leftovers
 from bot.tools.program import Place
+from bot.tools.receipts import LARGEST_RECEIPT, receipt_in
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Verb
 from lifecycle.text.masking import mask, mask_text
 
 _DONE: Final = 0
 _FAILED: Final = 10
-_LARGEST_RECEIPT: Final = 1_048_576
 #: What is shorter is a word like `production`, which a log may need.
 _SHORTEST_SECRET: Final = 16
 _CUT_WORD: Final = re.compile(rb"\A\S+")
@@ -69,7 +69,7 @@ class CommandTool:
     async def _run(self, verb: str, call: Call) -> Mapping[str, Any]:
         argv, told = self._argv[verb], json.dumps(call.as_json()).encode()
         try:
-            ended = await program.run(argv, told, self._place, _LARGEST_RECEIPT + 1)
+            ended = await program.run(argv, told, self._place, LARGEST_RECEIPT + 1)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or type(error).__name__
             raise ToolFailed(f"{argv[0]} could not be started ({why})") from error
@@ -82,7 +82,8 @@ class CommandTool:
         if ended.code != _DONE:
             wrote = "; what it wrote is in the log" if said else ""
             raise ToolDoubtful(f"it ended with exit code {ended.code}{wrote}")
-        receipt = None if ended.cut else _receipt(ended.output)
+        # Exit 0 is done, whatever was printed.
+        receipt = None if ended.cut else receipt_in(ended.output)
         if receipt is not None:
             return receipt
         log.warning("%s printed something that is no JSON object of 1 MiB at most", call.tool)
@@ -109,14 +110,3 @@ def _whole_words(errors: bytes) -> bytes:
     if len(errors) < program.TAIL:
         return errors
     return _CUT_WORD.sub(b"", errors).strip() or _ONE_WORD
-
-
-def _receipt(output: bytes) -> Mapping[str, Any] | None:
-    """Exit 0 is done, whatever was printed; None where that cannot be read as a receipt."""
-    if len(output) > _LARGEST_RECEIPT:
-        return None
-    try:
-        receipt = json.loads(output) if output.strip() else {}
-    except (ValueError, RecursionError):
-        return None
-    return receipt if isinstance(receipt, dict) else None

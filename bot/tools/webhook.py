@@ -14,13 +14,13 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 from standardwebhooks import Webhook
 
+from bot.tools.receipts import LARGEST_RECEIPT, receipt_in
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Verb
 
 _DONE: Final = frozenset({200, 201, 204})
 #: Refusals after which something may yet happen: time out, conflict, too early.
 _UNCLEAR: Final = frozenset({408, 409, 425})
-_LARGEST_RECEIPT: Final = 1_048_576
 _CONNECT_S: Final = 10.0
 #: Content-Encodings that encode nothing.
 _PLAIN: Final = ("", "identity")
@@ -143,12 +143,11 @@ async def _receipt(answer: httpx.Response) -> Mapping[str, Any] | None:
     try:
         async for chunk in answer.aiter_raw():
             body += chunk
-            if len(body) > _LARGEST_RECEIPT:
+            if len(body) > LARGEST_RECEIPT:
                 return None
-        receipt = json.loads(body) if body.strip() else {}
-    except (httpx.HTTPError, ValueError, RecursionError):
+    except httpx.HTTPError:
         return None
-    return receipt if isinstance(receipt, dict) else None
+    return receipt_in(bytes(body))
 
 
 def _trusted() -> SSLContext:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import sys
@@ -192,8 +191,8 @@ async def test_what_it_writes_to_standard_error_is_logged_masked(tmp_path, caplo
 @pytest.mark.parametrize("code", [1, 10])
 async def test_what_was_handed_on_to_it_is_told_nobody_however_it_looks(tmp_path, caplog, code):
     environment = os.environ | {
-        "KEY": "plain-looking-words",
-        "MORE": "plain-looking-words-and-more",
+        "KEY": "plain-looking-16",
+        "MORE": "plain-looking-16-and-more",
     }
     line = f"echo stage production: $MORE and $KEY are refused >&2; exit {code}"
     bench = Shell(
@@ -202,7 +201,7 @@ async def test_what_was_handed_on_to_it_is_told_nobody_however_it_looks(tmp_path
     with caplog.at_level(logging.INFO):
         result = await call_tool(bench.tool, call(bench, "execute"))
 
-    words = "stage production: ‹secret, 28 characters› and ‹secret, 19 characters› are refused"
+    words = "stage production: ‹secret, 25 characters› and ‹secret, 16 characters› are refused"
     assert words in caplog.text
     assert (code == 10) == (words in result.explanation)
     assert "plain-looking" not in caplog.text + result.explanation
@@ -253,14 +252,6 @@ async def test_only_the_tail_of_standard_error_is_kept(tmp_path, caplog):
 
     assert "the end" in caplog.text
     assert len(caplog.text) < 6_000
-
-
-def test_a_receipt_is_json_and_nothing_that_python_adds():
-    from bot.tools.command import _receipt
-
-    assert _receipt(b'{"a": ' + b"[" * 100_000) is None
-    assert _receipt(json.dumps({"a": 1}).encode()) == {"a": 1}
-    assert _receipt(b" \n") == {}
 
 
 async def test_a_program_that_began_and_cannot_be_listened_to_may_have_acted(tmp_path, monkeypatch):
