@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel
-
 from bot.config.digest import digest_of_policy
 from bot.config.identities import Identities, read_identities
 from bot.config.models import (
     AutoApprovalEntry,
     ChatEntry,
+    Entry,
     GroupEntry,
     IntakeEntry,
     LimitsEntry,
@@ -40,7 +39,7 @@ _SQLITE: Final = "sqlite:///"
 _MEMORY: Final = "memory:"
 
 
-class _EnvNameOnly(BaseModel):
+class _EnvNameOnly(Entry):
     permit_secret_env: EnvName | None = None
 
 
@@ -185,10 +184,9 @@ def _policy(
 def _auto_approval(
     file: Mapping[str, Any], who: Identities, problems: Problems
 ) -> tuple[str | None, frozenset[Tier]]:
-    written = file.get("auto_approval")
-    if written is None:
+    if "auto_approval" not in file:
         return None, frozenset()
-    entry = read_as(AutoApprovalEntry, written, ("auto_approval",), problems)
+    entry = read_as(AutoApprovalEntry, file["auto_approval"], ("auto_approval",), problems)
     if entry is None:
         return None, frozenset()
     if entry.by in who.people:
@@ -215,7 +213,7 @@ def _limits(entry: LimitsEntry) -> Limits:
 
 
 def _permit_secret_env(file: Mapping[str, Any], problems: Problems) -> str | None:
-    wanted = {"permit_secret_env": file.get("permit_secret_env")}
+    wanted = {key: value for key, value in file.items() if key == "permit_secret_env"}
     entry = read_as(_EnvNameOnly, wanted, (), problems)
     return entry.permit_secret_env if entry else None
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from bot.config.values import (
     Count,
@@ -29,13 +29,27 @@ from lifecycle.tier import Tier
 
 _DEFAULT = Limits()
 
+#: A key without a value is one that somebody, or a template, meant to fill in.
+NOTHING_WRITTEN: Final = "nothing is written here; give it a value, or take the key out"
+
 
 class Entry(BaseModel):
-    """Anything that stands in the file: no unknown key, no value of another type."""
+    """Anything that stands in the file: no unknown key, no value of another type, no empty one."""
 
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, populate_by_name=False, hide_input_in_errors=True
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _written(cls, value: Any) -> Any:
+        """Raise ValueError for null: the default of a key that stands there is nobody's decision.
+
+        An empty `quorum` meant one person, an empty `owner` let the owner approve.
+        """
+        if value is None:
+            raise ValueError(NOTHING_WRITTEN)
+        return value
 
 
 class SlackAccount(Entry):
