@@ -40,7 +40,7 @@ def run(
 ) -> None:
     """Start the bot.
 
-    It stays until it is stopped (Ctrl-C, SIGTERM) or its input ends.
+    It stays until it is stopped (Ctrl-C, SIGTERM) or, at a terminal without HTTP, its input ends.
 
     \b
     signoff run                            a terminal, where no chat token is set

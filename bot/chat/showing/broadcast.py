@@ -60,6 +60,7 @@ class Broadcast:
         self._late: asyncio.Task[None] | None = None
         self._alerting: set[asyncio.Task[None]] = set()
         self._alerts = itertools.count()
+        self._serving: set[str] = set()
 
     def attach(self, world: World) -> None:
         """Take the world; before that, nothing is delivered."""
@@ -87,7 +88,7 @@ class Broadcast:
         try:
             await asyncio.gather(
                 *(
-                    self._served(surface, commands, self._deliveries[name])
+                    self._until_its_end(surface, commands, self._deliveries[name], on=on)
                     for name, surface in self._surfaces.items()
                 )
             )
@@ -101,20 +102,35 @@ class Broadcast:
                 task.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
 
-    async def _served(self, surface: ServedSurface, commands: Commands, delivery: Delivery) -> None:
-        """Serve one surface; one that cannot start at all ends the bot only where it is alone.
+    async def _until_its_end(
+        self, surface: ServedSurface, commands: Commands, delivery: Delivery, *, on: bool
+    ) -> None:
+        """Serve one surface, and say so where it ends and the bot does not: Ctrl-D at a prompt."""
+        self._serving.add(surface.name)
+        ended = await self._served(surface, commands, delivery)
+        self._serving.discard(surface.name)
+        if ended and (on or self._serving):
+            log.warning(
+                "%s has ended; the bot goes on without it, until Ctrl-C or SIGTERM", surface.name
+            )
+
+    async def _served(self, surface: ServedSurface, commands: Commands, delivery: Delivery) -> bool:
+        """Serve one surface; True once it has ended by itself, False where it cannot start, which
+        ends the bot only where it is alone.
 
         Whatever else ends it is a mistake of ours, and no reason for the bot to be deaf or dead.
         """
-        for pause_s in itertools.chain(_BEGIN_ANEW_S, itertools.repeat(_BEGIN_ANEW_S[-1])):
+        pauses = itertools.chain(_BEGIN_ANEW_S, itertools.repeat(_BEGIN_ANEW_S[-1]))
+        while True:
+            pause_s = next(pauses)
             try:
                 await surface.serve(commands, delivery)
-                return
+                return True
             except StartFailed as failure:
                 if len(self._surfaces) == 1:
                     raise
                 log.error("%s is off, the others go on: %s", surface.name, failure)
-                return
+                return False
             except asyncio.CancelledError:
                 if being_cancelled():
                     raise

@@ -190,7 +190,42 @@ async def test_a_surface_that_cannot_start_ends_the_bot_where_it_is_alone() -> N
         await stage.broadcast.serve(stage.world.workflow)
 
 
-async def test_cards_are_shown_although_nobody_can_be_met_any_more() -> None:
+class Meeting(Breaking):
+    """A surface that ends as soon as somebody says so."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name, self.leaves = name, asyncio.Event()
+
+    async def serve(self, commands: Commands, delivery: Delivery) -> None:
+        await super().serve(commands, delivery)
+        await self.leaves.wait()
+
+
+async def test_that_the_bot_goes_on_without_a_surface_that_ended_is_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    terminal, slack = Meeting("terminal"), Meeting("slack")
+    stage = Stage(terminal, slack)
+    serving = asyncio.create_task(stage.broadcast.serve(stage.world.workflow))
+    async with asyncio.timeout(5):
+        while not (terminal.lives and slack.lives):  # noqa: ASYNC110 - they have no more to tell
+            await asyncio.sleep(0)
+        terminal.leaves.set()
+        while not caplog.messages:  # noqa: ASYNC110 - nor has the log
+            await asyncio.sleep(0)
+        assert not serving.done()
+        slack.leaves.set()
+        await serving
+
+    assert caplog.messages == [
+        "terminal has ended; the bot goes on without it, until Ctrl-C or SIGTERM"
+    ]
+
+
+async def test_cards_are_shown_although_nobody_can_be_met_any_more(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     surface = Breaking()
     stage = Stage(surface)
     broadcast = Broadcast([surface])
@@ -204,5 +239,8 @@ async def test_cards_are_shown_although_nobody_can_be_met_any_more() -> None:
         while not surface.posted:  # noqa: ASYNC110 - nor has this
             await asyncio.sleep(0)
     assert not serving.done()
+    assert caplog.messages == [
+        f"{surface.name} has ended; the bot goes on without it, until Ctrl-C or SIGTERM"
+    ]
     serving.cancel()
     await asyncio.gather(serving, return_exceptions=True)
