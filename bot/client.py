@@ -19,6 +19,8 @@ from bot.client_errors import (
     NothingDone,
     SignoffRefused,
     SignoffUnreachable,
+    address,
+    bearer,
     copied,
     encoded,
     part_of_path,
@@ -55,14 +57,15 @@ class Signoff:
     ) -> None:
         """Take the address and the agent's token, else SIGNOFF_URL and SIGNOFF_TOKEN.
 
-        `now_ms` is the agent's own clock, by which its documents are dated.
+        `now_ms` is the agent's own clock, by which its documents are dated. Raises
+        SignoffUnreachable where the address is none, or the token is none that can be sent.
         """
         self.now_ms = now_ms
-        self.url = (url or os.environ.get("SIGNOFF_URL") or "http://127.0.0.1:8080").rstrip("/")
+        self.url = address(url or os.environ.get("SIGNOFF_URL") or "http://127.0.0.1:8080")
         held = token if token is not None else os.environ.get("SIGNOFF_TOKEN", "")
         self._http = httpx.AsyncClient(
             base_url=self.url,
-            headers={"authorization": f"Bearer {held}"},
+            headers={"authorization": bearer(held)},
             timeout=_TIMEOUT_S,
             transport=transport,
             trust_env=False,

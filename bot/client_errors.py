@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 _ID: Final = re.compile(r"(?!\.+\Z)[A-Za-z0-9._-]{1,64}")
 _UNSENT: Final = {
@@ -36,6 +37,36 @@ class SignoffUnreachable(Exception):
 
 class NothingDone(Exception):
     """Raised by a governed function: it failed and left nothing behind."""
+
+
+def address(url: str) -> str:
+    """Return the address of a bot without a slash at its end; raises SignoffUnreachable for none.
+
+    Without this a forgotten `http://` would read like a bot that does not run.
+    """
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        whole = False
+    if not whole:
+        raise SignoffUnreachable(
+            f"{url!r} is no address of a bot: write one like http://127.0.0.1:8080."
+        )
+    return url.rstrip("/")
+
+
+def bearer(token: str) -> str:
+    """Return what names the sender; raises SignoffUnreachable for a token no header can hold.
+
+    White space around it belongs to the file or the shell it came from: the bot strips it as well.
+    """
+    held = token.strip()
+    if not (held.isascii() and held.isprintable()):
+        raise SignoffUnreachable(
+            "SIGNOFF_TOKEN holds what cannot be sent: a token is one line of ASCII characters."
+        )
+    return f"Bearer {held}"
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:

@@ -131,18 +131,35 @@ def _wrong(obj: Mapping[str, Any], sender: Sender, moment: Moment) -> list[Fault
                 "invalid_identifier",
                 "evidence_id",
                 required="1 to 64 of A-Z a-z 0-9 . _ -, not dots alone",
-                suggestion="Give the packet an id of that form.",
+                suggestion="Give the packet an evidence_id of letters, digits, dot, underscore and "
+                "hyphen, at most 64 of them, not dots alone.",
             )
         )
     if obj.get("source") != sender.id:
         faults.append(
-            Fault("actor_mismatch", "source", required=sender.id, suggestion="Name yourself.")
+            Fault(
+                "actor_mismatch",
+                "source",
+                required=sender.id,
+                suggestion=f"You speak as {sender.id}; source must say so.",
+            )
         )
     observed = obj.get("observed_at_ms")
     if not isinstance(observed, int) or isinstance(observed, bool):
-        faults.append(Fault("wrong_type", "observed_at_ms", required="an integer, ms UTC"))
+        faults.append(_another("observed_at_ms", "a whole number of milliseconds since 1970"))
     elif observed > _latest_ms(moment) or observed <= 0:
-        faults.append(Fault("implausible_time", "observed_at_ms", required="not in the future"))
+        faults.append(
+            Fault(
+                "implausible_time",
+                "observed_at_ms",
+                required="after 1970, and not in the future",
+                suggestion="Write when it was observed, in milliseconds since 1970.",
+            )
+        )
     if not isinstance(obj.get("payload"), dict):
-        faults.append(Fault("wrong_type", "payload", required="an object"))
+        faults.append(_another("payload", "an object"))
     return faults
+
+
+def _another(key: str, required: str) -> Fault:
+    return Fault("wrong_type", key, required=required, suggestion=f"Send {required} as {key}.")

@@ -10,6 +10,21 @@ from lifecycle.first_gate.structure import BINDING_TYPES, OPERATORS
 from lifecycle.policy import ApprovalClass
 
 _ID: Final = {"type": "string", "pattern": r"^(?!\.+$)[A-Za-z0-9._-]{1,64}$"}
+#: For who reads the schema alone, as the model of an agent does.
+_PROPOSAL: Final = "One action that an agent asks for. Rules check it, and people sign off."
+_FIELDS: Final = {
+    "proposal_id": "An id of its own; the same id again means the same proposal.",
+    "ts_ms": "When it was written, in milliseconds since 1970, UTC; never an old time.",
+    "actor": "Your own id, the one that the bot knows you by.",
+    "tool": "The name of a tool, as the list of tools has it.",
+    "justification": "Why this is wanted; people read it. A change needs 15 characters or more.",
+    "evidence": "What speaks for it, in words; people read it, nobody has checked it.",
+}
+_PARTS: Final = {
+    "ActionType": "What kind of action it is.",
+    "Binding": "The normaliser and the policy that a plan was made under.",
+    "Precondition": "What must be true in the evidence that it refers to.",
+}
 
 
 def proposal_schema() -> dict[str, Any]:
@@ -31,10 +46,14 @@ def proposal_schema() -> dict[str, Any]:
     parts["RollbackSemantics"]["properties"]["kind"] |= {
         "enum": ["deferred", "compensated", "none"]
     }
+    for told, into in ((_FIELDS, fields), (_PARTS, parts)):
+        for name, words in told.items():
+            into[name] |= {"description": words}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
         "title": "Proposal",
+        "description": _PROPOSAL,
     }
 
 

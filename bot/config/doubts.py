@@ -16,17 +16,39 @@ from lifecycle.tier import Tier
 #: Roles and groups that mean something without any tool that names them (docs/config.md).
 _ROLES: Final = frozenset({"reader", "writer", "admin", "secrets_reader", "service"})
 _GROUPS: Final = frozenset({"approvers", "operators"})
+#: What stands between the words of a tool's name, whose style people do not remember.
+_BETWEEN_WORDS: Final = str.maketrans("", "", "-_.")
 #: So alike are two words of which one is taken for a slip.
 _ALIKE: Final = 0.8
 
 
 def doubts(policy: Policy, environment: Mapping[str, str]) -> Iterator[str]:
-    """Say who may not do what they are there for, and which calls will not come about."""
+    """Say who may not do what they are there for, which calls will not come about, and which tool
+    may be taken for another."""
     tools = [tool for tool in policy.tools.values() if tool.tier is not Tier.BLOCK]
+    yield from _twins(policy.tools)
     yield from _groups(policy, tools)
     yield from _roles(policy, tools)
     for tool in tools:
         yield from _unset(tool, environment)
+
+
+def _twins(names: Collection[str]) -> Iterator[str]:
+    """Say which tools are told apart by a letter's case or a hyphen alone: whoever asks for one may
+    mean the other, and nothing strict that is said of that holds for it."""
+    alike: dict[str, list[str]] = {}
+    for name in sorted(names):
+        alike.setdefault(_spelt(name), []).append(name)
+    for twins in alike.values():
+        if len(twins) > 1:
+            yield (
+                f"{' and '.join(twins)} are different tools, each with a tier of its own, and "
+                "easily taken for each other: give one of them another name."
+            )
+
+
+def _spelt(name: str) -> str:
+    return name.casefold().translate(_BETWEEN_WORDS)
 
 
 def _groups(policy: Policy, tools: Collection[ToolPolicy]) -> Iterator[str]:

@@ -25,7 +25,7 @@ _PREFIX: Final = "whsec_"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is on; `notes` are sentences for the start-up about what is not, and why."""
+    """What is on; `notes` are sentences for the start-up about where, what is not, and why."""
 
     discord: bool
     slack: bool
@@ -58,6 +58,7 @@ def choose(config: Config, environment: Mapping[str, str], *, attached: bool) ->
     if http and not (discord or slack or terminal):
         notes.append("HTTP is on alone: PROPOSE and CONFIRM cannot open without a surface.")
     if http:
+        notes.append(f"HTTP is on at {_place(config)}, with MCP and AAP.")
         notes += _speakers(config, environment)
     notes += _signers(config, environment)
     notes += _permits(config, environment)
@@ -66,6 +67,13 @@ def choose(config: Config, environment: Mapping[str, str], *, attached: bool) ->
     if config.policy.solo_operator:
         notes.append("solo_operator is true: the owner of an agent may approve its proposals.")
     return Choice(discord, slack, terminal, http, tuple(notes))
+
+
+def _place(config: Config) -> str:
+    """Return where the doors for agents are on this machine, as it is written in an address."""
+    entry = config.intake.http
+    host = f"[{entry.host}]" if ":" in entry.host else entry.host
+    return f"{host}:{entry.port}"
 
 
 def _speakers(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
@@ -82,6 +90,8 @@ def _speakers(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
             holders.setdefault(token, []).append(name)
             if len(token) < _SHORTEST_TOKEN:
                 yield f"{token_env} is short: a token has {_SHORTEST_TOKEN} characters at least."
+            if not (token.isascii() and token.isprintable()):
+                yield f"{name} cannot speak over HTTP: {token_env} is not one line of ASCII."
     for names in holders.values():
         if len(names) > 1:
             yield f"{' and '.join(names)} cannot speak over HTTP: they have the same token."

@@ -14,6 +14,10 @@ from lifecycle.paths import Parts
 from lifecycle.sentinel import Rule
 
 _PREFIX = "Value error, "
+_MOMENT = "date, time and offset, like 2026-12-24T00:00:00Z"
+_NO_MOMENT = frozenset(
+    {"datetime_type", "datetime_parsing", "datetime_from_date_parsing", "timezone_aware"}
+)
 
 
 class BadSettings(Exception):
@@ -59,6 +63,8 @@ def _faults(rule: type[Rule], error: ValidationError) -> Iterator[tuple[Parts, s
                 yield parts, f"{rule.id} needs the setting {key!r}: write it."
             case "value_error":
                 yield parts, f"{rule.id}: {item['msg'].removeprefix(_PREFIX)}."
+            case kind if kind in _NO_MOMENT:
+                yield parts, f"{rule.id}: {key}: write {_MOMENT}."
             case _:
                 yield parts, f"{rule.id}: {key}: {item['msg']}."
 

@@ -57,6 +57,24 @@ def test_a_slip_that_is_no_mistake_is_said_with_what_was_meant(
     assert noted(write_config, change) == [words]
 
 
+TRANSFER = "  financial-transfer: {tier: BLOCK, action_type: transact}"
+
+
+@pytest.mark.parametrize("name", ["financial_transfer", "Financial-Transfer", "financialtransfer"])
+def test_F02_a_tool_that_may_be_taken_for_a_stricter_one_is_said(
+    write_config: Callable[..., Path], name: str
+) -> None:
+    lax = f'  {name}: {{tier: AUTO, action_type: transact, kind: command, execute: ["true"]}}'
+    first, second = sorted([name, "financial-transfer"])
+    words = (
+        f"{first} and {second} are different tools, each with a tier of its own, and easily taken "
+        "for each other: give one of them another name."
+    )
+
+    assert noted(write_config, (TRANSFER, f"{TRANSFER}\n{lax}")) == [words]
+    assert noted(write_config, (TRANSFER, lax)) == [words]
+
+
 def test_groups_and_roles_of_ones_own_are_no_slips(write_config: Callable[..., Path]) -> None:
     own = ('cal: {discord: "1003", groups: []', 'cal: {discord: "1003", groups: [night-shift]')
     role = ("    roles: [writer]\n    reviewers", "    roles: [mailer]\n    reviewers")

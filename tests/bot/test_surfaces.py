@@ -60,6 +60,17 @@ def test_http_alone_starts_and_says_what_it_cannot(write_config) -> None:
     assert any("PROPOSE and CONFIRM cannot open" in note for note in choice.notes)
 
 
+@pytest.mark.parametrize(
+    ("host", "place"),
+    [("127.0.0.1", "127.0.0.1:8080"), ('"::1"', "[::1]:8080"), ("localhost", "localhost:8080")],
+)
+def test_where_agents_reach_the_bot_is_said(write_config, host: str, place: str) -> None:
+    path = write_config(OPEN, ("port: 8080", f"host: {host}, port: 8080"))
+
+    assert f"HTTP is on at {place}, with MCP and AAP." in notes_of(path, {})
+    assert "HTTP is on" not in str(notes_of(write_config(), {}))
+
+
 def test_a_solo_operator_is_said(write_config) -> None:
     config = load_config(write_config(("solo_operator: false", "solo_operator: true")))
 
@@ -101,6 +112,8 @@ def notes_of(path: Path, environment: dict[str, str]) -> list[str]:
     [
         ("", "nour cannot speak over HTTP: T_NOUR is not set."),
         ("short", "T_NOUR is short: a token has 16 characters at least."),
+        ("t\u00f6ken" + LONG, "nour cannot speak over HTTP: T_NOUR is not one line of ASCII."),
+        (f"a\n{LONG}", "nour cannot speak over HTTP: T_NOUR is not one line of ASCII."),
         (LONG, "nour and crm-sensor cannot speak over HTTP: they have the same token."),
     ],
 )

@@ -15,7 +15,7 @@ from tests.builders import MAIL, PROD, REFUND, a_document
 
 def test_the_shipped_schema_is_current(root: Path) -> None:
     shipped = (root / "schema" / "proposal.schema.json").read_text("utf-8")
-    assert shipped == schema_text(), "run: .venv/bin/python scripts/write_schema.py"
+    assert shipped == schema_text(), "run: .venv/bin/python -m scripts.write_schema"
 
 
 @pytest.mark.parametrize("document", [MAIL, PROD, REFUND])
@@ -45,3 +45,11 @@ def test_what_the_gate_refuses_breaks_it(changes: dict[str, Any]) -> None:
 
 def test_it_is_json_for_any_reader() -> None:
     assert json.loads(schema_text())["$schema"].endswith("2020-12/schema")
+
+
+def test_its_words_are_for_agents_and_name_nothing_that_they_cannot_look_up() -> None:
+    schema = proposal_schema()
+    told = [schema, *schema["properties"].values(), *schema["$defs"].values()]
+    words = " ".join(each.get("description", "") for each in told)
+    assert not [word for word in ("seed", "V-PROP", "`") if word in words]
+    assert "Your own id" in schema["properties"]["actor"]["description"]

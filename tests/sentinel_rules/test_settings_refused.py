@@ -35,6 +35,9 @@ def freezes(**changes: Any) -> dict[str, Any]:
             freezes(until="2026-12-24T00:00:00Z"),
             "ends after it begins",
         ),
+        ("change_window_open", freezes(), freezes(until="2026-12-27"), "time and offset, like"),
+        ("change_window_open", freezes(), freezes(until="2026-12-27T00:00"), "offset, like 2026"),
+        ("change_window_open", freezes(), freezes(until="soon"), "offset, like 2026"),
         (
             "deploy_target_allowed",
             {"targets": {"staging-deploy": ["shop.example"]}},

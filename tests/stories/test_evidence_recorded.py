@@ -45,3 +45,5 @@ async def test_nothing_is_recorded_of_another_time_or_form_or_in_anothers_name(
     kept = await world.store.read(lambda tx: tx.evidence.get("e1"))
     assert reply.code == code
     assert (kept is None) == (code is not None)
+    wrong = next(iter(changes)).replace("ahead_ms", "observed").removesuffix("_at_ms")
+    assert code is None or wrong in reply.words  # people see the words, and not the path

@@ -164,7 +164,7 @@ def _rule_rows(result: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def _condition_row(condition: Mapping[str, Any]) -> tuple[str, ...]:
     held = "holds" if condition["held"] else f"fails ({condition['code']})"
-    return condition["name"], held, f"{condition['required']}; there is {condition['actual']}"
+    return condition["name"], held, f"{condition['required']}; found: {condition['actual']}"
 
 
 def _entry_row(entry: Mapping[str, Any]) -> tuple[str, ...]:

@@ -97,6 +97,27 @@ async def test_a_bot_that_is_not_there_is_a_sentence() -> None:
             await session.tools()
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["127.0.0.1:8080", "localhost", "ftp://127.0.0.1", "http://", "http://[bad", "http://h:x"],
+)
+def test_an_address_that_is_none_is_not_called_a_bot_that_is_away(url: str) -> None:
+    with pytest.raises(SignoffUnreachable, match=r"write one like http://127\.0\.0\.1:8080"):
+        Signoff(url, "x")
+
+
+@pytest.mark.parametrize("token", ["t\u00f6ken-of-leila", "a\nb", "\udce4"])
+def test_a_token_that_no_header_holds_is_a_sentence(monkeypatch, token: str) -> None:
+    monkeypatch.setenv("SIGNOFF_TOKEN", token)
+    with pytest.raises(SignoffUnreachable, match="one line of ASCII"):
+        Signoff("http://127.0.0.1:9")
+
+
+async def test_white_space_around_a_token_is_none_of_it(outside: Outside) -> None:
+    async with Signoff(outside.url, " leila-token\n") as session:
+        assert await session.whoami() == "leila"
+
+
 @pytest.mark.parametrize("made", [float("nan"), object()])
 async def test_a_result_that_is_no_receipt_is_done_all_the_same(signoff, outside, made) -> None:
     refund, _ = a_refund(signoff, receipt=lambda _: {"at": made})
