@@ -32,7 +32,7 @@ from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
 from bot.chat.discord.taken_off import TakenOff
 from bot.chat.hearing.copies import Copies
-from bot.chat.hearing.event_ids import card_lane
+from bot.chat.hearing.event_ids import approved_on, card_lane
 from bot.chat.hearing.inbox import Inbox, Payload
 from bot.chat.hearing.incoming import UNREAD, Incoming
 from bot.chat.hearing.notes import Notes
@@ -201,9 +201,13 @@ class Listening:
             await self.inbox.take(event_id, lane, payload, stops)
         except StoreUnavailable:
             self._taken_off.not_kept(payload)
+            if approved_on(lane) is not None and stops is None:  # which may be taken off meanwhile
+                await self.inbox.work_in_turn(event_id, lane, payload)
+                return
             # A ❌ that fails stands on its card, which is read then; Discord says nothing twice.
-            on_card = stops is not None and stops.message_id is not None
-            await self.inbox.work_unstored(event_id, lane, payload, stops, once=on_card)
+            # A ✅ that was taken off is tried again: until that is written its approval counts.
+            stands = stops is not None and stops.message_id is not None and not stops.takes_back
+            await self.inbox.work_unstored(event_id, lane, payload, stops, once=stands)
 
     def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
         task = asyncio.create_task(work)

@@ -22,7 +22,15 @@ from bot.chat.hearing.known import (
     stops,
 )
 from bot.chat.hearing.others import Elsewhere
-from bot.chat.hearing.refused import Key, for_good, gone_from, note_gone, note_refused, turn_of
+from bot.chat.hearing.refused import (
+    Key,
+    for_good,
+    gone_from,
+    note_gone,
+    note_refused,
+    turn_of,
+    written,
+)
 from bot.chat.hearing.senders import sender_of
 from bot.chat.hearing.signals import Signal
 from bot.chat.surface import SurfaceFailed
@@ -248,7 +256,7 @@ class CatchingUp:
         turn = sum(each.person == review.person for each in reviews)
         event_id = gone_event(card.message_ids[-1], account, turn)
         sender = sender_of(self._workflow.policy, self._surface, account, event_id=event_id)
-        return (await self._workflow.take_back(card.proposal_id, sender, card=place)).done
+        return written(await self._workflow.take_back(card.proposal_id, sender, card=place)).done
 
     def _late(self, card: Card, sender: Sender, signal: Signal, known: Known) -> Sender:
         """Name an emoji that is found; one that was put back since it was seen gone is another."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 from bot.cancelling import being_cancelled
 from bot.chat.commands.typed import PROPOSING
 from bot.chat.hearing.kept_events import KeptEvent, KeptEvents, Standing
+from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.not_worked import let_go
 from bot.chat.hearing.shown import as_it_showed, with_shown
 from bot.chat.hearing.stops import StopOf
@@ -33,14 +34,6 @@ Payload = Mapping[str, Any]
 Work = Callable[[str, Payload], Awaitable[None]]
 
 
-class _Lane:
-    """What is worked in order: whose turn it is, and which events are not worked yet."""
-
-    def __init__(self) -> None:
-        self.turn = asyncio.Lock()
-        self.events: set[str] = set()
-
-
 class Inbox:
     """The events of one surface. Events of one lane (a person) are worked off in order.
 
@@ -56,7 +49,7 @@ class Inbox:
         self._work = work
         self._kept = KeptEvents(surface, world.ring)
         self._pace = asyncio.Lock()
-        self._lanes: dict[str, _Lane] = {}
+        self._lanes = Lanes()
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -119,20 +112,36 @@ class Inbox:
             while True:
                 await self._in_its_turn_of_the_loop()
                 try:
-                    await self._work(event_id, payload)
+                    with as_it_showed(payload):
+                        await self._work(event_id, payload)
                     return
                 except (Exception, asyncio.CancelledError) as error:
                     if stops is None or once:
                         raise
                     self._waits(event_id, error)
                     if await self._stored_by_now(event_id, lane, payload, stops, now_ms, pause_s):
+                        new = False  # whoever works it lets go of it
                         return
                     if self._world.stopping or being_cancelled():
                         raise
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
         finally:
-            if new and event_id not in self._in_hand():
+            if new and event_id not in self._lanes.events():
                 self._world.heard.drop(self._key(event_id))
+
+    async def work_in_turn(self, event_id: str, lane: str, payload: Payload) -> None:
+        """Work what could not be stored, in memory alone, before what comes in its lane after it:
+        what takes it back finds it done. Raises SurfaceFailed, StoreUnavailable."""
+        turn = self._lanes.enter(event_id, lane)
+        if turn is None:
+            return
+        view = partial(with_shown, surface=self._surface, lane=lane, payload=payload)
+        shown = self._world.spawn(self._world.store.read(view))
+        try:
+            async with turn:
+                await self.work_unstored(event_id, lane, await shown)
+        finally:
+            self._lanes.leave(event_id, lane)
 
     async def _stored_by_now(
         self,
@@ -181,7 +190,7 @@ class Inbox:
 
     async def resume(self) -> int:
         """Work off what was stored and not finished; return how much that is."""
-        kept, begun = await self._world.store.read(self._kept.all), self._in_hand()
+        kept, begun = await self._world.store.read(self._kept.all), self._lanes.events()
         waiting = {name: each for name, each in kept.items() if name not in begun}
         ours = {name: each for name, each in waiting.items() if self._is_worked(name, each)}
         left = {name: each.standing for name, each in waiting.items() if name not in ours}
@@ -191,10 +200,6 @@ class Inbox:
         for event_id, each in ours.items():
             self._begin(event_id, each.lane, each.payload)
         return len(ours)
-
-    def _in_hand(self) -> set[str]:
-        """Return what is in memory already, where it stands as it came."""
-        return {each for lane in self._lanes.values() for each in lane.events}
 
     def _is_worked(self, event_id: str, each: KeptEvent) -> bool:
         """Say whether it is worked after a start; a stop counts also where it waited in a copy."""
@@ -213,25 +218,22 @@ class Inbox:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _begin(self, event_id: str, lane: str, payload: Payload) -> None:
-        waiting = self._lanes.setdefault(lane, _Lane())
-        if event_id in waiting.events:
+        turn = self._lanes.enter(event_id, lane)
+        if turn is None:
             return
-        waiting.events.add(event_id)
-        task = asyncio.create_task(self._in_turn(event_id, waiting, payload))
+        task = asyncio.create_task(self._in_turn(event_id, turn, payload))
         self._tasks.add(task)
         task.add_done_callback(lambda ended: self._ended(ended, event_id, lane))
 
-    async def _in_turn(self, event_id: str, lane: _Lane, payload: Payload) -> None:
-        async with lane.turn:
+    async def _in_turn(self, event_id: str, turn: asyncio.Lock, payload: Payload) -> None:
+        async with turn:
             if await self._done(event_id, payload):
                 await self._world.write_surely(lambda tx: self._forget(tx, event_id))
                 self._world.heard.drop(self._key(event_id))
 
     def _ended(self, task: asyncio.Task[None], event_id: str, lane: str) -> None:
         self._tasks.discard(task)
-        self._lanes[lane].events.discard(event_id)
-        if not self._lanes[lane].events:
-            del self._lanes[lane]
+        self._lanes.leave(event_id, lane)
 
     async def _done(self, event_id: str, payload: Payload) -> bool:
         """Work until it is done; False where the process stops first and another must go on."""

@@ -10,7 +10,13 @@ from typing import Final, assert_never
 from bot.chat.hearing.event_ids import card_event, late_event
 from bot.chat.hearing.known import HIDDEN, may_stand, note_changed
 from bot.chat.hearing.notes import Notes
-from bot.chat.hearing.refused import heard_already, note_gone, note_refused, turn_of
+from bot.chat.hearing.refused import (
+    heard_already,
+    note_gone,
+    note_refused,
+    turn_of,
+    written,
+)
 from bot.chat.hearing.shown import shown_when_heard
 from bot.chat.hearing.signals import Signal
 from lifecycle.answers import CardPlace, Reply, Sender
@@ -82,7 +88,8 @@ class Incoming:
         """Carry out an emoji; None where it means nothing and nobody need be told.
 
         UNKNOWN where it stands on no card: who gave it is told so if the message looks like one.
-        `given_ms` is when it was given, where the platform may tell of it late.
+        `given_ms` is when it was given, where the platform may tell of it late. Raises
+        StoreUnavailable where it takes back what cannot be written now.
         """
         card = await self.card(message_id) if in_place else None
         if not added and (card is None or signal is Signal.STOP):
@@ -168,7 +175,7 @@ class Incoming:
             case Signal.APPROVE if added:
                 return await workflow.approve(card.proposal_id, sender, card=place)
             case Signal.APPROVE:
-                return await workflow.take_back(card.proposal_id, sender, card=place)
+                return written(await workflow.take_back(card.proposal_id, sender, card=place))
             case Signal.STOP:
                 return await workflow.reject(card.proposal_id, sender, card=place)
             case _:

@@ -28,6 +28,7 @@ from bot.chat.slack.reactions import Reactions, ms_of, reacted
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
 from bot.chat.turns import taking_turns_as
+from lifecycle.heard import key_of
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind
 
@@ -139,11 +140,19 @@ class Listening:
         try:
             await self._keep("reaction", body, event_id, lane, stops)
         except StoreUnavailable:
+            payload = self._payload("reaction", body, event_id)
             if heard.signal is not Signal.STOP:
+                self._taken_off(event_id, lane, payload, stops)
                 raise
             # Where nothing can be stored a ❌ must be heard all the same: the law spools it.
-            payload = self._payload("reaction", body, event_id)
             await self._unstored(event_id, lane, payload, stops)
+
+    def _taken_off(self, event_id: str, lane: str, payload: Payload, stops: StopOf | None) -> None:
+        """Let a ✅ that was taken off open nothing with others' meanwhile: Slack takes its time to
+        deliver that again."""
+        world = self._workflow.world
+        if stops is not None and world.heard.get(key_of(SURFACE, event_id)) is None:
+            world.spawn(self.inbox.work_unstored(event_id, lane, payload, stops))
 
     async def _unstored(
         self, event_id: str, lane: str, payload: Payload, stops: StopOf | None

@@ -175,3 +175,24 @@ async def test_a_mistake_of_ours_lets_go_of_no_stop_that_could_not_be_stored(
     await until(doing.done, "stored")
     assert await working.inbox.kept() == ("e1",)
     await working.inbox.close()
+
+
+async def test_what_another_delivery_was_stored_and_failed_by_mistake_goes_on_holding() -> None:
+    working = Unstored()
+    clock = working.world.clock = working.ours.clock = FakeClock()
+
+    async def work(_event_id: str, _payload: Mapping[str, Any]) -> None:
+        working.asked += 1
+        raise KeyError("user")
+
+    working.works_by(work)
+    doing = asyncio.create_task(working.inbox.work_unstored(*SAID))
+    await clock.run_for(6)  # by now it is tried every two seconds
+    working.takes_again()
+    assert await working.inbox.take(*SAID)
+    await clock.run_for(5)
+
+    assert doing.done()
+    assert await working.inbox.kept() == ("e1",)
+    assert working.ours.heard.ids() == {"p1"}
+    await working.inbox.close()

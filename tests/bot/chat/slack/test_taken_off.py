@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lifecycle.ports import StoreUnavailable
 from tests.bot.chat.slack.counted import DEPLOY, DUAL, all_done, counting, mention, state
 from tests.builders import PROD
 from tests.slack_stage import eventually, eventually_async, on_slack
@@ -61,4 +67,41 @@ async def test_nothing_begins_over_a_withdrawal_while_nobody_can_say_whose_it_is
         assert slack.world.tool(DEPLOY).verbs() == []
         asks.times = 0
         await slack.stands("p1", "rejected")
+        assert slack.world.tool(DEPLOY).verbs() == []
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_one_that_was_taken_off_while_nothing_could_be_written_opens_nothing_with_another(
+    monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    """`kept`: its event was stored before that. Else Slack delivers it again, which takes time."""
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, **DUAL)
+        await slack.server.reacts("UBEN", card.ts)
+        await slack.settles()
+        store, refused = slack.world.workflow.world.store, list[object]()
+        takes = store.write
+
+        async def full(unit: Callable[[Any], Any]) -> Any:
+            if kept and getattr(unit, "__qualname__", "").startswith("Inbox._stored"):
+                return await takes(unit)
+            refused.append(unit)
+            raise StoreUnavailable("the disk is full")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "write", full)
+            gone = await slack.server.unreacts("UBEN", card.ts)
+            await eventually(lambda: refused, "refused")
+            await slack.beats(10)
+            assert gone.acked.is_set() is kept
+        await slack.server.reacts("UANA", card.ts)
+
+        async def only_ana() -> bool:
+            return await counting(slack) == ["ana"]
+
+        await eventually_async(only_ana, "ben's was taken back")
+        if not kept:
+            await slack.server.sockets.again(gone)
+        await all_done(slack)
+        assert (await state(slack), await counting(slack)) == ("sentinel_approved", ["ana"])
         assert slack.world.tool(DEPLOY).verbs() == []
