@@ -155,12 +155,12 @@ class Listening:
         if payload is None:
             return
         self._listen_for_content(about)
-        lane = f"c:{about.author.id}"
         if payload["text"] is not None:
             lane = lane_of(payload["text"], str(about.author.id), str(about.id))
             self._keep(str(about.id), lane, payload, stop_typed(payload["text"]))
         elif payload["guild"] and (payload["reply_to"] or payload["parent"]):
-            self._keep(str(about.id), lane, payload)
+            # Words may wait for the ❌ that they explain; no command waits behind them.
+            self._keep(str(about.id), f"w:{about.author.id}", payload)
 
     def _listen_for_content(self, about: discord.Message) -> None:
         """A message of an agent without anything in it: the content intent is missing."""

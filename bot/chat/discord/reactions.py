@@ -274,7 +274,7 @@ class Reactions:
         for pause_s in _EARLY_S if wait else ():
             if card is not None or not await self._posting():
                 return card
-            await self._incoming.look_sooner()
+            await self._incoming.early.look_sooner()
             await asyncio.sleep(pause_s)
             card = await self._card(message_id)
         return card

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from dataclasses import replace
 from typing import Final, assert_never
 
+from bot.chat.hearing.early import Early
 from bot.chat.hearing.event_ids import card_event, late_event
-from bot.chat.hearing.known import HIDDEN, may_stand, note_changed
+from bot.chat.hearing.known import HIDDEN, note_changed
 from bot.chat.hearing.notes import Notes
 from bot.chat.hearing.refused import (
     heard_already,
@@ -19,9 +19,11 @@ from bot.chat.hearing.refused import (
 )
 from bot.chat.hearing.shown import shown_when_heard
 from bot.chat.hearing.signals import Signal
+from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import CardPlace, Reply, Sender
+from lifecycle.heard import OVERDUE_MS
 from lifecycle.people.explaining import stopper_of
-from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.ports import Transaction
 from lifecycle.questions import may_answer, waits_in
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
@@ -48,10 +50,6 @@ _NOT_THE_CARD: Final = "This is not the card that counts; nothing was changed. D
 #: A former process heard it and ended; whether it was refused for good is found on the card.
 _ONCE_MORE: Final = "duplicate_event"
 _PASSING: Final = frozenset({"audit_unavailable", "still_running"})
-#: So often cards are looked for sooner: anybody may put an emoji on whatever the bot said.
-_SOONER_MS: Final = 5_000
-_FAR_MS: Final = 10**15
-_MOST_CARDS: Final = 1_000
 
 
 def counts_later(reply: Reply) -> bool:
@@ -73,7 +71,7 @@ class Incoming:
         self._workflow = workflow
         self._surface = surface
         self._logged = Notes(workflow.world.clock)
-        self._looked_ms = 0
+        self.early = Early(workflow.world, surface, self.card)
 
     async def reacted(
         self,
@@ -128,11 +126,12 @@ class Incoming:
         *,
         in_place: bool = True,
     ) -> Reply:
-        """Carry out a button of a card: the same law as the emoji."""
+        """Carry out a button of a card: the same law as the emoji. Raises SurfaceFailed where the
+        card may not be written down yet."""
         if not in_place:
             await self._ignored(sender, "wrong_place")
             return _ELSEWHERE
-        card = await self.card(message_id)
+        card = await self.early.card(message_id)
         if card is None:
             await self._unknown(sender, message_id)
             return UNKNOWN
@@ -147,15 +146,28 @@ class Incoming:
 
     async def replied(self, sender: Sender, message_id: str, words: str) -> Reply | None:
         """Take words under a card as the reason of the sender's bare ❌, or under a question as its
-        answer; None where neither waits for the sender's words."""
+        answer; None where neither waits for the sender's words.
+
+        Raises SurfaceFailed where a ❌ was heard there that is not worked yet: it may be theirs.
+        """
         if not words.strip():
             return None
         card = await self.card(message_id)
+        stopped = sender.identity is not None and self._is_being_stopped(card, message_id)
+        if card is not None and await self._waits(card, sender):
+            return await self._workflow.give_reason(card.proposal_id, sender, words.strip())
+        if stopped:
+            raise SurfaceFailed("a ❌ there is not carried out yet")
+        return await self._answered(sender, message_id, words.strip()) if card is None else None
+
+    def _is_being_stopped(self, card: Card | None, message_id: str) -> bool:
+        """Say whether a ❌ was heard there that is still being worked, and not for long."""
+        heard, now_ms = self._workflow.world.heard, self._workflow.world.clock.now_ms()
         if card is None:
-            return await self._answered(sender, message_id, words.strip())
-        if not await self._waits(card, sender):
-            return None
-        return await self._workflow.give_reason(card.proposal_id, sender, words.strip())
+            stops = [each for each in heard.unplaced() if each.message_id == message_id]
+        else:
+            stops = [each for each in heard.of(card.proposal_id) if each.decides]
+        return any(now_ms - each.at_ms < OVERDUE_MS for each in stops)
 
     async def _answered(self, sender: Sender, message_id: str, words: str) -> Reply | None:
         """Give an agent its answer: the first reply of a reviewer; what others say is talk."""
@@ -246,27 +258,6 @@ class Incoming:
                 note_changed(tx, card, sender.id, now_ms, shown, added=added)
 
         await world.write(unit)
-
-    async def look_sooner(self) -> None:
-        """Look at once for cards that may stand although no row says where: somebody decides on
-        what may be one. After an outage the next look would be up to a minute away.
-
-        What the platform refused does not stand, and what it asks to wait for is waited for.
-        """
-        world, store = self._workflow.world, self._workflow.world.store
-        now_ms = world.clock.now_ms()
-        if now_ms - self._looked_ms < _SOONER_MS:
-            return
-        self._looked_ms = now_ms
-
-        def unit(tx: Transaction) -> None:
-            for card in tx.cards.stale(self._surface, _FAR_MS, _MOST_CARDS):
-                if may_stand(card, now_ms) and card.retry_at_ms > now_ms:
-                    tx.cards.put(replace(card, retry_at_ms=now_ms))
-
-        with suppress(StoreUnavailable):
-            await store.write(unit)
-            world.notifier.nudge()
 
     async def _ignored(self, sender: Sender, code: str) -> None:
         await self._workflow.note_ignored("", sender, code)

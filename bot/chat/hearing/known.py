@@ -184,6 +184,12 @@ def may_stand(card: Card, now_ms: int) -> bool:
     return not card.delivered and not_before_ms is not None and not_before_ms <= now_ms
 
 
+def on_its_way(card: Card, now_ms: int) -> bool:
+    """Say whether it is being posted, or may stand already; not where the platform refused it."""
+    tried = card.attempts == 0 or card.retry_at_ms <= now_ms or _IN_DOUBT in card.extra
+    return bool(card.claim) and not card.delivered and tried
+
+
 def deleted_since(card: Card, fresh: Card, message_id: str) -> bool:
     """Say whether the message in which a card was edited was noted as deleted meanwhile."""
     edited = message_id in card.message_ids[-1:] and fresh.message_ids == card.message_ids

@@ -135,7 +135,7 @@ class Reacting:
         """Wait where the message may be a card that is posted and not written down yet."""
         if await self._world.store.read(lambda tx: tx.cards.find(SURFACE, ts)) is None:
             async with self._delivery.held():
-                await self._incoming.look_sooner()
+                await self._incoming.early.look_sooner()
 
     def _may_decide(self, sender: Sender) -> bool:
         """Say whether a card is to be looked at for whoever this is: Slack lets few be looked at a

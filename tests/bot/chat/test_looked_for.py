@@ -28,7 +28,7 @@ async def posts_in_ten_minutes(first: SurfaceFailed, then: SurfaceFailed, *, emo
     incoming, delivery = Incoming(stage.world.workflow, surface.name), stage.delivery()
     for _ in range(MINUTES_S):
         if emoji:
-            await incoming.look_sooner()
+            await incoming.early.look_sooner()
         await delivery.drain()
         stage.world.clock.advance(1)
     return MINUTES_S + 1 - len(surface.failures)

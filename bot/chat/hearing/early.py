@@ -1,0 +1,84 @@
+"""Decisions that come faster than our own books: the card stands, and no row says where yet.
+
+An emoji stays on its card and is found there. A button leaves no trace on it: what was pressed
+waits until the card is written down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+from bot.chat.hearing.known import may_stand, on_its_way
+from bot.chat.surface import SurfaceFailed
+from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.records import Card
+from lifecycle.world import World
+
+#: So often cards are looked for sooner: anybody may put an emoji on whatever the bot said.
+_SOONER_MS: Final = 5_000
+_FAR_MS: Final = 10**15
+_MOST_CARDS: Final = 1_000
+#: After these pauses it is looked whether the card is written down, in seconds.
+_PAUSES_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+class Early:
+    """Waits for the cards of one surface that are being posted, or may stand."""
+
+    def __init__(
+        self, world: World, surface: str, card: Callable[[str], Awaitable[Card | None]]
+    ) -> None:
+        """`card` finds the card that stands, or stood, in a message."""
+        self._world = world
+        self._surface = surface
+        self._card = card
+        self._looked_ms = 0
+
+    async def card(self, message_id: str) -> Card | None:
+        """Return the card that stands in this message, None where there is none.
+
+        Raises SurfaceFailed where it may be one that is on its way: whoever asks comes back.
+        """
+        card = await self._card(message_id)
+        for pause_s in _PAUSES_S:
+            if card is not None or not await self._on_its_way():
+                return card
+            await self.look_sooner()
+            await asyncio.sleep(pause_s)
+            card = await self._card(message_id)
+        if card is None and await self._on_its_way():
+            raise SurfaceFailed("the card is not written down yet")
+        return card
+
+    async def look_sooner(self) -> None:
+        """Look at once for cards that may stand although no row says where: somebody decides on
+        what may be one. After an outage the next look would be up to a minute away.
+
+        What the platform refused does not stand, and what it asks to wait for is waited for.
+        """
+        now_ms = self._world.clock.now_ms()
+        if now_ms - self._looked_ms < _SOONER_MS:
+            return
+        self._looked_ms = now_ms
+
+        def unit(tx: Transaction) -> None:
+            for card in self._unshown(tx):
+                if may_stand(card, now_ms) and card.retry_at_ms > now_ms:
+                    tx.cards.put(replace(card, retry_at_ms=now_ms))
+
+        with suppress(StoreUnavailable):
+            await self._world.store.write(unit)
+            self._world.notifier.nudge()
+
+    async def _on_its_way(self) -> bool:
+        now_ms = self._world.clock.now_ms()
+        return await self._world.store.read(
+            lambda tx: any(on_its_way(card, now_ms) for card in self._unshown(tx))
+        )
+
+    def _unshown(self, tx: Transaction) -> list[Card]:
+        return list(tx.cards.stale(self._surface, _FAR_MS, _MOST_CARDS))
