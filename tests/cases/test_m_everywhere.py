@@ -38,7 +38,10 @@ ODD = [
     ),
     (MAIL, a_mail(to="pat\u200b@partner.example"), "pat\\u{200B}@partner.example", "to"),
     (MAIL, a_mail(host="www.sh\u043ep.example"), "www.xn--shp-ted.example", "host"),
+    (MAIL, a_mail(page="shop.example\u2215pay.evil.test"), "example\\u{2215}pay.evil", "page"),
+    (MAIL, a_mail(note="1\u03380 of 10"), "1\\u{338}0 of 10", "note"),
 ]
+HIDDEN_OR_FOREIGN = {"\u202e", "\u2066", "\u200b", "\u043e", "\u2215", "\u0338"}
 
 
 @everywhere
@@ -51,7 +54,7 @@ async def test_M03_what_looks_like_something_else_is_written_out_warned_of_and_d
         await place.says("leila", f"propose {json.dumps(document)}")
         card = plain(await place.card("p1"))
         assert seen in card
-        assert not {"\u202e", "\u2066", "\u200b", "\u043e"} & set(card)
+        assert not HIDDEN_OR_FOREIGN & set(card)
         assert any(line.lstrip().startswith(f"⚠️ {where}") for line in card.split("\n"))
         assert digest_of(canonical_bytes(document)) in card
 

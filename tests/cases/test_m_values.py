@@ -87,6 +87,15 @@ def test_M02_a_link_behind_the_excerpt_is_in_the_attachment() -> None:
         ("pat\u200b@partner.example", "pat\\u{200B}@partner.example"),
         ("www.sh\u043ep.example", "www.xn--shp-ted.example"),
         ("p\u0430ypal", "p\\u{430}ypal"),
+        ("www.sho\u0323p.example", "www.xn--shp-ulz.example"),
+        ("shop.example\u2044pay.evil.test", "shop.example\\u{2044}pay.evil.test"),
+        ("my\u2010shop.example", "my\\u{2010}shop.example"),
+        ("pat\uff20partner.example", "pat\\u{FF20}partner.example"),
+        ("12\u03380.00", "12\\u{338}0.00"),
+        ("1\u20e00", "1\\u{20E0}0"),
+        ("\u0301pat", "\\u{301}pat"),
+        ("a" + "\u0301" * 40, "a" + "\u0301" * 4 + "\\u{301}×36"),
+        ("a\ufffcb", "a\\u{FFFC}b"),
     ],
 )
 def test_M03_what_is_invisible_or_foreign_is_shown_with_a_warning(raw: str, shown: str) -> None:

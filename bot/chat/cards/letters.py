@@ -1,19 +1,32 @@
-"""Which characters show themselves, and which letters pretend to be of another script."""
+"""Which characters show themselves, which pretend to be others, and which are drawn over others."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from confusable_homoglyphs import categories
 
 #: Marks that neutral text uses itself; typed by somebody they are escaped, so that none is forged.
 MARKS: Final = frozenset("⏎␣‹›")
-#: Blank without being white space or a format character, or ignorable though a letter or a mark.
-_BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+#: Blank without being white space or a format character, or ignorable though a letter or a mark;
+#: and what stands for an object that is not there, which many fonts leave out.
+_BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc")
+#: What is drawn like a dot, a slash or another sign of an address, and is none to a machine.
+#: The dashes of prose (– and —) are longer than a hyphen, and stand between words too often.
+IMITATORS: Final = (
+    "\u02d7\u2010\u2011\u2012\u2043\u2212\ufe63\uff0d"  # -
+    "\u2024\ufe52"  # .
+    "\u2044\u2215\u2571\u29f8\uff0f"  # /
+    "\u2236\ufe13\ufe55\uff1a"  # :
+    "\ufe6b\uff20"  # @
+    "\ufe56\uff1f\ufe5f\uff03\ufe60\uff06\ufe6a\uff05"  # ? # & %
+    "\u2216\u29f5\u29f9\ufe68\uff3c"  # a backslash
+    "\u201a\ufe50\uff0c"  # ,
+)
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
 _VARIATIONS: Final = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _JOINERS: Final = frozenset("\u200d\ufe0f")
@@ -26,6 +39,13 @@ _TOGETHER: Final = (
 #: What is written as one word may be as long as a document: a longer one is not remembered.
 _LONGEST_KEPT: Final = 64
 _NO_SCRIPT: Final = frozenset({"COMMON", "INHERITED"})
+#: So many marks a letter bears in any script; more are drawn over the lines above and below.
+_MOST_MARKS: Final = 4
+#: The combining class of marks that cross out what they stand on.
+_CROSSES_OUT: Final = 1
+_KEYCAP: Final = "\u20e3"
+#: Combining marks stand below this code point, but for variation selectors, which are invisible.
+_MARKS_END: Final = 0x1F000
 _WORD: Final = re.compile(r"[^\W_]+(?:[\u0300-\u036f][^\W_]*)*")
 
 
@@ -42,6 +62,16 @@ def invisible(char: str) -> bool:
     if char in _BLANK or _VARIATIONS.fullmatch(char):
         return True
     return unicodedata.category(char) in _HIDDEN_CATEGORIES
+
+
+@cache
+def combining_marks() -> str:
+    """Return every mark that belongs to the letter before it, as ranges of a regular expression."""
+    codes = range(0x300, _MARKS_END)
+    marks = {code for code in codes if unicodedata.category(chr(code)).startswith("M")}
+    firsts = sorted(code for code in marks if code - 1 not in marks)
+    lasts = sorted(code for code in marks if code + 1 not in marks)
+    return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(firsts, lasts, strict=True))
 
 
 def joins_emoji(text: str, place: int) -> bool:
@@ -67,6 +97,35 @@ def strangers(text: str) -> frozenset[int]:
             places = (_strangers_in_short if short else _strangers_in)(word.group())
             found.update(word.start() + place for place in places)
     return frozenset(found)
+
+
+def overdrawn(text: str) -> frozenset[int]:
+    """Return the places of marks that change how what stands around them is read: that cross it
+    out or enclose it, are heaped on one letter, or have no letter and are drawn on what the bot
+    wrote before them."""
+    if not any(map(_drawn_over, set(text))):
+        return frozenset()
+    found: set[int] = set()
+    heaped = _MOST_MARKS  # before the first character stands none
+    for place, char in enumerate(text):
+        if not _drawn_over(char):
+            heaped = _MOST_MARKS if char.isspace() else 0
+            continue
+        heaped += 1
+        if heaped > _MOST_MARKS or _hides_what_it_is_on(char):
+            found.add(place)
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def _drawn_over(char: str) -> bool:
+    return unicodedata.category(char) in ("Mn", "Me") and not invisible(char) and char != _KEYCAP
+
+
+@lru_cache(maxsize=4096)
+def _hides_what_it_is_on(char: str) -> bool:
+    encloses = unicodedata.category(char) == "Me"
+    return encloses or unicodedata.combining(char) == _CROSSES_OUT
 
 
 def _strangers_in(word: str) -> tuple[int, ...]:

@@ -4,23 +4,41 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import idna
 
-from bot.chat.cards.letters import MARKS, escape, invisible, joins_emoji, strangers
+from bot.chat.cards.letters import (
+    IMITATORS,
+    MARKS,
+    combining_marks,
+    escape,
+    invisible,
+    joins_emoji,
+    overdrawn,
+    strangers,
+)
 from lifecycle.text.masking import mask_secrets, mask_text
 
 EMPTY: Final = "(empty)"
 BREAK: Final = "⏎"
 BLANK: Final = "␣"
 
+#: Letters are written with marks of their own too, which a machine puts together.
+_LETTER: Final = rf"\w{combining_marks()}-"
+#: A sign that only looks like one of an address joins what stands on both sides of it.
+_LIKE: Final = rf"(?<=[!-~{IMITATORS}])[{IMITATORS}](?=[!-~{IMITATORS}])"
+_DOT: Final = r"[.\u3002\uff0e\uff61]"
+_PART: Final = rf"(?:[{_LETTER}]|{_LIKE})"
 _HOST: Final = re.compile(
-    r"(?<![\w.-])[\w-]+(?:[.\u3002\uff0e\uff61][\w-]+)*[.\u3002\uff0e\uff61][\w-]{2,}"
+    rf"(?<![{_LETTER}.])(?<![!-~{IMITATORS}][{IMITATORS}](?=[!-~{IMITATORS}]))"
+    rf"{_PART}+(?:{_DOT}{_PART}+)*{_DOT}{_PART}{{2,}}"
 )
-_LABEL_DOT: Final = re.compile("[.\u3002\uff0e\uff61]")
+_LABEL_DOT: Final = re.compile(_DOT)
+_BESIDE_LETTERS: Final = re.compile(f"[{combining_marks()}{IMITATORS}]")
 _BREAKS: Final = re.compile(r"[ \t]*(?:(?:\r\n|\n|\r)[ \t]*)+")
 _ONE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 _BLANKS: Final = re.compile(r"[ \t]{3,}")
@@ -75,12 +93,14 @@ def one_line(text: str, longest: int = 200) -> str:
 
 def _neutral_piece(text: str, lines: bool, warnings: set[str]) -> str:
     text = _with_plain_hosts(_FORGED.sub(r"\\\\", text), warnings)
-    odd = strangers(text)
+    odd, over = strangers(text), overdrawn(text)
     if odd:
         warnings.add("letters of another script inside a word")
+    if over:
+        warnings.add("marks that are drawn over what stands beside them")
     hidden = {char for char in set(text) if char not in "\n\r\t " and invisible(char)}
-    if odd or hidden or not MARKS.isdisjoint(text):
-        text = "".join(_visible(text, odd, hidden, warnings))
+    if odd or over or hidden or not MARKS.isdisjoint(text):
+        text = "".join(_visible(text, odd | over, hidden, warnings))
     return _folded(text, lines)
 
 
@@ -116,13 +136,14 @@ def _blanks(found: re.Match[str]) -> str:
 
 
 def _with_plain_hosts(text: str, warnings: set[str]) -> str:
-    """Write every host that has letters beyond ASCII in its xn-- form."""
+    """Write every host that has letters beyond ASCII in its xn-- form, and what no host can have
+    as its escape."""
     if text.isascii():
         return text
 
     def plain(found: re.Match[str]) -> str:
         host = found[0]
-        if host.isascii() or len(host) > _LONGEST_HOST:
+        if host.isascii() or len(host) > _LONGEST_HOST or _are_numbers(host):
             return host
         warnings.add("a host with letters beyond a–z, shown in its xn-- form")
         return ".".join(_plain_label(label) for label in _LABEL_DOT.split(host))
@@ -130,10 +151,16 @@ def _with_plain_hosts(text: str, warnings: set[str]) -> str:
     return _HOST.sub(plain, text)
 
 
+def _are_numbers(host: str) -> bool:
+    """Say whether it only looks like a host: an amount with a mark or a sign in it."""
+    like = _BESIDE_LETTERS.sub("", host)
+    return like.isascii() and not any(char.isalpha() for char in like)
+
+
 def _plain_label(label: str) -> str:
     if label.isascii():
         return label
     try:
-        return idna.alabel(label.lower()).decode("ascii")
+        return idna.alabel(unicodedata.normalize("NFC", label.lower())).decode("ascii")
     except (idna.IDNAError, UnicodeError):
         return "".join(char if char.isascii() else escape(char) for char in label)

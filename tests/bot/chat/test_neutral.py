@@ -42,6 +42,13 @@ from bot.chat.cards.neutral import neutral, neutral_value, one_line
         ("x\u200dy", "x\\u{200D}y"),
         ("\u3164", "\\u{3164}"),
         ("e\u0301t\u0301", "e\u0301t\u0301"),
+        ("उदाहरण.परीक्षा", "xn--p1b6ci4b4b3a.xn--11b5bs3a9aj6g"),
+        ("m" + "u\u0308" + "ller.example", "xn--mller-kva.example"),
+        ("网址：shop.example，谢谢", "网址：shop.example，谢谢"),
+        ("10.50\u201212.50, 1\u20442 cup, Mo.–Fr.", "10.50\u201212.50, 1\u20442 cup, Mo.–Fr."),
+        ("क्षि གྲུབ שָׁלוֹם ế", "क्षि གྲུབ שָׁלוֹם ế"),
+        ("=\u0338", "=\\u{338}"),
+        ("a \u0301b", "a \\u{301}b"),
     ],
 )
 def test_text_is_shown_with_nothing_hidden(raw: str, shown: str) -> None:
@@ -73,7 +80,22 @@ def test_no_neutral_text_hides_anything(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["é а", "a.é", " \n", "a-", "é.", "\u200b", "\\u{A}", "🙂", "аa"]
+    "pattern",
+    [
+        "é а",
+        "a.é",
+        " \n",
+        "a-",
+        "é.",
+        "\u200b",
+        "\\u{A}",
+        "🙂",
+        "аa",
+        "a⁄",
+        "a⁄.é",
+        "e\u0323.",
+        "\u0301",
+    ],
 )
 def test_hostile_text_takes_no_longer_than_other_text(pattern: str) -> None:
     began_s = time.thread_time()
