@@ -174,4 +174,5 @@ def _set_up(connection: sqlite3.Connection, path: Path, *, writing: bool) -> Non
     connection.execute(PRAGMAS["full"])
     connection.execute(PRAGMAS["checkpoint"])
     connection.execute(PRAGMAS["undo_in_memory"])
+    connection.execute(PRAGMAS["wipe"])
     connection.execute(PRAGMAS["foreign_keys"])

@@ -46,6 +46,8 @@ class Desk:
         self._later: list[tuple[str, dict[str, Any]]] = []
         self._data_version: int | None = None
         self._failed: BaseException | None = None
+        #: True once a row was masked, until somebody has taken care of what it held before.
+        self.has_covered = False
         #: The flags by name, as text.
         self.flags: dict[str, str | None] = {}
         #: The reviews by proposal that this unit has read and not changed since.
@@ -220,6 +222,7 @@ class Desk:
         for proposal_id, before in written.items():
             proposal = self._kept[proposal_id]
             if before is None:
+                self.has_covered |= proposal.masked
                 self._connection.execute(QUERIES["add_proposal"], row_of(proposal))
             elif self._moved(proposal, before) != 1:
                 words = f"The row of {proposal_id} was changed by somebody else. Try again."
@@ -236,6 +239,7 @@ class Desk:
         self._connection.execute(QUERIES[query], values)
 
     def _moved(self, proposal: Proposal, before: Proposal) -> int:
+        self.has_covered |= proposal.masked and not before.masked
         changes = changes_of(proposal, before) | {"version": proposal.version}
         statement = saving(tuple(changes))
         changes["proposal_id"] = proposal.proposal_id

@@ -14,6 +14,10 @@ PRAGMA foreign_keys = ON;
 -- A command line that writes beside the running bot is waited for, in milliseconds.
 PRAGMA busy_timeout = 5000;
 
+-- no_patience --
+-- What may be done later waits for nobody.
+PRAGMA busy_timeout = 0;
+
 -- hurry --
 -- Whoever ends waits little: what somebody else's lock keeps out is done at the next start.
 PRAGMA busy_timeout = 250;
@@ -29,6 +33,10 @@ PRAGMA wal_autocheckpoint = 4000;
 -- undo_in_memory --
 -- What a savepoint may have to undo is kept in memory; in a file it makes an update ten times dearer.
 PRAGMA temp_store = MEMORY;
+
+-- wipe --
+-- What a row held before is written over where it stood: not every build of SQLite does so by itself.
+PRAGMA secure_delete = ON;
 
 -- data_version --
 -- A number that is another one as soon as another connection has written.
@@ -47,5 +55,5 @@ PRAGMA journal_mode = DELETE;
 PRAGMA integrity_check(1);
 
 -- empty_wal --
--- Before a copy takes its place: the old database is then whole in its one file.
+-- The database is then whole in its one file: before a copy takes its place, and where a row was masked.
 PRAGMA wal_checkpoint(TRUNCATE);

@@ -16,6 +16,7 @@ from bot.storage.mounted import refuse_single_file
 from bot.storage.place import Place
 from bot.storage.reader import Readers
 from bot.storage.remedies import remedy
+from bot.storage.side_file import holds_something
 from bot.storage.writer import Writer
 from lifecycle.ports import StoreUnavailable, Transaction
 
@@ -54,9 +55,10 @@ class SqliteStore:
             else:
                 lock = _locked(path)
                 opened.callback(lock.release)
+            left_over = not beside and holds_something(path)
             connection = await _prepared(path, opened, beside=beside)
             readers = await _readers(path, opened)
-            writer = Writer(connection, Place(path))
+            writer = Writer(connection, Place(path), left_over=left_over)
             opened.push_async_callback(writer.close)
             return cls(readers, writer, lock, opened.pop_all())
 

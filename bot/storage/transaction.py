@@ -76,6 +76,11 @@ class SqliteTransaction:
         self._chain.back_to(self._head)
         self._desk.undo()
 
+    def has_covered(self) -> bool:
+        """Say, once, whether a row was masked since this was asked last."""
+        covered, self._desk.has_covered = self._desk.has_covered, False
+        return covered
+
     def forget(self) -> None:
         """Forget everything."""
         self._chain.back_to(None)

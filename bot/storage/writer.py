@@ -8,13 +8,14 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
 from bot.storage.connection import Connection
 from bot.storage.place import Place
 from bot.storage.queries import PRAGMAS, QUERIES
 from bot.storage.remedies import remedy, said
+from bot.storage.side_file import SideFile
 from bot.storage.transaction import SqliteTransaction
 from lifecycle.located import located, written_at
 from lifecycle.ports import RowRefused, StoreUnavailable, Transaction
@@ -68,8 +69,9 @@ class Writer:
     and all that came while it was committing share the next commit.
     """
 
-    def __init__(self, connection: Connection, place: Place) -> None:
-        """Start serving; needs a running loop."""
+    def __init__(self, connection: Connection, place: Place, *, left_over: bool = False) -> None:
+        """Start serving; needs a running loop. `left_over` as SideFile takes it."""
+        self._left_over_before = left_over
         self._loop = asyncio.get_running_loop()
         self._place = place
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
@@ -105,15 +107,19 @@ class Writer:
     def _serve(self, plain: sqlite3.Connection) -> None:
         """Run what comes until there is nothing more to come."""
         transaction = SqliteTransaction(plain)
+        side_file = SideFile(plain, left_over=self._left_over_before)
         last = False
         while not last:
-            jobs, last = self._next_jobs()
+            jobs, last = self._next_jobs(side_file.idle_s())
             waiting = jobs
             try:
                 if self._hurried:
                     plain.execute(PRAGMAS["hurry"])
                 while waiting and not self._is_lost(waiting):
                     waiting = waiting[_commit_together(plain, transaction, waiting) :]
+                if transaction.has_covered():
+                    side_file.cover()
+                side_file.empty("hurry" if self._hurried else "patience")
             except BaseException as error:
                 log.error("the store stopped: %s", located(error))
                 self._closed, self.broken = True, f"The store stopped ({type(error).__name__})."
@@ -125,9 +131,13 @@ class Writer:
             finally:
                 self._reply(jobs)
 
-    def _next_jobs(self) -> tuple[list[Job], bool]:
-        """Wait for one job and take what else is there; True once the last has been taken."""
-        found = [self._jobs.get()]
+    def _next_jobs(self, wait_s: float | None) -> tuple[list[Job], bool]:
+        """Wait for one job, `wait_s` seconds at most, and take what else is there; True once the
+        last has been taken."""
+        try:
+            found = [self._jobs.get(timeout=wait_s)]
+        except Empty:
+            return [], False
         while found[-1] is not None and len(found) < MOST_IN_A_COMMIT and not self._jobs.empty():
             found.append(self._jobs.get())
         return [job for job in found if job is not None], found[-1] is None
@@ -146,7 +156,8 @@ class Writer:
     def _reply(self, jobs: Sequence[Job]) -> None:
         """Tell all who wait, on their loop; when that has ended, nobody waits."""
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(_reply_all, jobs)
+            if jobs:
+                self._loop.call_soon_threadsafe(_reply_all, jobs)
 
 
 def _reply_all(jobs: Sequence[Job]) -> None:
