@@ -121,8 +121,8 @@ def _contradicted(
     if _said_done(tx, proposal):
         raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
     ended = _NOTHING_DONE[str(proposal.reason)]
-    kept = result_of(proposal.tool, Verb.EXECUTE.value, receipt).receipt
-    frame = frame_for(moment.policy, proposal, kept) if kept else None
+    result = result_of(proposal.tool, Verb.EXECUTE.value, receipt)
+    frame = frame_for(moment.policy, proposal, result) if result.receipt else None
     told = {"outcome": "done", "result": frame}
     record(tx, moment, "late_receipt", proposal.actor, proposal=proposal, details=told)
     words = (
@@ -154,7 +154,9 @@ def _result(
             return result_of(proposal.tool, execution.verb.value, receipt)
         case "failed":
             told = result_of(proposal.tool, execution.verb.value, receipt)
-            return CallResult(Outcome.FAILED, told.receipt, "The agent reported a failure.")
+            return replace(
+                told, outcome=Outcome.FAILED, explanation="The agent reported a failure."
+            )
         case "unknown":
             words = "The agent reported a failure and cannot say what was left behind."
             return CallResult(Outcome.UNKNOWN, None, words)
@@ -178,8 +180,9 @@ def _late(
     if outcome not in ("done", "failed") or said in proposal.attention_why:
         raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
     done = outcome == "done"
-    kept = result_of(proposal.tool, execution.verb.value, receipt).receipt
-    frame = frame_for(moment.policy, proposal, kept) if kept else None
+    result = result_of(proposal.tool, execution.verb.value, receipt)
+    kept = result.receipt
+    frame = frame_for(moment.policy, proposal, result) if kept else None
     amend(
         tx,
         moment,

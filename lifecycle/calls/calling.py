@@ -21,6 +21,8 @@ from lifecycle.time_limits import within
 log = logging.getLogger("signoff.tools")
 
 LARGEST_RECEIPT: Final = 65_536
+#: What a receipt that is too large to be kept says of itself.
+LEFT_OUT: Final = "receipt_left_out"
 _LONGEST_WORDS: Final = 300
 _LARGEST_EXACT: Final = 2**53 - 1
 _NO_NUMBERS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -33,13 +35,15 @@ class CallResult:
     """How a call ended: `done`, `failed` (nothing is left behind) or `unknown`.
 
     `explanation` is for people and holds no secret and no inside of an exception; `still_stands`
-    is what roll_back could not take back.
+    is what roll_back could not take back; `whole` is what was answered, where that is too large to
+    be kept as `receipt`: an agent is shown the beginning of it.
     """
 
     outcome: Outcome
     receipt: Mapping[str, Any] | None = None
     explanation: str = ""
     still_stands: tuple[Any, ...] = ()
+    whole: Mapping[str, Any] | None = None
 
 
 async def call_tool(tool: Tool, call: Call) -> CallResult:
@@ -110,12 +114,13 @@ def result_of(tool: str, verb: str, receipt: object) -> CallResult:
         kept = _read_back(data)
     except (ValueError, TypeError, RecursionError):
         return _unknown(f"{tool} answered with a receipt that is no JSON.")
-    if len(data) > LARGEST_RECEIPT:
-        kept = _summary(kept, data)
+    whole = kept if len(data) > LARGEST_RECEIPT else None
+    if whole is not None:
+        kept = _summary(whole, data)
     if len(canonical_bytes(kept)) > LARGEST_RECEIPT:
         return _unknown(f"{tool} answered with a receipt that is too large to be judged.")
     standing = _standing(kept.get("still_stands")) if verb == Verb.ROLL_BACK else ()
-    return CallResult(Outcome.DONE, kept, still_stands=standing)
+    return CallResult(Outcome.DONE, kept, still_stands=standing, whole=whole)
 
 
 def _written(receipt: dict[str, Any]) -> bytes:
@@ -176,7 +181,7 @@ def _standing(stated: Any) -> tuple[Any, ...]:
 def _summary(receipt: Mapping[str, Any], data: bytes) -> dict[str, Any]:
     """Keep what the law reads, and which receipt it was."""
     kept = {key: receipt[key] for key in _READ if key in receipt}
-    return kept | {"receipt_left_out": {"bytes": len(data), "digest": digest_of(data)}}
+    return kept | {LEFT_OUT: {"bytes": len(data), "digest": digest_of(data)}}
 
 
 def _overtime(call: Call) -> str:

@@ -116,7 +116,7 @@ def _executed(
                 reason="tool_failed",
                 explanation=result.explanation,
                 execution=replace(execution, outcome=Outcome.FAILED),
-                frame=frame_for(moment.policy, proposal, result.receipt)
+                frame=frame_for(moment.policy, proposal, result)
                 if result.receipt
                 else proposal.frame,
             )
@@ -138,7 +138,7 @@ def _done(
     by = tool_of(proposal)
     changes: dict[str, Any] = {
         "execution": replace(execution, outcome=Outcome.DONE, receipt=result.receipt),
-        "frame": frame_for(moment.policy, proposal, result.receipt),
+        "frame": frame_for(moment.policy, proposal, result),
     }
     tool = moment.policy.tools.get(proposal.tool)
     stages = execution.stages(by_config=defers(tool))
@@ -164,7 +164,7 @@ def _committed(
             cause = execution.cause or tool_cause(proposal)
             frame = proposal.frame
             if result.receipt:
-                frame = frame_for(moment.policy, proposal, result.receipt)
+                frame = frame_for(moment.policy, proposal, result)
             done = replace(execution, outcome=Outcome.DONE)
             excess = envelope_excess(proposal, result.receipt)
             if excess is not None:

@@ -13,6 +13,8 @@ from lifecycle.text.personal_data import card_like, find_private
 from lifecycle.text.secrets_found import secret_named
 
 _SHORT_NAME: Final = 64
+#: So much of a text is looked at: far more than is ever shown of it.
+_MOST_READ: Final = 65_536
 TOO_DEEP: Final = "‹nested too deep to show›"
 _PERSONAL_NAMES: Final = {
     "email": "email address",
@@ -37,7 +39,8 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The bounded, masked view of a result. `handle` names the whole, which stays here."""
+    """The bounded, masked view of a result. `handle` is the digest of the whole, which stays here
+    where it is small enough to be kept."""
 
     handle: str
     value: Any
@@ -114,10 +117,11 @@ def _fields(value: Mapping[str, Any], depth: int, spending: _Spending) -> dict[s
         spending.warn(f"{len(value) - most} of {len(value)} fields were left out.")
     shown: dict[str, Any] = {}
     for key, item in list(value.items())[:most]:
-        name = _name_shown(key) if len(key := str(key)) <= _SHORT_NAME else mask_private(key)
+        key = _beginning(str(key))
+        name = _name_shown(key) if len(key) <= _SHORT_NAME else mask_private(key)
         if not spending.pay(len(name) + 4):
             break
-        kind = _kind_of(str(key))
+        kind = _kind_of(key)
         if kind is None or item is None or isinstance(item, bool):
             shown[name] = _bounded(item, depth + 1, spending)
             continue
@@ -144,13 +148,23 @@ def _scalar(value: Any, spending: _Spending) -> Any:
         value = str(value)
     if not isinstance(value, str):
         return value if spending.pay(len(str(value))) else None
-    masked = mask_private(value)
-    if masked != value:
+    read = _beginning(value)
+    masked = mask_private(read)
+    if masked != read:
         spending.warn("Credentials or personal data in a text were masked.")
     if spending.pay(len(masked) + 2):
         return masked
     cut, spending.left = masked[: max(spending.left - 3, 0)], 0
     return cut + "…"
+
+
+def _beginning(text: str) -> str:
+    """Return what is looked at of a text, without the word that the end of it cuts: half of a
+    credential is found by nobody."""
+    if len(text) <= _MOST_READ:
+        return text
+    words = text[:_MOST_READ].rsplit(maxsplit=1)
+    return f"{words[0] if len(words) > 1 else ''} …"
 
 
 def _kind_of(key: str) -> str | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from lifecycle.authority import granted_rows
-from lifecycle.calls.firewall import Budget, frame_of
+from lifecycle.calls.calling import LEFT_OUT, CallResult
+from lifecycle.calls.firewall import Budget, frame_of, framed
 from lifecycle.policy import Policy
 from lifecycle.proposal import Proposal
 from lifecycle.proposers import configured
@@ -14,12 +16,19 @@ from lifecycle.proposers import configured
 _USUAL = Budget()
 
 
-def frame_for(policy: Policy, proposal: Proposal, receipt: Any) -> Mapping[str, Any]:
+def frame_for(policy: Policy, proposal: Proposal, result: CallResult) -> Mapping[str, Any]:
     """Return the frame of a receipt: `target.constraints.max_rows` bounds its lists further.
 
-    The firewall's own bound holds whatever a role would be granted (section 7).
+    The firewall's own bound holds whatever a role would be granted (section 7). Of a receipt that
+    is too large to be kept the agent is shown as much as of any other; its handle still names it.
     """
-    return frame_of(receipt, _budget(policy, proposal))
+    budget, receipt = _budget(policy, proposal), result.receipt
+    if result.whole is None or receipt is None:
+        return frame_of(receipt, budget)
+    left_out = receipt[LEFT_OUT]
+    frame = framed(result.whole, left_out["digest"], budget)
+    words = f"The whole has {left_out['bytes']} bytes and is kept nowhere."
+    return replace(frame, warnings=(*frame.warnings, words)).as_json()
 
 
 def _budget(policy: Policy, proposal: Proposal) -> Budget:
