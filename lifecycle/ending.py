@@ -9,10 +9,10 @@ from lifecycle.callbacks import call_back, tell
 from lifecycle.copied import is_of_a_copy
 from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
-from lifecycle.proposal import ActorKind, Attention, Execution, Proposal
+from lifecycle.proposal import ActorKind, Attention, Proposal
 from lifecycle.records import Task
 from lifecycle.state import State
-from lifecycle.text.masking import mask_text
+from lifecycle.text.masking import mask_secrets, mask_text
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
 
@@ -58,12 +58,13 @@ def answer_of(
         differs=differs,
         errors=proposal.verdict.faults() if proposal.verdict else (),
         result=proposal.frame,
-        execution=execution_json(proposal.execution),
+        execution=execution_json(proposal),
     )
 
 
-def execution_json(execution: Execution | None) -> dict[str, Any] | None:
-    """Return `execution` as it is shown: no receipt beyond what the firewall let through."""
+def execution_json(proposal: Proposal) -> dict[str, Any] | None:
+    """Return `execution` as it is shown: its receipt is what the firewall let through."""
+    execution = proposal.execution
     if execution is None:
         return None
     opens, closes = execution.window_opens_at_ms, execution.window_closes_at_ms
@@ -71,6 +72,7 @@ def execution_json(execution: Execution | None) -> dict[str, Any] | None:
         "verb": execution.verb.value,
         "attempt": execution.attempt,
         "outcome": execution.outcome.value,
+        "receipt": mask_secrets(proposal.frame) if proposal.frame is not None else None,
         "window_opens_at": rfc3339(opens) if opens is not None else None,
         "window_closes_at": rfc3339(closes) if closes is not None else None,
     }

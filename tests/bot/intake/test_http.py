@@ -37,8 +37,12 @@ async def test_a_read_that_has_ended_is_201_with_its_result(leila, outside) -> N
     outside.world.tool("search").on["execute"] = answering({"found": 3})
     answer = await leila.post("/v1/proposals", json=a_search())
     assert code_of(answer) == (201, "tool_succeeded")
-    assert answer.json()["execution"]["outcome"] == "done"
+    execution = answer.json()["execution"]
+    assert execution["outcome"] == "done"
     assert "3" in json.dumps(answer.json()["result"])
+    assert execution["receipt"] == answer.json()["result"]
+    keys = {"verb", "attempt", "outcome", "receipt", "window_opens_at", "window_closes_at"}
+    assert execution.keys() == keys
 
 
 async def test_the_same_document_again_is_200_and_no_second_one(leila) -> None:
