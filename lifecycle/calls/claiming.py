@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from lifecycle.agreeing.following import AGAIN
 from lifecycle.deciding import decided_by
@@ -31,9 +33,15 @@ class Claim:
     token: str | None
 
 
-def claim_commit(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Claim:
-    """Claim the commit: the point of no return."""
-    return _claim(tx, moment, proposal, Verb.COMMIT, cause)
+def claim_commit(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    cause: Cause,
+    details: Mapping[str, Any] | None = None,
+) -> Claim:
+    """Claim the commit: the point of no return. Its entry tells `details` too."""
+    return _claim(tx, moment, proposal, Verb.COMMIT, cause, details)
 
 
 def claim_roll_back(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Claim:
@@ -68,12 +76,20 @@ def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -
     return _begin(tx, moment, proposal, again, AGAIN, by)
 
 
-def _claim(tx: Transaction, moment: Moment, proposal: Proposal, verb: Verb, cause: Cause) -> Claim:
+def _claim(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    verb: Verb,
+    cause: Cause,
+    details: Mapping[str, Any] | None = None,
+) -> Claim:
     execution = proposal.execution
     if execution is None:
         return Claim(proposal, None)
     claimed = replace(execution, verb=verb, attempt=1, tries=1, cause=cause, doubted=False)
-    return _begin(tx, moment, proposal, claimed, f"{verb.value}_claimed", cause.by)
+    kind = f"{verb.value}_claimed"
+    return _begin(tx, moment, proposal, claimed, kind, cause.by, details)
 
 
 def _begin(
@@ -83,6 +99,7 @@ def _begin(
     execution: Execution,
     kind: str,
     by: Identity,
+    details: Mapping[str, Any] | None = None,
 ) -> Claim:
     tool = moment.policy.tools.get(proposal.tool)
     token = grant(tx, moment, proposal, tool, execution.verb, execution.attempt) if tool else "gone"
@@ -97,6 +114,7 @@ def _begin(
         reason=cause.reason if cause else None,
         sender=decided_by(tx, proposal.proposal_id, cause.by, execution.verb) if cause else None,
         details={
+            **(details or {}),
             "verb": execution.verb.value,
             "attempt": execution.attempt,
             "tries": execution.tries,

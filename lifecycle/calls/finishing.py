@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,8 +33,16 @@ class Concluded:
     claim: Claim | None = None
 
 
-def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Concluded:
+def finish(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    cause: Cause,
+    details: Mapping[str, Any] | None = None,
+) -> Concluded:
     """Make it final: a deferred tool is called to commit, any other has nothing left to do.
+
+    `details` are told by the entry that makes it final.
 
     What no longer fits its digest is taken back where that can be: it was never approved. What
     would be committed otherwise than the trail tells is left to people. While everything stands
@@ -53,13 +62,13 @@ def finish(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) ->
         blocked = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
         return claimed(claim_roll_back(tx, moment, proposal, blocked))
     if not deferred:
-        return Concluded(complete(tx, moment, proposal, cause))
+        return Concluded(complete(tx, moment, proposal, cause, details=details))
     if tool is not None and not tool.deferred:
         return Concluded(_not_committable(tx, moment, proposal, cause))
     waits = stands_still(tx, moment, proposal) or _unjudged(tx, moment, proposal)
     if waits is not None:
         return Concluded(_staged(tx, moment, proposal, waits))
-    return claimed(claim_commit(tx, moment, proposal, cause))
+    return claimed(claim_commit(tx, moment, proposal, cause, details))
 
 
 def _unjudged(tx: Transaction, moment: Moment, proposal: Proposal) -> str | None:

@@ -24,7 +24,7 @@ from lifecycle.state import State
 from lifecycle.tier import Puller
 from lifecycle.windows import CLOSED_AGAIN_MS
 
-#: A closing later than this says so.
+#: A closing later than this says so in words; its entry always tells by how much.
 LATE_MS: Final = 5_000
 #: After so many failures of our own a proposal is shown as overdue.
 OVERDUE_AFTER: Final = 5
@@ -80,7 +80,8 @@ def close(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
     if late_ms > LATE_MS:
         words += f" Closed late, {late_words(late_ms)} after {clock_words(closes_at_ms)}."
     cause = Cause(CLOCK, Puller.CLOCK, "window_closed_unopposed", words)
-    return finish(tx, moment, proposal, cause)
+    late = {"late": late_ms > LATE_MS, "late_ms": late_ms}
+    return finish(tx, moment, proposal, cause, late)
 
 
 def late_words(late_ms: int) -> str:

@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bot import views
 from bot.chat.cards.card import card_of
 from bot.chat.cards.card_facts import Beside
@@ -17,12 +19,17 @@ from lifecycle.ports import Call
 from lifecycle.proposal import Attention
 from lifecycle.state import State
 from lifecycle.tier import Tier
-from tests.builders import MAIL, NOW_MS
+from tests.builders import MAIL, NOW_MS, PROD
 from tests.stage import in_memory
 from tests.stories.forging import problems
 from tests.world import World
 
 SEND = "send-email"
+#: A deployment acts at once: nothing is left to do when its window closes.
+STAGED = PROD | {
+    "tool": "staging-deploy",
+    "target": PROD["target"] | {"domain": "staging.shop.example"},
+}
 
 
 async def opens(world: World, proposal_id: str = "p1", to: str = "pat@partner.example") -> None:
@@ -69,6 +76,28 @@ async def test_J02_after_a_restart_each_window_closes_at_its_own_time(world: Wor
 
     assert await state_of(world, "p2") is State.COMPLETED
     assert "late" not in (await world.proposal("p2")).explanation
+
+
+@pytest.mark.parametrize(
+    ("late_ms", "is_late"), [(0, False), (5_000, False), (5_001, True), (1_200_000, True)]
+)
+@pytest.mark.parametrize(
+    ("base", "closing"), [(MAIL, "commit_claimed"), (STAGED, "complete")], ids=["mail", "deploy"]
+)
+async def test_J01_every_closing_tells_how_late_it_is(
+    world: World, base: dict[str, Any], closing: str, late_ms: int, *, is_late: bool
+) -> None:
+    await world.submits(base, proposal_id="p1")
+    await world.approves("ana", "p1")
+    world.clock.advance(15 * 60 + late_ms / 1000)
+    await world.keeps_house()
+
+    (told,) = [entry["details"] for entry in await world.audit(closing)]
+    assert (told["late"], told["late_ms"]) == (is_late, late_ms)
+    ended = await world.proposal("p1")
+    assert ended.state is State.COMPLETED
+    assert ("Closed late" in ended.explanation) is is_late
+    assert await problems(world) == []
 
 
 async def test_J03_a_loop_that_was_busy_over_the_due_time_closes_as_soon_as_it_is_free(

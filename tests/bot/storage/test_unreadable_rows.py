@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -156,10 +157,12 @@ async def test_one_window_that_cannot_be_judged_stands_in_the_way_of_none(
         await world.approves("ana", f"p{number}")
     real = closing_law.finish
 
-    def stumbles(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Concluded:
+    def stumbles(
+        tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause, *told: Any
+    ) -> Concluded:
         if proposal.proposal_id == "p1":
             raise ZeroDivisionError
-        return real(tx, moment, proposal, cause)
+        return real(tx, moment, proposal, cause, *told)
 
     monkeypatch.setattr(closing_law, "finish", stumbles)
 
