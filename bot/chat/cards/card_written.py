@@ -11,7 +11,8 @@ from typing import Any, Final
 from bot.chat.cards.content import Field
 from bot.chat.cards.neutral import neutral, neutral_value
 from bot.chat.cards.spans import moment_words
-from lifecycle.canonical import canonical_bytes, digest_of
+from lifecycle.canonical import canonical_bytes, digest_of, s256
+from lifecycle.first_gate.digest_values import digests_in
 from lifecycle.policy import Policy, ToolKind
 from lifecycle.proposal import Proposal
 from lifecycle.text.masking import mask_secrets
@@ -137,12 +138,30 @@ def _window_words(window: Any) -> str | None:
 def _field(label: str, raw: Any, masked: Any = None) -> _Pair:
     """Show one value. A value with a secret gets no digest: a short secret could be guessed."""
     shown_value = mask_secrets(raw) if masked is None else masked
-    shown = neutral_value(shown_value)
-    text, full = shown.text, neutral_value(shown_value, lines=True).text
-    if isinstance(raw, Mapping) and "s256" in raw:
-        text += " (a digest: the value itself is known by its excerpt alone and shown to nobody)"
+    shown, kept_back = neutral_value(shown_value), _kept_back(raw)
+    text = kept_back + shown.text
+    full = kept_back + neutral_value(shown_value, lines=True).text
     digest = _digest(raw) if shown_value == raw else ""
     return Field(label, text, full, digest), shown.warnings
+
+
+def _kept_back(raw: Any) -> str:
+    """Say how much of a value its digests keep from people; first, so that no excerpt hides it.
+
+    A digest tells no length. Where the excerpt is all that it stands for, nothing is kept back.
+    """
+    found = [value for _, value in digests_in({"": raw})]
+    if not found:
+        return ""
+    noun = "a digest" if len(found) == 1 else f"{len(found)} digests"
+    if all(map(_is_all, found)):
+        return f"({noun}: 0 bytes are not shown) "
+    return f"({noun}: how many bytes are not shown is known to the proposer alone) "
+
+
+def _is_all(value: Mapping[str, Any]) -> bool:
+    excerpt = value.get("excerpt")
+    return isinstance(excerpt, str) and s256(excerpt.encode()) == value["s256"]
 
 
 def _digest(raw: Any) -> str:
