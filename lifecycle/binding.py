@@ -9,12 +9,13 @@ from lifecycle.errors import Fault
 
 #: How Signoff brings a document into its canonical form (RFC 8785).
 NORMALIZER: Final = "signoff.jcs.v1"
+_REMEDY: Final = "Read the policy in force, judge the plan anew, and bind it to that."
 
 
 def binding_faults(fields: Mapping[str, Any], policy_digest: str) -> Iterator[Fault]:
     """Yield `proposal_unbound_policy` for an empty half, `proposal_binding_mismatch` for another.
 
-    An absent binding binds nothing; a half of the wrong type is already `wrong_type`.
+    An absent binding binds nothing; of a half that is absent or no text the types tell.
     """
     binding = fields.get("binding")
     if not isinstance(binding, dict):
@@ -22,12 +23,26 @@ def binding_faults(fields: Mapping[str, Any], policy_digest: str) -> Iterator[Fa
     halves = (("normalizerId", NORMALIZER), ("policyDigest", policy_digest))
     for key, required in halves:
         value = binding.get(key)
-        if isinstance(value, str) and value.strip() != required:
-            code = "proposal_binding_mismatch" if value.strip() else "proposal_unbound_policy"
-            yield Fault(
-                code,
-                f"binding.{key}",
-                required=required,
-                actual="another value" if value.strip() else "empty",
-                suggestion="Read the policy in force, judge the plan anew, and bind it to that.",
-            )
+        if not isinstance(value, str) or value.strip() == required:
+            continue
+        if not value.strip():
+            yield unbound(f"binding.{key}", "empty")
+            continue
+        yield Fault(
+            "proposal_binding_mismatch",
+            f"binding.{key}",
+            required=required,
+            actual="another value",
+            suggestion=_REMEDY,
+        )
+
+
+def unbound(path: str, actual: str) -> Fault:
+    """Return the fault for a binding that does not say what it binds to, as in a plan."""
+    return Fault(
+        "proposal_unbound_policy",
+        path,
+        required="the normalizerId and policyDigest that it was made under",
+        actual=actual,
+        suggestion=_REMEDY,
+    )

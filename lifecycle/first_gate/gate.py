@@ -100,21 +100,21 @@ def _refuse(faults: list[Fault]) -> None:
 
 
 def _byte_faults(fields: Mapping[str, Any]) -> list[Fault]:
-    """Finish step 2: what can only be judged on the parsed document."""
-    faults = list(control_character_faults(fields))
+    """Finish step 2: what can only be judged on the parsed document, sizes first."""
+    faults: list[Fault] = []
     call = fields.get("tool_call")
-    places = [fields.get("parameters"), fields.get("params")]
-    places.append(call.get("params") if isinstance(call, dict) else None)
-    for parameters in places:
+    inner = call.get("params") if isinstance(call, dict) else None
+    sent = {"parameters": fields.get("parameters"), "params": fields.get("params")}
+    for path, parameters in (sent | {"tool_call.params": inner}).items():
         if not isinstance(parameters, dict):
             continue
         try:
             parameters_within_limit(parameters)
         except Refused as refused:
-            faults.extend(refused.faults)
+            faults.extend(replace(fault, path=path) for fault in refused.faults)
         except ValueError:
-            faults.append(_not_json("V-PROP-006", "parameters"))
-    return faults
+            faults.append(_not_json("V-PROP-006", path))
+    return [*faults, *control_character_faults(fields)]
 
 
 def _proposal_fields(fields: dict[str, Any], kind: Kind, policy: Policy) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
+from lifecycle.binding import unbound
 from lifecycle.document import (
     Binding,
     EvidenceBinding,
@@ -98,6 +99,8 @@ def _of_type_error(kind: str, loc: tuple[str | int, ...], fields: Mapping[str, A
     actual = _name(_value_at(fields, loc))
     if loc and loc[0] in _V_PROP:
         return _v_prop(str(loc[0]), dotted(loc), actual)
+    if loc and loc[0] == "binding":
+        return unbound(dotted(loc), actual)
     required = _REQUIRED.get(kind, "a value" if kind == "missing" else "a whole number")
     return Fault(
         "wrong_type",

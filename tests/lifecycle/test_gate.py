@@ -92,6 +92,28 @@ def test_parameters_beyond_64_kib_are_too_large() -> None:
     assert faults_of(document) == [("too_large", "parameters")]
 
 
+def test_of_all_that_is_wrong_with_the_bytes_the_size_is_told_first() -> None:
+    parameters = MAIL["parameters"] | {"subject": "a\nb", "body": "x" * 70_000}
+    assert faults_of(a_document(parameters=parameters)) == [
+        ("too_large", "parameters"),
+        ("control_character", "parameters.subject"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"params": {"q": "x" * 70_000}}, "params"),
+        ({"tool_call": {"name": "search", "params": {"q": "x" * 70_000}}}, "tool_call.params"),
+    ],
+)
+def test_parameters_that_are_too_large_are_named_as_the_sender_wrote_them(
+    changes: dict[str, Any], path: str
+) -> None:
+    call = {"request_id": "p1", "ts_ms": NOW_MS, "actor": "leila", "tool_call": {"name": "search"}}
+    assert faults_of(call | changes) == [("too_large", path)]
+
+
 @pytest.mark.parametrize(
     ("part", "value", "path"),
     [
@@ -123,7 +145,6 @@ def test_parameters_beyond_64_kib_are_too_large() -> None:
             [{"evidence_id": "e", "binding_type": "context", "required": "yes"}],
             "evidence_bindings[0].required",
         ),
-        ("binding", {"normalizerId": "signoff.jcs.v1"}, "binding.policyDigest"),
     ],
 )
 def test_nothing_is_converted(part: str, value: Any, path: str) -> None:
@@ -196,6 +217,25 @@ def test_a_binding_names_the_normaliser_and_the_policy_in_force(
         assert faults_of(a_document(binding=binding)) == found
     else:
         assert accepted(binding=binding).document.binding is not None
+
+
+@pytest.mark.parametrize(
+    ("binding", "places"),
+    [
+        ({}, ["binding.normalizerId", "binding.policyDigest"]),
+        ({"normalizerId": "signoff.jcs.v1"}, ["binding.policyDigest"]),
+        ({"normalizerId": None, "policyDigest": POLICY.digest}, ["binding.normalizerId"]),
+        ({"normalizerId": 7, "policyDigest": POLICY.digest}, ["binding.normalizerId"]),
+        ("signoff.jcs.v1", ["binding"]),
+        ([], ["binding"]),
+    ],
+)
+def test_a_binding_that_does_not_say_to_what_binds_nothing_as_in_a_plan(
+    binding: Any, places: list[str]
+) -> None:
+    found = faults_of(a_document(binding=binding))
+
+    assert found == [("proposal_unbound_policy", place) for place in places]
 
 
 # --------------------------------------------------------------------------------------- tool
