@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from bot.views import as_seen, resolve
-from lifecycle.authority import Condition, explain
+from lifecycle.authority import Condition, explain, rate_of
 from lifecycle.ending import verdict_json
-from lifecycle.policy import Agent, Person, Policy
+from lifecycle.policy import Agent, Person, Policy, Rate
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Proposal
 from lifecycle.text.masking import mask_secrets
+from lifecycle.tier import Tier
 
 
 def explained(tx: Transaction, given: str, policy: Policy, now_ms: int) -> dict[str, Any]:
@@ -43,16 +44,33 @@ def _of_a_plan(proposal: Proposal) -> dict[str, Any]:
 
 
 def authority_json(proposal: Proposal, policy: Policy) -> dict[str, Any] | None:
-    """Return each lasting condition of authority and whether it holds; the rate is left out."""
+    """Return each condition of authority and whether it holds.
+
+    Of the rate it is told that it held when this was proposed: nothing else is on record, and it is
+    another a second later. A BLOCK tool is answered before anybody asks for it.
+    """
     proposer, tool = _proposer(proposal, policy), policy.tools.get(proposal.tool)
     if proposer is None or tool is None or proposal.masked:  # a masked document is gone
         return None
     found = explain(proposer, tool, proposal.read())
+    conditions = [_condition(each) for each in found.conditions]
+    if proposal.tool_tier is not Tier.BLOCK:
+        conditions.append(_rate(rate_of(tool, policy, proposer)))
     return {
         "rule": found.rule_name,
         "denied": found.denied,
         "reason": found.reason_code,
-        "conditions": [_condition(each) for each in found.conditions],
+        "conditions": conditions,
+    }
+
+
+def _rate(rate: Rate) -> dict[str, Any]:
+    return {
+        "name": "rate",
+        "held": True,
+        "required": f"at most {rate.count} in {rate.per_s} s",
+        "actual": "no more when it was proposed",
+        "code": None,
     }
 
 

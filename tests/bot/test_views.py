@@ -11,7 +11,7 @@ from lifecycle.errors import AmbiguousId, ProposalNotFound
 from lifecycle.proposal import Execution, Outcome, Verb
 from lifecycle.review import Decision, Review
 from lifecycle.state import State
-from tests.builders import BEN, NOW_MS, PROD, a_document, a_policy, a_proposal
+from tests.builders import BEN, NOW_MS, PROD, REFUND, a_document, a_policy, a_proposal
 from tests.world import a_world
 
 REQUIRED = """
@@ -117,7 +117,8 @@ async def test_explain_names_every_rule_and_every_condition_of_authority() -> No
     assert found["verdict"]["at"] == rfc3339(NOW_MS)
     assert "at_ms" not in found["verdict"]
     names = [condition["name"] for condition in found["authority"]["conditions"]]
-    assert names == ["roles", "min_justification", "max_rows"]
+    assert names == ["roles", "min_justification", "max_rows", "rate"]
+    assert found["authority"]["conditions"][-1]["required"] == "at most 2 in 60 s"
     assert found["authority"]["denied"] is False
 
 
@@ -128,3 +129,11 @@ def test_explain_says_which_condition_fails() -> None:
     assert authority is not None
     assert authority["reason"] == "insufficient_justification"
     assert authority_json(short, a_policy(tools={})) is None
+
+
+def test_explain_tells_of_no_rate_that_nobody_was_asked_for() -> None:
+    blocked = a_proposal(a_document(REFUND, tool="financial-transfer"))
+    authority = authority_json(blocked, a_policy())
+
+    assert authority is not None
+    assert "rate" not in {condition["name"] for condition in authority["conditions"]}
