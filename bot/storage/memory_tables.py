@@ -75,4 +75,6 @@ class Table(Generic[K, V]):
         return iter(self._rows.items())
 
     def _restore(self, rows: dict[K, V]) -> None:
-        self._rows = rows
+        # In place: what undoes the steps before this one works on the same dictionary.
+        self._rows.clear()
+        self._rows.update(rows)

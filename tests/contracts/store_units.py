@@ -11,6 +11,7 @@ import pytest
 from lifecycle.audit import GENESIS, broken_links
 from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
 from lifecycle.state import State
+from tests.builders import DAY_MS
 from tests.contracts.store_examples import InStore, event, waiting
 
 
@@ -48,6 +49,22 @@ class UnitsContract(InStore):
             await store.write(unit)
 
         assert await store.read(lambda tx: tx.proposals.get("p1")) == waiting("p1")
+
+    async def test_an_undone_unit_takes_back_what_it_did_before_it_forgot_something(
+        self, store: ProposalStore
+    ) -> None:
+        """An event that was heard in it comes again, and must not pass for a repeated one."""
+        await store.write(lambda tx: tx.flags.first_time("discord", "long ago", 0))
+
+        def unit(tx: Transaction) -> None:
+            assert tx.flags.first_time("discord", "stop", DAY_MS - 1)
+            assert tx.flags.first_time("discord", "later", DAY_MS)  # forgets what is a day old
+            raise KeyError
+
+        with pytest.raises(KeyError):
+            await store.write(unit)
+
+        assert await store.write(lambda tx: tx.flags.first_time("discord", "stop", DAY_MS))
 
     async def test_the_others_of_a_commit_are_kept_when_one_raises(
         self, store: ProposalStore
