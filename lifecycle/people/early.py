@@ -12,6 +12,7 @@ from lifecycle.people.acts import Act, Reviewed, decided, review_details, review
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Cause, Identity, Outcome, Proposal, Verb
 from lifecycle.review import Decision
+from lifecycle.text.masking import harmless
 from lifecycle.tier import Puller
 
 
@@ -59,5 +60,15 @@ def _closed(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Re
     record(tx, moment, "reviewed", by, proposal=proposal, sender=act.sender, details=details)
     words = f"{person} approved before the window closed."
     concluded = finish(tx, moment, proposal, Cause(by, Puller.PERSON, "approved_early", words))
-    words = f"Approved by {person}: the window is closed early."
+    words = _why_not_closed(concluded.proposal)
+    words = words or f"Approved by {person}: the window is closed early."
     return Reviewed.of(concluded.proposal, words, claim=concluded.claim)
+
+
+def _why_not_closed(proposal: Proposal) -> str:
+    """Say what came instead of the end of a row that somebody changed; empty where it ends."""
+    execution, why = proposal.execution, proposal.attention_why
+    if execution is not None and execution.verb is Verb.ROLL_BACK and execution.cause is not None:
+        why = execution.cause.words
+    ends = proposal.terminal or not why
+    return "" if ends else f"{proposal.proposal_id} is not closed. {harmless(why)}"
