@@ -58,6 +58,12 @@ IN_RULES = {
         "sentinel.blast_radius_bounded.roots.staging-deploy",
         "must be an absolute, plain path",
     ),
+    "root that is a number": (
+        "roots: {}",
+        "roots: {staging-deploy: 7}",
+        "sentinel.blast_radius_bounded.roots.staging-deploy",
+        "should be a valid string",
+    ),
     "root of everything": (
         "roots: {}",
         'roots: {staging-deploy: "/"}',

@@ -52,6 +52,25 @@ class TrailContract(InStore):
             replace(decisions[3], reason="wrong customer"),
         ]
 
+    async def test_words_behind_a_stop_are_kept_with_that_persons_last_stop_of_it_alone(
+        self, store: ProposalStore
+    ) -> None:
+        stops = [("p1", "ana"), ("p1", "ben"), ("p2", "ana")]
+        await self.filled(store, waiting("p1"), waiting("p2"))
+
+        def decide(tx: Transaction) -> None:
+            for proposal_id, person in stops:
+                tx.reviews.add(
+                    Review(proposal_id, person, Decision.ROLL_BACK, "", NOW_MS, "terminal")
+                )
+            tx.reviews.give_reason("p1", "ana", "wrong customer")
+            tx.reviews.give_reason("p1", "cal", "I said nothing")
+
+        await store.write(decide)
+
+        both = await store.read(lambda tx: [*tx.reviews.of("p1"), *tx.reviews.of("p2")])
+        assert [review.reason for review in both] == ["wrong customer", "", ""]
+
     async def test_a_unit_reads_the_reviews_as_it_has_left_them(self, store: ProposalStore) -> None:
         await self.filled(store, waiting("p1"))
 

@@ -25,7 +25,7 @@ SECRET = {"to": "pat@partner.example", "subject": "Invoice", "body": "AKIAIOSFOD
 
 async def lived(world: World) -> None:
     """Let a proposal of every kind come, and be answered in every way."""
-    for name in ("open", "dual", "again", "void", "stopped", "expired"):
+    for name in ("open", "dual", "again", "void", "stopped", "refused", "bare"):
         target = dict(PROD["target"], resource_id=f"of-{name}")
         quorum = "dual" if name in ("dual", "again", "void") else "none"
         await world.submits(PROD, proposal_id=name, target=target, approval_class=quorum)
@@ -39,6 +39,7 @@ async def lived(world: World) -> None:
     await world.approves("ana", "again")
     await world.reacts("ben", "stopped", "❌")
     await world.workflow.give_reason("stopped", world.sender("ben"), "the shop is full")
+    await world.rejects("ben", "refused", "the shop is full")
     await world.submits(MAIL, proposal_id="secret", parameters=SECRET)
     await mails(world)
     target = dict(REFUND["target"], resource_id="order-18")
@@ -49,6 +50,7 @@ async def lived(world: World) -> None:
     await world.workflow.redeem(
         await the_permit(world), REFUND["parameters"], world.sender("leila")
     )
+    await world.reacts("ben", "bare", "❌")
 
 
 async def mails(world: World) -> None:
@@ -77,6 +79,17 @@ async def rows(folder: Path) -> dict[str, Row]:
             return {p: (tx.proposals.get(p), tx.audit.of(p), tx.reviews.of(p)) for p in ids}
 
         return await world.store.read(read)
+
+
+async def the_row(world: World, proposal_id: str = "p1") -> Row:
+    """Return a proposal with its trail and its reviews, as the store has them."""
+
+    def read(tx: Any) -> Row:
+        found = tx.proposals.get(proposal_id)
+        assert found is not None
+        return found, tx.audit.of(proposal_id), tx.reviews.of(proposal_id)
+
+    return await world.store.read(read)
 
 
 def row(**changes: Any) -> Callable[[Row], Row]:
@@ -153,3 +166,11 @@ def kept(**changes: Any) -> Callable[[Row], Row]:
 FOR_ANA = Cause(ANA, Puller.PERSON, "approved_early", "ana approved before the window closed.")
 BY_BEN = KeptStop("ben", "", 1, "terminal")
 ON_ITS_OWN = Execution(Verb.EXECUTE, 1, Outcome.RUNNING)
+
+
+def unasked(it: Row) -> Row:
+    """Let one rule that found nothing be missing from the verdict."""
+    verdict = it[0].verdict
+    assert verdict is not None
+    assert not verdict.results[0].findings
+    return it[0].but(verdict=replace(verdict, results=verdict.results[1:])), it[1], it[2]

@@ -10,12 +10,14 @@ import pytest
 
 from lifecycle.agreeing.rows import disagreements
 from lifecycle.audit import AuditEntry
+from lifecycle.moment import ms_of, rfc3339
 from lifecycle.policy import Level
 from lifecycle.proposal import SENTINEL, Attention, Outcome, Verb
 from lifecycle.review import Decision
 from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
-from tests.builders import ANA, BEN, NOUR
+from tests.builders import ANA, BEN, MAIL, NOUR, PROD
+from tests.fakes.tools import raising
 from tests.lifecycle.lives import (
     BY_BEN,
     FOR_ANA,
@@ -31,6 +33,8 @@ from tests.lifecycle.lives import (
     review,
     row,
     rows,
+    the_row,
+    unasked,
 )
 from tests.stage import in_memory
 from tests.stories.hearing import cut_off
@@ -43,6 +47,7 @@ CHANGES: tuple[tuple[str, Callable[[Row], Row], str], ...] = (
     ("stopped", row(decided_at_ms=1), "it was decided at 1970-01-01T00:00:00.001Z, entry"),
     ("stopped", row(explanation="gladly"), "its explanation is gladly, the trail says the shop"),
     ("open", row(decided_by=ANA, reason="rejected_by_person"), "it is open, and has an end"),
+    ("open", row(decided_at_ms=1), "it is open, and has an end"),
     # what it is
     ("sent", row(actor=NOUR), "its proposer is agent nour, the trail says agent leila"),
     ("sent", row(tool="search"), "its tool is search, the trail says send-email"),
@@ -60,6 +65,11 @@ CHANGES: tuple[tuple[str, Callable[[Row], Row], str], ...] = (
     ("dual", row(quorum=1), "its quorum is 1, the trail says 2"),
     ("open", row(opener=BEN, opener_puller=Puller.PERSON), "its row lets person ben open it with"),
     ("dual", row(opener=ANA, opener_puller=Puller.PERSON), "its row lets person ana open it with"),
+    (
+        "void",
+        row(opener=ANA, opener_puller=Puller.PERSON),
+        "its row lets person ana open it with 0",
+    ),
     ("open", row(opener=SENTINEL, opener_puller=Puller.SENTINEL), "its row lets sentinel"),
     ("open", row(opener=NOUR, opener_puller=Puller.PERSON), "agent nour opens it as person"),
     ("refund", row(quorum=2), "entry"),
@@ -73,6 +83,8 @@ CHANGES: tuple[tuple[str, Callable[[Row], Row], str], ...] = (
     ("mail", execution(window_closes_at_ms=1), "its window's end is 1970"),
     ("mail", execution(window_closes_at_ms=None), "its window's end is None"),
     ("mail", execution(receipt={"id": "other"}), "what its tool answered is not what the trail"),
+    ("sent", execution(receipt={"id": "other"}), "what its tool answered is not what the trail"),
+    ("back", execution(receipt={"id": "other"}), "what its tool answered is not what the trail"),
     ("mail", execution(by_agent=True), "its by_agent is True, entry"),
     ("mail", execution(deferred=False), "its deferred is False, entry"),
     ("happened", execution(window_closes_at_ms=1), "its window's end is 1970"),
@@ -92,6 +104,7 @@ CHANGES: tuple[tuple[str, Callable[[Row], Row], str], ...] = (
     ("mail", judged(lambda it: it + "+evidence"), "whether its evidence is still to be judged"),
     ("secret", found(level=Level.SOFT), "what Sentinel found is not what the trail tells"),
     ("secret", found(words="nothing"), "what Sentinel found is not what the trail tells"),
+    ("open", unasked, "what Sentinel found is not what the trail tells"),
     # its last call
     ("mail", execution(tries=2), "its number of tries is 2, the trail says 1"),
     ("mail", execution(doubted=True), "its doubt is True, the trail says False"),
@@ -125,6 +138,7 @@ CHANGES: tuple[tuple[str, Callable[[Row], Row], str], ...] = (
     ("stopped", lost(0), "the trail tells of the reject by ben, which is not kept"),
     ("stopped", review(0, person="leila"), "no entry tells of the reject by leila"),
     ("stopped", review(0, reason=""), "the reason of the reject by ben is not the one"),
+    ("refused", review(0, reason="gladly"), "the reason of the reject by ben is not the one"),
     ("back", lost(1), "the trail tells of the roll_back by ben, which is not kept"),
     ("kept", lost(1), "the trail tells of the roll_back by ben, which is not kept"),
     ("mail", came("cal", Decision.ROLL_BACK), "no entry tells of the roll_back by cal"),
@@ -149,6 +163,7 @@ async def test_what_the_entries_of_older_versions_did_not_tell_is_not_missed(
     newer = {"window_closes_at_ms", "quorum", "deadline_ms", "tier", "explanation", "found_late"}
     newer |= {"receipt", "by_agent", "deferred", "known_by", "window_s", "findings", "words"}
     newer |= {"doubted", "stands", "permit", "permit_until_ms", "task", "needs_people", "tries"}
+    newer |= {"reason_due_ms"}
 
     def older(entry: AuditEntry) -> AuditEntry:
         event = entry.event
@@ -166,6 +181,7 @@ async def test_every_try_of_a_call_is_one_more_than_the_one_before(
     async with in_memory(tmp_path) as world:
         await cut_off(world)
         del world.tool("send-email").on["execute"]  # which hung: now it answers
+        world.clock.advance(5)  # its window begins anew
         await world.restarts()
         proposal = await world.proposal("p1")
         trail = await world.store.read(lambda tx: tx.audit.of("p1"))
@@ -220,3 +236,54 @@ async def test_an_entry_that_cannot_follow_on_those_before_it_is_named(tmp_path:
         if not any(said in words for words in found):
             unnamed.append((kind, said, found))
     assert unnamed == []
+
+
+async def test_a_trail_that_does_not_begin_with_a_submission_is_named(tmp_path: Path) -> None:
+    proposal, trail, reviews = (await rows(tmp_path))["sent"]
+
+    found = disagreements(proposal, trail[1:], reviews)
+
+    assert f"proposal sent: its first entry {trail[1].seq} is no submission" in found
+
+
+async def test_a_window_that_no_commit_follows_ends_no_earlier_than_it_was_told(
+    tmp_path: Path,
+) -> None:
+    target = PROD["target"] | {"domain": "staging.shop.example"}
+    async with in_memory(tmp_path) as world:
+        await world.submits(PROD, tool="staging-deploy", target=target)
+        await world.approves("ana", "p1")
+        early = rfc3339(world.clock.now_ms())
+        await world.passes(minutes=16)
+        proposal, trail, reviews = await the_row(world)
+    assert disagreements(proposal, trail, reviews) == []
+
+    changed = [
+        entry._replace(event=entry.event._replace(at=early)) if each == "complete" else entry
+        for each, entry in ((entry.event.kind, entry) for entry in trail)
+    ]
+
+    found = disagreements(proposal.but(decided_at_ms=ms_of(early)), changed, reviews)
+    assert len(found) == 1
+    assert "ends its window, which was open until" in found[0]
+
+
+async def test_stops_that_were_kept_agree_with_their_trail_whatever_comes_of_them(
+    tmp_path: Path,
+) -> None:
+    async with in_memory(tmp_path) as world:
+        world.tool("send-email").on |= dict.fromkeys(("execute", "roll_back"), raising(OSError()))
+        await world.submits(MAIL)
+        await world.approves("ana", "p1")
+        await world.rejects("ben", "p1", "do not send that")
+        await world.rejects("dee", "p1", "nor do I want it")
+        two_wait = await the_row(world)
+        await world.workflow.settle("p1", world.sender("ana"), happened=True)
+        await world.workflow.idle()
+        taken_back = await the_row(world)
+
+    assert two_wait[0].kept_stop is not None
+    assert disagreements(*two_wait) == []
+    assert (taken_back[0].kept_stop, taken_back[0].state) == (None, State.EXECUTING)
+    assert taken_back[0].attention is Attention.OUTCOME_UNKNOWN
+    assert disagreements(*taken_back) == []

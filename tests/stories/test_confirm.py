@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from lifecycle.moment import clock_words
 from lifecycle.ports import ToolFailed
 from lifecycle.proposal import Attention
 from lifecycle.state import State
@@ -45,6 +46,20 @@ async def test_two_people_must_approve_a_dual_proposal(world: World) -> None:
     assert world.tool(TOOL).verbs() == ["execute"]
 
 
+async def test_whoever_approves_is_told_how_many_did_and_who_has_opened_it(world: World) -> None:
+    await world.workflow.freeze("a moment", world.sender("ana"))
+    await world.submits(PROD, approval_class="dual")
+
+    told = [(await world.approves(name, "p1")).words for name in ("ana", "ben", "dee")]
+
+    still = " It waits for: thaw, for everything is frozen."
+    assert told == [
+        "Approved by ana: 1 of 2.",
+        f"Approved by ben: 2 of 2.{still}",
+        f"Approved by dee too; person ben was first and has opened it.{still}",
+    ]
+
+
 async def test_an_approval_can_be_taken_back_before_the_quorum(world: World) -> None:
     answer = await world.submits(PROD, approval_class="dual")
     await world.approves("ana", answer.proposal_id or "")
@@ -66,6 +81,19 @@ async def test_a_rejection_ends_it_with_its_reason(world: World) -> None:
     assert task is not None
     assert (task.state, task.explanation) == ("backlog", "not on a Monday")
     assert (await world.approves("ana", answer.proposal_id or "")).code == "already_decided"
+
+
+async def test_whoever_comes_too_late_is_told_who_decided_what_and_when(world: World) -> None:
+    await world.submits(PROD)
+    world.clock.advance(600)
+    await world.rejects("ben", "p1", "not on a Monday")
+    when = clock_words((await world.proposal("p1")).decided_at_ms or 0)
+    world.clock.advance(600)
+
+    told = (await world.approves("ana", "p1")).words
+
+    decision = "rejected (rejected_by_person) by person ben"
+    assert told == f"Already decided: {decision}, {when}. not on a Monday"
 
 
 async def test_a_task_that_is_done_by_now_does_not_go_back_for_the_words_behind_an_older_end(

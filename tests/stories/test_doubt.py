@@ -12,6 +12,8 @@ from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD
 from tests.fakes.tools import raising, waiting_for
 from tests.stories.doubtful import DEPLOY, SEND, UNREACHED, dies_while
+from tests.stories.forging import problems
+from tests.stories.hearing import cut_off
 from tests.world import World
 
 
@@ -38,6 +40,35 @@ async def test_an_agent_hears_why_nobody_knows_what_became_of_its_call(world: Wo
         "search ended with RuntimeError; what it did is not known. "
         "A person has to look (outcome_unknown)."
     )
+
+
+async def test_once_a_person_has_settled_it_nobody_is_told_of_the_doubt(world: World) -> None:
+    world.tool(SEND).on["execute"] = raising(RuntimeError("cut off"))
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    assert "not known" in (await world.proposal(proposal_id)).attention_why
+
+    await world.workflow.settle(proposal_id, world.sender("ana"), happened=True)
+
+    settled = await world.proposal(proposal_id)
+    assert (settled.state, settled.attention, settled.attention_why) == (State.EXECUTING, None, "")
+    assert "not known" not in (await world.approves("ben", proposal_id)).words
+
+
+async def test_a_repeat_that_a_person_has_settled_is_committed_and_agrees_with_its_trail(
+    world: World,
+) -> None:
+    await cut_off(world)
+    world.tool(SEND).on["execute"] = raising(RuntimeError("cut off again"))
+    await world.restarts()
+    assert (await world.proposal("p1")).attention is Attention.OUTCOME_UNKNOWN
+
+    await world.workflow.settle("p1", world.sender("ana"), happened=True)
+
+    assert await problems(world) == []
+    await world.passes(minutes=16)
+    assert (await world.proposal("p1")).state is State.COMPLETED
+    assert world.tool(SEND).verbs()[-1] == "commit"
 
 
 async def test_what_a_blocked_tool_has_staged_is_taken_back(world: World) -> None:

@@ -10,6 +10,7 @@ import pytest
 from lifecycle.answers import CardPlace, Reply
 from lifecycle.ports import ToolFailed, Transaction
 from lifecycle.proposal import Attention
+from lifecycle.records import Card
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL
@@ -78,6 +79,21 @@ async def test_an_approval_ends_no_window_that_its_card_does_not_show_yet(
     await world.shows()
     assert (await approves(world, how)).done
     assert (await world.proposal("p1")).state is State.COMPLETED
+
+
+async def test_a_typed_approval_is_judged_by_the_card_of_the_surface_it_was_typed_on(
+    world: World,
+) -> None:
+    await opened_by_nour(world)
+    await shows_the_version_before(world)
+    version = (await world.proposal("p1")).version
+    current = Card("p1", "slack", version, version, ("s1",), delivered=True)
+    await world.store.write(lambda tx: tx.cards.put(current))
+
+    reply = await world.approves("ana", "p1")
+
+    assert reply.code == "stale_card"
+    await still_open(world)
 
 
 async def test_an_approval_ends_nothing_while_the_tool_is_at_work(world: World) -> None:

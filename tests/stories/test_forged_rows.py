@@ -207,6 +207,8 @@ async def test_what_was_raised_to_people_keeps_the_window_and_the_findings_that_
 
     forged("UPDATE proposals SET rest = json_set(rest, '$.window_s', 1)")
     assert any("its window's length in s is 1" in words for words in await problems(world))
+    forged("UPDATE proposals SET rest = json_set(rest, '$.quorum_needs_people', json('false'))")
+    assert any("its need of people is False" in words for words in await problems(world))
     forged("UPDATE proposals SET verdict = replace(verdict, 'precondition_false', 'other')")
     assert any("what Sentinel found is not" in words for words in await problems(world))
 

@@ -50,7 +50,8 @@ async def test_an_approval_of_somebody_who_has_left_is_not_counted(world: World)
 async def test_who_cannot_be_read_may_stop_and_not_approve(world: World) -> None:
     proposal_id = (await world.submits(MAIL)).proposal_id or ""
     world.notifier.unread = frozenset({"ana", "ben"})
-    assert (await world.approves("ana", proposal_id)).code == "not_a_reviewer"
+    refused = await world.approves("ana", proposal_id)
+    assert (refused.code, refused.passing) == ("not_a_reviewer", True)
 
     await world.rejects("ben", proposal_id)
 

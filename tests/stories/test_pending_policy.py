@@ -213,3 +213,18 @@ async def test_what_is_judged_anew_has_the_tier_that_the_rules_are_told_of(
 
     refused = await stage.proposal("x")
     assert (refused.state, refused.reason) == (State.REJECTED, "reversible_when_required")
+
+
+async def test_nobody_approves_what_has_left_the_config_before_it_is_checked_again(
+    world: World,
+) -> None:
+    await takes_notes(world, Tier.CONFIRM)
+    proposal_id = (await world.submits(LONG)).proposal_id or ""
+    without = {name: tool for name, tool in world.workflow.policy.tools.items() if name != NOTE}
+    await is_in_force_unchecked(world, the_law(world, lambda it: replace(it, tools=without)))
+
+    reply = await world.approves("ana", proposal_id)
+
+    assert reply.code == "not_a_reviewer"
+    assert await world.store.read(lambda tx: list(tx.reviews.of(proposal_id))) == []
+    assert world.tool(NOTE).calls == []

@@ -11,6 +11,7 @@ from bot.jobs.scheduler import Round
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL
+from tests.stories.forging import problems
 from tests.stories.hearing import heard
 from tests.world import World
 
@@ -57,4 +58,6 @@ async def test_people_are_told_of_a_window_that_a_stop_holds_open_beside_such_a_
     await stage.workflow.idle()
 
     assert "not_closed" in await stage.trail("p2")
+    assert (await stage.proposal("p2")).retry_at_ms is not None
+    assert await problems(stage) == []
     assert (await stage.proposal("p2")).state is State.EXECUTING

@@ -140,6 +140,21 @@ async def test_who_can_stop_nothing_holds_nothing_up(world: World, person: str) 
     assert world.tool(MAILER).verbs() == ["execute", "commit"]
 
 
+async def test_who_can_stop_nothing_holds_nothing_up_though_nothing_can_be_read_either(
+    world: World,
+) -> None:
+    async def unreadable(_view: Any) -> Any:
+        raise StoreUnavailable("disk I/O error")
+
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world.store, "read", unreadable)
+        replies = {who: await stopped_in_vain(world, who, proposal_id) for who in ("cal", "olga")}
+
+    assert (replies["cal"].code, replies["olga"].done) == ("not_a_reviewer", True)
+    assert [stop["id"] for stop in world.spool.stops] == ["olga"]
+
+
 async def test_the_owner_of_another_agent_stops_nothing_of_this_one(world: World) -> None:
     people, agents = world.workflow.policy.people, world.workflow.policy.agents
     rob, nour = replace(people["olga"], id="rob"), replace(agents["nour"], owner="rob")

@@ -6,7 +6,8 @@ import pytest
 
 from lifecycle.state import State
 from lifecycle.tier import Tier
-from tests.builders import MAIL, a_policy, the_agents
+from tests.builders import MAIL, REFUND, a_policy, the_agents
+from tests.stories.permits import begun_after, permitted, the_permit
 from tests.stories.test_pending_policy import is_left_pending, takes_notes
 from tests.world import World
 
@@ -74,3 +75,34 @@ async def test_an_approval_taken_back_leaves_open_what_the_orchestrator_opened(
 
     assert reply.done
     assert str((await world.proposal("p1")).opener) == "agent nour"
+
+
+async def test_a_permit_stays_good_as_long_as_enough_people_approve(world: World) -> None:
+    proposal_id = await permitted(world, approval_class="dual")
+    for person in ("ben", "dee"):
+        assert (await world.approves(person, proposal_id, "checked")).done
+
+    assert (await world.workflow.take_back(proposal_id, world.sender("ana"))).done
+
+    opened = await world.proposal(proposal_id)
+    assert str(opened.opener) in ("person ben", "person dee")
+    assert (opened.state, opened.permit_waits) == (State.SENTINEL_APPROVED, True)
+    await begun_after(world)
+    assert (await world.proposal(proposal_id)).state is State.EXECUTING
+
+
+async def test_a_permit_is_good_no_more_where_too_few_approve(world: World) -> None:
+    proposal_id = await permitted(world, approval_class="dual")
+    await world.approves("ben", proposal_id, "checked")
+    permit = await the_permit(world)
+
+    await world.workflow.take_back(proposal_id, world.sender("ana"))
+
+    parameters, leila = REFUND["parameters"], world.sender("leila")
+    assert not (await world.workflow.redeem(permit, parameters, leila)).done
+    waits = await world.proposal(proposal_id)
+    assert (waits.state, waits.opener, waits.permit_waits) == (
+        State.SENTINEL_APPROVED,
+        None,
+        False,
+    )

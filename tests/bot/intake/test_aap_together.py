@@ -77,6 +77,18 @@ async def test_what_no_call_waits_for_any_more_is_withdrawn(
     assert {(await seen(leila, call))["status"] for call in calls} == {"cancelled"}
 
 
+@pytest.mark.parametrize("left", [0, 1, 2])
+async def test_nothing_is_withdrawn_as_long_as_one_of_its_calls_waits(
+    outside: Outside, leila: httpx.AsyncClient, left: int
+) -> None:
+    calls = [await asks(leila, key, "1h") for key in ("k1", "k2", "k3")]
+    for call in calls[:left] + calls[left + 1 :]:
+        await cancels(leila, call)
+
+    assert (await seen(leila, calls[left]))["status"] == "pending"
+    assert (await outside.world.proposal(calls[0]["id"])).state is State.SENTINEL_APPROVED
+
+
 async def test_a_call_whose_time_is_over_keeps_no_proposal_waiting(
     outside: Outside, leila: httpx.AsyncClient
 ) -> None:
@@ -102,6 +114,37 @@ async def test_what_came_through_another_door_is_not_withdrawn_for_a_call(
     assert await cancels(leila, call) == "cancelled"
 
     assert (await outside.world.proposal(proposal_id)).state is State.SENTINEL_APPROVED
+
+
+async def counted_by_nobody(outside: Outside, call: Mapping[str, Any]) -> None:
+    """Leave a call as a version did that noted nowhere which calls stand on a proposal."""
+    note = f"aap-calls:{call['id']}"
+    await outside.world.store.write(lambda tx: tx.flags.put(note, None))
+
+
+async def test_a_call_of_a_version_that_did_not_count_waits_beside_those_that_came_since(
+    outside: Outside, leila: httpx.AsyncClient
+) -> None:
+    first = await asks(leila, "k1", "1h")
+    await counted_by_nobody(outside, first)
+    second = await asks(leila, "k2", "1h")
+
+    await cancels(leila, second)
+    assert (await outside.world.proposal(first["id"])).state is State.SENTINEL_APPROVED
+    assert (await seen(leila, first))["status"] == "pending"
+    await cancels(leila, first)
+    assert (await outside.world.proposal(first["id"])).reason == "withdrawn"
+
+
+async def test_a_call_of_a_version_that_did_not_count_takes_its_proposal_back(
+    outside: Outside, leila: httpx.AsyncClient
+) -> None:
+    call = await asks(leila, "k1", "1h")
+    await counted_by_nobody(outside, call)
+
+    assert await cancels(leila, call) == "cancelled"
+
+    assert (await outside.world.proposal(call["id"])).reason == "withdrawn"
 
 
 async def test_a_call_is_not_begun_after_its_own_deadline(

@@ -106,7 +106,9 @@ def test_windows_are_looked_at_every_second() -> None:
     assert next(job for job in JOBS if job.name == "close_windows").every_s == 1
 
 
-async def test_a_scheduled_job_runs_again_and_again() -> None:
+async def test_a_scheduled_job_runs_again_and_again_and_is_not_said_to_be_late(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     thrice = asyncio.Event()
     rounds = 0
 
@@ -125,6 +127,7 @@ async def test_a_scheduled_job_runs_again_and_again() -> None:
     await scheduler.stop(1)
 
     assert not scheduler.running
+    assert caplog.messages == []
 
 
 async def test_stopping_lets_a_round_end_that_has_begun() -> None:
@@ -142,6 +145,9 @@ async def test_stopping_lets_a_round_end_that_has_begun() -> None:
     scheduler.start()
     await asyncio.wait_for(begun.wait(), 10)
     stopping = asyncio.create_task(scheduler.stop(10))
+    for _ in range(20):  # each a turn of the loop, in which it could give up waiting
+        await asyncio.sleep(0)
+    assert not stopping.done()
     go_on.set()
     await stopping
 
@@ -187,6 +193,19 @@ async def test_failures_wait_longer_each_time_but_never_above_a_minute(
     assert set(pauses[6:]) == {LONGEST_PAUSE_S}
     assert "The job fail failed (RuntimeError at jobs/test_scheduler.py:" in caplog.text
     assert "hunter2" not in caplog.text
+
+
+async def test_no_round_begins_beside_one_that_has_not_ended() -> None:
+    begun: list[int] = []
+
+    async def asks_again(_workflow: object) -> int:
+        begun.append(1)
+        await round_.run()
+        return 0
+
+    round_ = Round(Job("slow", "doing its work", 1, asks_again), FakeWorkflow(), FakeClock())
+    await round_.run()
+    assert begun == [1]
 
 
 async def test_one_success_ends_the_waiting(world: World) -> None:

@@ -172,6 +172,16 @@ async def test_tools_that_hang_hold_up_nobody_else_and_no_more_of_them_begin(tmp
     assert ours
 
 
+@pytest.mark.parametrize("does", [lambda: None, leaves])
+async def test_calls_that_have_ended_take_no_place_from_later_ones(tmp_path, does):
+    bench = PythonBench(tmp_path, "Hostile", does=does)
+    asked = call(bench, "execute")
+
+    found = [await call_tool(bench.tool, asked) for _ in range(MOST_AT_ONCE + 1)]
+
+    assert Outcome.FAILED not in [each.outcome for each in found]
+
+
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
