@@ -15,6 +15,8 @@ from lifecycle.policy import Policy
 
 #: The end of the year 9999, behind which no calendar goes on.
 _LAST_MS: Final = 253_402_300_799_999
+#: So long what was seen is acted on. A busy machine needs seconds; hours pass where one sleeps.
+_HOLDS_MS: Final = 30_000
 
 
 @lru_cache(maxsize=1024)
@@ -51,7 +53,8 @@ class Moment:
     `answering` says that the proposer waits for this very answer, so that the message about the
     end may hold back for a moment. `held` are the ids whose stop waits in the spool, live: a unit
     that waited for the store sees the stop that was spooled meanwhile. So are those that were
-    `heard` and wait to be worked. While `stopping` nothing new begins.
+    `heard` and wait to be worked. While `stopping` nothing new begins. `clock_ms` says how late it
+    has become since the moment was taken: the store may have stood still, or the machine slept.
     """
 
     now_ms: int
@@ -64,6 +67,12 @@ class Moment:
     held: AbstractSet[str] = frozenset()
     heard: HeardStops = field(default_factory=HeardStops)
     stopping: bool = False
+    clock_ms: Callable[[], int] | None = None
+
+    def is_long_since(self, at_ms: int) -> bool:
+        """Say whether what was looked at then, in ms UTC, was looked at too long ago to act on."""
+        now_ms = self.now_ms if self.clock_ms is None else self.clock_ms()
+        return now_ms - at_ms > _HOLDS_MS
 
     @property
     def at(self) -> str:

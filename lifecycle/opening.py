@@ -91,9 +91,10 @@ def _judged_otherwise(tx: Transaction, moment: Moment, proposal: Proposal) -> Pr
 def still_true(
     tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict, facts: Facts
 ) -> bool:
-    """Say whether what the verdict was made of is still so: policy and evidence."""
+    """Say whether what the verdict was made of is still so: policy, evidence, and the hour."""
     same_policy = of_this_policy(moment, proposal, verdict, facts) and in_force(tx, moment)
-    return same_policy and same_evidence(tx, proposal, facts)
+    timely = not moment.is_long_since(facts.now_ms)  # evidence has aged since then, hours ended
+    return same_policy and timely and same_evidence(tx, proposal, facts)
 
 
 def of_this_policy(moment: Moment, proposal: Proposal, verdict: Verdict, facts: Facts) -> bool:

@@ -79,6 +79,7 @@ class World:
         """Return this moment, for one unit."""
         return Moment(
             now_ms=self.clock.now_ms(),
+            clock_ms=self.clock.now_ms,
             policy=self.law.policy,
             surfaces=self.notifier.surfaces(),
             ring=self.ring,
@@ -294,7 +295,5 @@ class World:
             log.error("background work failed: %s", located(task.exception()))
 
 
-def _of_one(
-    unit: Callable[[Transaction, Sequence[str]], int], proposal_id: str, tx: Transaction
-) -> int:
-    return unit(tx, [proposal_id])
+def _of_one(unit: Callable[[Transaction, Sequence[str]], int], each: str, tx: Transaction) -> int:
+    return unit(tx, [each])

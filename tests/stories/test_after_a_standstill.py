@@ -1,0 +1,94 @@
+"""A store that stands still, or a machine that sleeps, between Sentinel's word and a beginning."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.state import State
+from lifecycle.verdict import Verdict
+from lifecycle.world import Law
+from tests.builders import MAIL
+from tests.stage import staged
+from tests.stories.resting_on_evidence import CONDITION
+from tests.world import World
+
+_SLEPT_S = 1_200
+_WINDOW_MS = 900_000
+
+
+class _Telling(Sentinel):
+    """Tells when it has said its word."""
+
+    async def check(self, *args: Any, **more: Any) -> Verdict:
+        verdict = await super().check(*args, **more)
+        self.said.set()
+        return verdict
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with staged("sqlite:///signoff.db", tmp_path) as world:
+        law = world.workflow.world.law
+        telling = _Telling(law.sentinel.rules, limit_s=30.0)
+        telling.said = asyncio.Event()
+        world.workflow.world.law = Law(law.policy, telling)
+        yield world
+
+
+async def is_approved_and_waits(world: World, **changes: Any) -> None:
+    """Approve it in a freeze, which is lifted then."""
+    await world.workflow.freeze("looking", world.sender("ana"))
+    await world.submits(MAIL, proposal_id="p1", **changes)
+    await world.approves("ben", "p1")
+    await world.workflow.thaw(world.sender("ana"))
+
+
+async def stands_still(world: World) -> None:
+    """Let the store stand still from Sentinel's word on, for twenty minutes."""
+    gate = threading.Event()
+    said: asyncio.Event = world.workflow.world.law.sentinel.said
+    said.clear()
+    standing = asyncio.create_task(world.store.write(lambda _: gate.wait()))
+    await asyncio.sleep(0)
+    opening = asyncio.create_task(world.workflow.open_ready())
+    await said.wait()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    world.clock.advance(_SLEPT_S)
+    gate.set()
+    await asyncio.gather(standing, opening)
+    await world.workflow.idle()
+
+
+async def test_what_begins_after_a_standstill_has_its_whole_window(world: World) -> None:
+    await is_approved_and_waits(world)
+    await stands_still(world)
+    begun = await world.proposal("p1")
+    assert begun.state is State.EXECUTING
+    assert begun.execution is not None
+    assert begun.execution.window_closes_at_ms == world.clock.now_ms() + _WINDOW_MS
+
+
+async def test_nothing_begins_on_evidence_that_grew_old_in_a_standstill(world: World) -> None:
+    await world.observes(True)
+    await is_approved_and_waits(world, preconditions=[CONDITION])
+    await stands_still(world)
+    waits = await world.proposal("p1")
+    assert (waits.state, waits.waiting_for) == (State.SENTINEL_APPROVED, "evidence_stale")
+
+
+async def test_nothing_begins_whose_deadline_passed_in_a_standstill(world: World) -> None:
+    now_ms = world.clock.now_ms()
+    window = {"valid_from_ms": now_ms, "valid_until_ms": now_ms + 600_000, "max_duration_ms": 1_000}
+    await is_approved_and_waits(world, time_window=window)
+    await stands_still(world)
+    ended = await world.proposal("p1")
+    assert (ended.state, ended.reason) == (State.REJECTED, "expired")
+    assert world.tool("send-email").verbs() == []
