@@ -11,6 +11,7 @@ from lifecycle.agreeing.rows import stands_as_told
 from lifecycle.calls.claiming import Claim, reclaim
 from lifecycle.calls.finishing import Concluded
 from lifecycle.calls.mishaps import unknown
+from lifecycle.clockwork.lost_calls import LostCalls
 from lifecycle.freezing import stands_still
 from lifecycle.gating import Gatekeeper
 from lifecycle.heard import HEARD, placed
@@ -24,25 +25,31 @@ _PAGE = 200
 _ORPHANED_MS = 5_000
 #: A tool marked idempotent is called again under the same key at most twice after a crash.
 _TRIES = 3
+_ENDED = "The process ended while the tool was running"
+_LOST = "Signoff has lost sight of this call, and cannot say whether it was made"
 
 
 @dataclass(slots=True)
 class Recoverer:
-    """Takes up calls and checks that a crash cut off."""
+    """Takes up calls and checks that a crash cut off.
+
+    `orphans` are the calls that nobody makes any more, each with what became of it.
+    """
 
     world: World
     gatekeeper: Gatekeeper
-    orphans: set[str] = field(default_factory=set)
+    orphans: dict[str, str] = field(default_factory=dict)
+    lost: LostCalls = field(default_factory=LostCalls)
 
     async def find_orphans(self) -> None:
         """Find the calls that a former process did not live to hear of, before any call of ours.
 
-        Only what is found here is ever recovered: a call that began in this process has its task.
+        A call that began in this process has its task, unless it is lost.
         """
         after = ""
         while True:
             page = await self.world.store.read(partial(_in_flight, after))
-            self.orphans.update(p.proposal_id for p in page if not _agents_own(p))
+            self.orphans |= {p.proposal_id: _ENDED for p in page if not _agents_own(p)}
             if not page:  # a page may be short of a row that cannot be read
                 return
             after = page[-1].proposal_id
@@ -51,10 +58,10 @@ class Recoverer:
         """Take up orphaned calls and checks, and agents that never reported."""
         await self._place_stops()
         taken = 0
-        for proposal_id in sorted(self.orphans):
-            done = await self.world.beside(proposal_id, self._recover_call(proposal_id))
+        for proposal_id, how in sorted(self.orphans.items()):
+            done = await self.world.beside(proposal_id, self._recover_call(proposal_id, how))
             taken += done or False
-        return taken + await self._overdue_agents() + await self._recover_checks()
+        return taken + await self._look_at_calls() + await self._recover_checks()
 
     async def _place_stops(self) -> None:
         """Note of what a stop is whose message was no card yet when it came, and is one by now.
@@ -70,22 +77,27 @@ class Recoverer:
             if not stop.unplaced and heard.get(stop.key) is not None:
                 heard.add(stop)
 
-    async def _recover_call(self, proposal_id: str) -> bool:
+    async def _recover_call(self, proposal_id: str, how: str) -> bool:
         moment = self.world.moment()
-        concluded = await self.world.write(lambda tx: _recovered(tx, moment, proposal_id))
+        concluded = await self.world.write(lambda tx: _recovered(tx, moment, proposal_id, how))
         if concluded is None:
             return False
-        self.orphans.discard(proposal_id)
+        self.orphans.pop(proposal_id, None)
         self.gatekeeper.carrier.carry_claim(concluded.claim)
         return True
 
-    async def _overdue_agents(self) -> int:
+    async def _look_at_calls(self) -> int:
+        """Call people to agents that never reported; find the calls of ours that are lost."""
         called, after, moment = 0, "", self.world.moment()
         while page := await self.world.store.read(partial(_in_flight, after)):
             after = page[-1].proposal_id
+            made = {*self.world.calls.values(), *self.orphans}
+            ours = (p for p in page if not _agents_own(p))
+            self.lost.look(ours, made, moment.now_ms)
             late = (p for p in page if _agents_own(p) and reporting.is_overdue(moment, p))
             ids = [proposal.proposal_id for proposal in late]
             called += await self.world.write_each(ids, partial(_called_overdue, moment))
+        self.orphans |= dict.fromkeys(self.lost.found(moment.now_ms), _LOST)
         return called
 
     async def _recover_checks(self) -> int:
@@ -116,7 +128,7 @@ def _called_overdue(moment: Moment, tx: Transaction, late: Sequence[str]) -> int
     return sum(p.attention is not None for p in after)
 
 
-def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded | None:
+def _recovered(tx: Transaction, moment: Moment, proposal_id: str, how: str) -> Concluded | None:
     """Call again what is idempotent, under the same key; anything else is unknown.
 
     So is what somebody's ❌ was kept for: it is not done once more in order to be taken back. None
@@ -134,7 +146,7 @@ def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded |
         return Concluded(unknown(tx, moment, proposal, why))
     why_not = _why_not_again(moment, proposal)
     if execution.verb is not Verb.ROLL_BACK and why_not is not None:
-        why = f"The process ended while the tool was running, and {why_not}."
+        why = f"{how}, and {why_not}."
         return Concluded(unknown(tx, moment, proposal, why))
     if tool is not None and tool.idempotent and execution.tries < _TRIES:
         still = stands_still(tx, moment, proposal)
@@ -142,7 +154,7 @@ def _recovered(tx: Transaction, moment: Moment, proposal_id: str) -> Concluded |
             return None
         claim: Claim = reclaim(tx, moment, proposal, CLOCK)
         return Concluded(claim.proposal, claim)
-    return Concluded(unknown(tx, moment, proposal, "The process ended while the tool was running."))
+    return Concluded(unknown(tx, moment, proposal, f"{how}."))
 
 
 def _as_told(tx: Transaction, proposal: Proposal) -> bool:
