@@ -60,6 +60,7 @@ class Acting:
         """Run one act to its end. `spools` keeps it on disk where the store cannot take it; `holds`
         lets nothing be made final meanwhile."""
         acting = self._holding if spools or holds else self._acting
+        act = replace(act, begun_ms=self.world.clock.now_ms())
         return await self.world.surely(acting(act, unit, spools=spools))
 
     async def _holding(

@@ -30,6 +30,7 @@ class Act:
     - `unsure`: the sender is among them, though nobody said that they have left
     - `given_at_ms`: when a stop was given that waited in the spool, None for what is judged at once
     - `heard_at_ms`: when the bot took a stop, which may be well before it can be worked
+    - `begun_ms`: when it began to be worked; who it is may have to be asked first
     """
 
     proposal_id: str
@@ -41,6 +42,7 @@ class Act:
     unsure: bool = False
     given_at_ms: int | None = None
     heard_at_ms: int | None = None
+    begun_ms: int | None = None
 
     def __post_init__(self) -> None:
         """Bring what was typed into a form that every record can hold."""
