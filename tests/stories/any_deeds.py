@@ -10,10 +10,11 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
+from bot.chat.surface import SurfaceFailed
 from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.codes import ALL
 from lifecycle.heard import HeardStop, HeardStops, forget, note
-from lifecycle.policy import ActionType, Level, Policy, Rate
+from lifecycle.policy import ActionType, ApprovalClass, Level, Policy, Rate
 from lifecycle.ports import Call, StoreUnavailable, ToolFailed
 from lifecycle.proposal import Verb
 from lifecycle.tier import Tier
@@ -114,7 +115,7 @@ class Deeds:
         async def acting() -> None:
             try:
                 reply = await act
-            except StoreUnavailable:
+            except (StoreUnavailable, SurfaceFailed):  # then it waits
                 return
             except Exception as error:  # whatever it is, the law let it out
                 self.wrong.append(repr(error))
@@ -122,9 +123,7 @@ class Deeds:
             code = getattr(reply, "code", None)
             if code is not None and code not in ALL:
                 self.wrong.append(f"{code} is no code")
-            if (
-                then is not None and reply is not None and reply.done and reply.state
-            ):  # else it was spooled
+            if then is not None and reply and reply.done and reply.state:  # else it was spooled
                 then()
 
         task = asyncio.create_task(acting())
@@ -209,7 +208,7 @@ class Deeds:
             case "gone":
                 tools = {key: tool for key, tool in tools.items() if key != name}
             case "dual":
-                tools = tools | {name: replace(tools[name], quorum_required=2)}
+                tools = tools | {name: replace(tools[name], quorum_class=ApprovalClass.DUAL)}
             case "window" if tools[name].window_s is not None:
                 window_s = self.chance.choice((30, 120, 1_800))
                 tools = tools | {name: replace(tools[name], window_s=window_s)}

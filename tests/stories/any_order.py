@@ -48,6 +48,10 @@ class Disorder(Hands):
         """Do one thing, at least in part, and look."""
         before = await self.world.store.read(self._as_it_stands)
         await self.does_something()
+        await self._looks_back(before)
+
+    async def _looks_back(self, before: Before) -> None:
+        """Look at what came of it."""
         entries = await self.world.store.read(lambda tx: tx.audit.exported(before.seq, 10_000))
         self.wrong += [words for entry in entries for words in self._wrong_about(entry, before)]
         self.wrong += (await verified_in(self.world.store, None, lambda _: None)).problems

@@ -1,0 +1,46 @@
+"""Over lines, calls and disks that fail in whatever order: nothing begins that people did not ask
+for with their hands, no stop is lost, and all ends.
+
+Twelve lives as a rule; SIGNOFF_LIVES=1000 for a long run, SIGNOFF_SEED for others.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.chat.discord import reactions
+from bot.chat.hearing import early
+from tests.stage import staged
+from tests.stories import any_deeds
+from tests.stories.any_ears import Ears
+
+_LIVES = int(os.environ.get("SIGNOFF_LIVES", "12"))
+_SEED = int(os.environ.get("SIGNOFF_SEED", "0"))
+_STEPS = 90
+_TOOLS = (
+    "send-email send-email again stage-window stage-window act stage issue-refund issue-refund "
+    "search-all"
+)
+
+
+@pytest.mark.parametrize("third", range(3))
+async def test_the_law_holds_whatever_is_heard(
+    third: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(early, "_PAUSES_S", (0.0,) * 4)
+    monkeypatch.setattr(reactions, "_EARLY_S", (0.0,) * 4)
+    monkeypatch.setattr(any_deeds, "TOOLS", tuple(_TOOLS.split()))
+    monkeypatch.setattr(any_deeds, "PLACES", ("discord", "slack"))
+    for seed in range(_SEED + third, _SEED + _LIVES, 3):
+        async with staged("memory:", tmp_path, any_deeds.the_policy()) as world:
+            life = Ears(world, seed)
+            for _ in range(_STEPS):
+                await life.step()
+                assert not life.wrong, seed
+            await life.left_alone()
+            assert not life.wrong, seed
+            await life.looked_after()
+            assert not life.wrong, seed
