@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from bot.storage.place import Place
 from bot.storage.queries import PRAGMAS
 
 #: While somebody reads, or the disk takes nothing, it is tried again after so long, in seconds.
@@ -20,6 +21,10 @@ _AGAIN_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 60.0
 #: What a chat delivered stands on disk until it was worked, a moment later: so it is done twice.
 _ONCE_MORE_S: Final = 60.0
+#: Whoever has many rows masked keeps the others from writing no more than a twentieth of the time,
+#: once what may be taken in advance is used up, half a second.
+_PAID_FOR: Final = 20
+_IN_ADVANCE_S: Final = 0.5 * _PAID_FOR
 
 
 def holds_something(database: Path) -> bool:
@@ -39,18 +44,24 @@ class SideFile:
     def __init__(
         self,
         connection: sqlite3.Connection,
+        place: Place,
         *,
         left_over: bool = False,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take the writing connection. `left_over`: a process that died may have left something."""
-        self._connection, self._now_s = connection, now_s
+        self._connection, self._place, self._now_s = connection, place, now_s
+        self._paid_until_s = now_s()
         self._due_s = [now_s()] if left_over else []
         self._pause_s = _AGAIN_S
 
     def cover(self) -> None:
-        """A row was masked: what it held before must not stay, at once and once more."""
-        self._due_s = [self._now_s(), self._now_s() + _ONCE_MORE_S]
+        """A row was masked: what it held before must not stay, at once and once more.
+
+        Where many are, they wait for one another and share the next time.
+        """
+        at_s = max(self._now_s(), self._paid_until_s - _IN_ADVANCE_S)
+        self._due_s = [at_s, at_s + _ONCE_MORE_S]
         self._pause_s = _AGAIN_S
 
     def idle_s(self) -> float | None:
@@ -58,10 +69,18 @@ class SideFile:
         return max(0.0, self._due_s[0] - self._now_s()) if self._due_s else None
 
     def empty(self, patience: str) -> None:
-        """Empty it where that is due; `patience` is the pragma that is in force again after."""
+        """Empty it where that is due; `patience` is the pragma that is in force again after.
+
+        Where the database's files do not lie where they lay, it holds what a file that was put
+        there lacks, and stays as it is.
+        """
         if not self._due_s or self._due_s[0] > self._now_s():
             return
-        if self._emptied(patience):
+        began_s = self._now_s()
+        emptied = self._place.trouble() is None and self._emptied(patience)
+        took_s = self._now_s() - began_s
+        self._paid_until_s = max(self._paid_until_s, began_s) + took_s * _PAID_FOR
+        if emptied:
             del self._due_s[0]
             self._pause_s = _AGAIN_S
             return

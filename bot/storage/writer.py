@@ -107,7 +107,7 @@ class Writer:
     def _serve(self, plain: sqlite3.Connection) -> None:
         """Run what comes until there is nothing more to come."""
         transaction = SqliteTransaction(plain)
-        side_file = SideFile(plain, left_over=self._left_over_before)
+        side_file = SideFile(plain, self._place, left_over=self._left_over_before)
         last = False
         while not last:
             jobs, last = self._next_jobs(side_file.idle_s())

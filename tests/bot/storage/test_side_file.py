@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from bot.storage.connection import open_plain
+from bot.storage.place import Place
 from bot.storage.side_file import SideFile
 from bot.storage.sqlite import SqliteStore
 from tests.builders import MAIL
@@ -85,7 +87,7 @@ def test_while_somebody_reads_it_waits_for_nobody_and_is_tried_again(
     path: Path, writing: sqlite3.Connection
 ) -> None:
     ticks = Ticks()
-    side_file = SideFile(writing, now_s=ticks)
+    side_file = SideFile(writing, Place(path), now_s=ticks)
     assert side_file.idle_s() is None
     mask(writing)
     with closing(open_plain(path, writing=False)) as reading:
@@ -109,7 +111,7 @@ def test_what_was_kept_until_it_was_worked_goes_a_minute_later(
     path: Path, writing: sqlite3.Connection
 ) -> None:
     ticks = Ticks()
-    side_file = SideFile(writing, now_s=ticks)
+    side_file = SideFile(writing, Place(path), now_s=ticks)
     side_file.cover()
     side_file.empty("hurry")
     mask(writing)
@@ -128,12 +130,62 @@ def test_what_was_kept_until_it_was_worked_goes_a_minute_later(
 
 def test_a_disk_that_takes_nothing_stops_nobody(path: Path, writing: sqlite3.Connection) -> None:
     ticks = Ticks()
-    side_file = SideFile(writing, left_over=True, now_s=ticks)
+    side_file = SideFile(writing, Place(path), left_over=True, now_s=ticks)
     writing.close()
 
     side_file.empty("patience")
 
     assert side_file.idle_s() == 1
+
+
+def test_whoever_has_many_rows_masked_takes_a_twentieth_of_the_time_from_the_others(
+    path: Path, writing: sqlite3.Connection
+) -> None:
+    """A thousand refused credentials a minute, on a disk that needs 25 ms to empty the file."""
+    ticks, began_s = Ticks(), []
+
+    def slow_disk(statement: str) -> None:
+        if "wal_checkpoint" in statement:
+            began_s.append(ticks.now_s)
+            ticks.now_s += 0.025
+
+    writing.set_trace_callback(slow_disk)
+    side_file = SideFile(writing, Place(path), now_s=ticks)
+    for _ in range(20):  # so few are nobody's trouble
+        mask(writing)
+        side_file.cover()
+        side_file.empty("patience")
+        assert holding_it(path.parent) == []
+    for _ in range(2_000):
+        side_file.cover()
+        side_file.empty("patience")
+        ticks.now_s += 0.06
+    mask(writing)
+    side_file.cover()
+
+    # Half a second in advance, and a twentieth of what has passed since.
+    assert sum(at > 60 for at in began_s) * 0.025 <= 0.051 * (ticks.now_s - 60)
+    assert max(late - early for early, late in itertools.pairwise(began_s)) < 0.7
+    ticks.now_s += side_file.idle_s() or 0
+    side_file.empty("patience")
+    assert holding_it(path.parent) == []
+
+
+def test_it_is_left_as_it_is_where_another_file_was_put_in_the_place_of_the_database(
+    path: Path, writing: sqlite3.Connection
+) -> None:
+    """The file that was put there lacks the newest commits, and nothing else holds them."""
+    ticks = Ticks()
+    side_file = SideFile(writing, Place(path), now_s=ticks)
+    mask(writing)
+    shutil.copy(path, path.with_name("copy"))
+    path.with_name("copy").replace(path)
+    side_file.cover()
+
+    side_file.empty("patience")
+
+    assert side_file.idle_s() == 1
+    assert path.with_name(f"{path.name}-wal").stat().st_size > 0
 
 
 async def test_an_idle_store_goes_on_serving_and_ends(path: Path) -> None:
