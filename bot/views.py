@@ -206,6 +206,7 @@ def _all_executing(tx: Transaction) -> Iterator[Proposal]:
 def _execution(seen: Proposal) -> dict[str, Any] | None:
     shown = execution_json(seen)
     if shown is not None and seen.execution is not None:
+        shown["receipt"] = mask_secrets(seen.frame) if seen.frame is not None else None
         shown["still_stands"] = mask_secrets(list(seen.execution.still_stands))
     return shown
 

@@ -13,7 +13,8 @@ from lifecycle.text.personal_data import card_like, find_private
 from lifecycle.text.secrets_found import secret_named
 
 _SHORT_NAME: Final = 64
-#: So much of a text is looked at: far more than is ever shown of it.
+#: So much of the texts of a result is looked at: far more than is ever shown of them. While it is
+#: judged what is a credential nobody else is written for.
 _MOST_READ: Final = 65_536
 TOO_DEEP: Final = "‹nested too deep to show›"
 _PERSONAL_NAMES: Final = {
@@ -57,6 +58,7 @@ class _Spending:
 
     budget: Budget
     left: int
+    unread: int = _MOST_READ
     warnings: dict[str, None] = field(default_factory=dict)
 
     def warn(self, words: str) -> None:
@@ -69,6 +71,17 @@ class _Spending:
             return False
         self.left -= cost
         return True
+
+    def read(self, text: str) -> str:
+        """Return what is looked at of a text, without the word that the end of it cuts: half of a
+        credential is found by nobody."""
+        most = self.unread
+        self.unread = max(0, most - len(text))
+        if len(text) <= most:
+            return text
+        self.warn(f"Of texts beyond {_MOST_READ} characters the rest was left out, unread.")
+        words = text[:most].rsplit(maxsplit=1)
+        return f"{words[0]} …" if len(words) > 1 else " …"
 
 
 def frame_of(value: Any, budget: Budget | None = None) -> Mapping[str, Any]:
@@ -117,8 +130,11 @@ def _fields(value: Mapping[str, Any], depth: int, spending: _Spending) -> dict[s
         spending.warn(f"{len(value) - most} of {len(value)} fields were left out.")
     shown: dict[str, Any] = {}
     for key, item in list(value.items())[:most]:
-        key = _beginning(str(key))
-        name = _name_shown(key) if len(key) <= _SHORT_NAME else mask_private(key)
+        key = str(key)
+        if len(key) <= _SHORT_NAME:
+            name = _name_shown(key)
+        else:
+            name = mask_private(key := spending.read(key))
         if not spending.pay(len(name) + 4):
             break
         kind = _kind_of(key)
@@ -148,7 +164,7 @@ def _scalar(value: Any, spending: _Spending) -> Any:
         value = str(value)
     if not isinstance(value, str):
         return value if spending.pay(len(str(value))) else None
-    read = _beginning(value)
+    read = spending.read(value)
     masked = mask_private(read)
     if masked != read:
         spending.warn("Credentials or personal data in a text were masked.")
@@ -156,15 +172,6 @@ def _scalar(value: Any, spending: _Spending) -> Any:
         return masked
     cut, spending.left = masked[: max(spending.left - 3, 0)], 0
     return cut + "…"
-
-
-def _beginning(text: str) -> str:
-    """Return what is looked at of a text, without the word that the end of it cuts: half of a
-    credential is found by nobody."""
-    if len(text) <= _MOST_READ:
-        return text
-    words = text[:_MOST_READ].rsplit(maxsplit=1)
-    return f"{words[0] if len(words) > 1 else ''} …"
 
 
 def _kind_of(key: str) -> str | None:

@@ -42,6 +42,18 @@ async def test_a_result_too_large_to_be_kept_is_shown_as_far_as_any_other(world:
     assert len(canonical_bytes(shown["value"])) <= 4_000
 
 
+async def test_the_receipt_of_an_answer_is_its_result_and_nothing_that_is_masked_anew(
+    world: World,
+) -> None:
+    """To mask all of a frame takes longer than to judge, store and answer a search."""
+    world.tool("search").on["execute"] = answering(ROWS)
+
+    answer = await world.submits(SEARCH)
+
+    assert answer.execution is not None
+    assert answer.execution["receipt"] is answer.result
+
+
 async def test_rows_that_were_not_asked_for_are_not_shown_of_a_large_result(world: World) -> None:
     target = MAIL["target"] | {"constraints": {"max_rows": 2}}
 
@@ -67,6 +79,24 @@ async def test_of_a_text_of_any_length_the_beginning_is_read_and_masked(
     assert shown["value"]["text"].startswith(beginning)
     assert "QWER" not in shown["value"]["text"]
     assert len(shown["value"]["text"]) <= 4_000
+
+
+async def test_of_a_result_that_is_all_credentials_no_more_is_looked_at_than_of_any(
+    world: World,
+) -> None:
+    """What is masked takes no room in the frame, and nobody is written for while it is sought."""
+    key = "-----BEGIN PRIVATE KEY-----\n" + "QWER1234\n" * 6_500
+    large = {"rows": [{f"key-{number}": key for number in range(10)} for _ in range(5)]}
+
+    shown = await found(world, large)
+    first, *others = shown["value"]["rows"]
+
+    assert first["key-0"] == f"‹secret, {len(key)} characters›"
+    assert first["key-1"].startswith("‹secret, ")
+    assert {first[f"key-{number}"] for number in range(2, 10)} == {" …"}
+    assert {text for row in others for text in row.values()} == {" …"}
+    said = "Of texts beyond 65536 characters the rest was left out, unread."
+    assert said in shown["warnings"]
 
 
 async def test_what_is_kept_of_a_large_receipt_and_judged_by_is_what_it_was(world: World) -> None:
