@@ -20,6 +20,18 @@ _GIST: Final = (
 )
 
 
+def told_once(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document without the receipt in `execution` where `result` tells the same.
+
+    Written once it often fits a message that people read without opening a file.
+    """
+    execution = document.get("execution")
+    if not isinstance(execution, Mapping) or execution.get("receipt") != document.get("result"):
+        return dict(document)
+    spared = {key: value for key, value in execution.items() if key != "receipt"}
+    return {**document, "execution": spared}
+
+
 def gist_of(document: Mapping[str, Any], attached: str) -> dict[str, Any]:
     """Return what decides how an agent goes on, and in which file the rest stands."""
     return {key: document[key] for key in _GIST if key in document} | {"attached": attached}

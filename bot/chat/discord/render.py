@@ -13,7 +13,7 @@ import discord
 
 from bot.chat.cards.card_facts import STATE
 from bot.chat.cards.content import CardContent, Colour, Field
-from bot.chat.cards.documents import gist_of, whole_of
+from bot.chat.cards.documents import gist_of, told_once, whole_of
 from bot.chat.cards.fitting import Attachment, Limits, fit
 from bot.chat.cards.spans import without_span
 from bot.chat.commands.replies import CommandReply, Table
@@ -206,14 +206,16 @@ def answer_messages(reply: CommandReply) -> list[Said]:
 
 def document_message(document: Mapping[str, Any], before: str = "") -> Said:
     """Return one JSON object in a fence, for an agent; a large one is attached whole."""
+    for told in (document, told_once(document)):
+        text = _fenced(told, before)
+        if length(text) <= CONTENT_LIMIT:
+            return Said(text)
+    return Said(_fenced(gist_of(document, _ANSWER), before), whole_of(document, _ANSWER))
+
+
+def _fenced(document: Mapping[str, Any], before: str) -> str:
     text = json.dumps(document, ensure_ascii=False).replace("`", "\\u0060")
-    fenced = f"{before}\n```json\n{text}\n```".strip()
-    if length(fenced) <= CONTENT_LIMIT:
-        return Said(fenced)
-    short = gist_of(document, _ANSWER)
-    shown = json.dumps(short, ensure_ascii=False).replace("`", "\\u0060")
-    whole = whole_of(document, _ANSWER)
-    return Said(f"{before}\n```json\n{shown}\n```".strip(), whole)
+    return f"{before}\n```json\n{text}\n```".strip()
 
 
 def words_message(words: str, before: str = "") -> Said:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bot.chat.cards.documents import gist_of, whole_of
+from bot.chat.cards.documents import gist_of, told_once, whole_of
 from bot.chat.cards.fitting import Attachment
 from bot.chat.commands.replies import CommandReply
 from bot.chat.slack.text import fenced, literal, measure
@@ -37,9 +37,10 @@ def answer(reply: CommandReply, name: str) -> Said:
 
 def document_said(document: Mapping[str, Any], name: str) -> Said:
     """Return one JSON object in a fence; of a large one what decides, and the whole as a file."""
-    text = fenced(document)
-    if len(text) <= _MOST:
-        return Said(text)
+    for told in (document, told_once(document)):
+        text = fenced(told)
+        if len(text) <= _MOST:
+            return Said(text)
     attached = f"{name}.json"
     return Said(fenced(gist_of(document, attached)), whole_of(document, attached))
 
