@@ -69,7 +69,7 @@ def _rate(rate: Rate) -> dict[str, Any]:
         "name": "rate",
         "held": True,
         "required": f"at most {rate.count} in {rate.per_s} s",
-        "actual": "no more when it was proposed",
+        "actual": "no more than was allowed when it was proposed",
         "code": None,
     }
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from bot.explained import authority_json, explained
 from bot.storage.memory import MemoryStore
 from bot.views import pending_json, proposal_json, resolve, rfc3339, show, trail
 from lifecycle.errors import AmbiguousId, ProposalNotFound
+from lifecycle.policy import Rate
 from lifecycle.proposal import Execution, Outcome, Verb
 from lifecycle.review import Decision, Review
 from lifecycle.state import State
@@ -137,3 +141,23 @@ def test_explain_tells_of_no_rate_that_nobody_was_asked_for() -> None:
 
     assert authority is not None
     assert "rate" not in {condition["name"] for condition in authority["conditions"]}
+
+
+async def test_explain_claims_nothing_of_a_rate_that_was_lowered_since() -> None:
+    world = a_world(MemoryStore())
+    for number in (1, 2):
+        await world.submits(PROD, proposal_id=f"deploy-{number}", **other_place(number))
+    tools = world.workflow.policy.tools
+    tool = replace(tools[PROD["tool"]], rate=Rate(1, 60))
+    policy = replace(world.workflow.policy, tools={**tools, tool.name: tool})
+
+    found = await world.store.read(lambda tx: explained(tx, "deploy-2", policy, NOW_MS))
+
+    rate = found["authority"]["conditions"][-1]
+    assert (rate["required"], rate["held"]) == ("at most 1 in 60 s", True)
+    assert rate["actual"] == "no more than was allowed when it was proposed"
+
+
+def other_place(number: int) -> dict[str, Any]:
+    """Return what tells one deployment from another."""
+    return {"target": PROD["target"] | {"resource_id": f"shop-{number}"}}
