@@ -16,16 +16,17 @@ MARKS: Final = frozenset("⏎␣‹›")
 #: and what stands for an object that is not there, which many fonts leave out.
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc")
 #: What is drawn like a dot, a slash or another sign of an address, and is none to a machine.
-#: The dashes of prose (– and —) are longer than a hyphen, and stand between words too often.
+#: The dashes of prose (– and —) are longer than a hyphen, and stand between words too often, as the
+#: comma and the colon of Chinese do, beside names of files too. No program takes those for its own.
 IMITATORS: Final = (
     "\u02d7\u2010\u2011\u2012\u2043\u2212\ufe63\uff0d"  # -
     "\u2024\ufe52"  # .
     "\u2044\u2215\u2571\u29f8\uff0f"  # /
-    "\u2236\ufe13\ufe55\uff1a"  # :
+    "\u2236\ufe13\ufe55"  # :
     "\ufe6b\uff20"  # @
     "\ufe56\uff1f\ufe5f\uff03\ufe60\uff06\ufe6a\uff05"  # ? # & %
     "\u2216\u29f5\u29f9\ufe68\uff3c"  # a backslash
-    "\u201a\ufe50\uff0c"  # ,
+    "\u201a\ufe50"  # ,
 )
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
 _VARIATIONS: Final = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
@@ -44,6 +45,8 @@ _MOST_MARKS: Final = 4
 #: The combining class of marks that cross out what they stand on.
 _CROSSES_OUT: Final = 1
 _KEYCAP: Final = "\u20e3"
+_ON_KEYS: Final = frozenset("0123456789#*")
+_EMOJI_STYLE: Final = "\ufe0f"
 #: Combining marks stand below this code point, but for variation selectors, which are invisible.
 _MARKS_END: Final = 0x1F000
 _WORD: Final = re.compile(r"[^\W_]+(?:[\u0300-\u036f][^\W_]*)*")
@@ -79,6 +82,8 @@ def joins_emoji(text: str, place: int) -> bool:
     if text[place] not in _JOINERS or place == 0:
         return False
     before = text[place - 1]
+    if text.startswith(_KEYCAP, place + 1) and before in _ON_KEYS:
+        return text[place] == _EMOJI_STYLE
     if before in _JOINERS:
         return place > 1 and unicodedata.category(text[place - 2]) == "So"
     return unicodedata.category(before) in ("So", "Sk")

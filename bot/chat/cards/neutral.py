@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import idna
@@ -31,15 +32,25 @@ BLANK: Final = "␣"
 _LETTER: Final = rf"\w{combining_marks()}-"
 #: A sign that only looks like one of an address joins what stands on both sides of it.
 _LIKE: Final = rf"(?<=[!-~{IMITATORS}])[{IMITATORS}](?=[!-~{IMITATORS}])"
-_DOT: Final = r"[.\u3002\uff0e\uff61]"
-_PART: Final = rf"(?:[{_LETTER}]|{_LIKE})"
-_HOST: Final = re.compile(
-    rf"(?<![{_LETTER}.])(?<![!-~{IMITATORS}][{IMITATORS}](?=[!-~{IMITATORS}]))"
-    rf"{_PART}+(?:{_DOT}{_PART}+)*{_DOT}{_PART}{{2,}}"
-)
+#: One full stop of Chinese and Japanese; a browser takes it for a dot.
+_STOPS: Final = "\u3002\uff61"
+_DOT: Final = rf"[.\uff0e{_STOPS}]"
+#: Whatever may be a host, with all that stands beside it without a blank. Nothing of it is read
+#: twice: text of one letter and one dot in turns must not take the square of its length.
+_RUN: Final = re.compile(rf"(?:[{_LETTER}]|{_DOT}|{_LIKE})++")
 _LABEL_DOT: Final = re.compile(_DOT)
+#: It ends a sentence behind a letter of these scripts, where a host has an ordinary dot.
+_SENTENCE_END: Final = re.compile(
+    rf"(?<=[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff])[{_STOPS}]"
+)
+_BEFORE_HOSTS: Final = ("://", "@")
+#: Labels with one dot between two of them.
+_LABELS: Final = re.compile(rf"[^.\uff0e{_STOPS}]++(?:{_DOT}[^.\uff0e{_STOPS}]++)*+")
+#: So many letters the last label of a host has.
+_SHORTEST_END: Final = 2
 _BESIDE_LETTERS: Final = re.compile(f"[{combining_marks()}{IMITATORS}]")
-_BREAKS: Final = re.compile(r"[ \t]*(?:(?:\r\n|\n|\r)[ \t]*)+")
+#: From the first blank on, so that blanks without a break behind them are read once.
+_BREAKS: Final = re.compile(r"(?<![ \t])[ \t]*+(?:(?:\r\n|\n|\r)[ \t]*+)++")
 _ONE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 _BLANKS: Final = re.compile(r"[ \t]{3,}")
 _REPEATED: Final = re.compile(r"(\\u\{[0-9A-F]+\})\1{2,}")
@@ -142,13 +153,31 @@ def _with_plain_hosts(text: str, warnings: set[str]) -> str:
         return text
 
     def plain(found: re.Match[str]) -> str:
-        host = found[0]
+        host, rest = _host_in(found[0])
         if host.isascii() or len(host) > _LONGEST_HOST or _are_numbers(host):
-            return host
+            return found[0]
         warnings.add("a host with letters beyond a–z, shown in its xn-- form")
-        return ".".join(_plain_label(label) for label in _LABEL_DOT.split(host))
+        return ".".join(_plain_label(label) for label in _LABEL_DOT.split(host)) + rest
 
-    return _HOST.sub(plain, text)
+    def with_plain(found: re.Match[str]) -> str:
+        run = found[0]
+        if run.isascii():
+            return run
+        ends = () if text.endswith(_BEFORE_HOSTS, 0, found.start()) else _SENTENCE_END.finditer(run)
+        places = (0, *(end.end() for end in ends), len(run))
+        return "".join(_LABELS.sub(plain, run[start:end]) for start, end in pairwise(places))
+
+    return _RUN.sub(with_plain, text)
+
+
+def _host_in(labels: str) -> tuple[str, str]:
+    """Return the host that these labels begin with, empty where there is none, and the rest."""
+    end = len(labels)
+    for dot in reversed(list(_LABEL_DOT.finditer(labels))):
+        if end - dot.end() >= _SHORTEST_END:
+            return labels[:end], labels[end:]
+        end = dot.start()
+    return "", labels
 
 
 def _are_numbers(host: str) -> bool:
