@@ -59,6 +59,9 @@ _BRACKETED: Final = {
 BRACKETED: Final = "".join(map(chr, _BRACKETED))
 
 _FILLED: Final = str.maketrans(dict.fromkeys(FILLERS, " "))
+#: A search costs a tenth of a translation, and hardly any text holds one of these.
+_HAS_BRACKETED: Final = re.compile(f"[{BRACKETED}]")
+_HAS_FILLER: Final = re.compile(f"[{FILLERS}]")
 
 #: A capital I beside small letters may be meant as l, a small l among capitals as I.
 _CAPITAL_I: Final = re.compile(r"(?<=[a-z])I|I(?=[a-z])")
@@ -101,12 +104,12 @@ def _cases_folded(text: str) -> str:
 
 def without_brackets(text: str) -> str:
     """Return the text with `⒡` as f: alone it is an item of a list, in a row it is writing."""
-    return text if text.isascii() else text.translate(_BRACKETED)
+    return text.translate(_BRACKETED) if _HAS_BRACKETED.search(text) else text
 
 
 def with_blanks(text: str) -> str:
     """Return the text with a space for each filler: one reader sees nothing there, one a blank."""
-    return text if text.isascii() else text.translate(_FILLED)
+    return text.translate(_FILLED) if _HAS_FILLER.search(text) else text
 
 
 def uncased(text: str) -> str:

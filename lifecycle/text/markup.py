@@ -27,7 +27,7 @@ INLINE_LINK: Final = re.compile(rf"!?\[(?P<words>[^\[\]]*+)\](?P<target>{_TITLED
 _LINK: Final = re.compile(rf"!?\[([^\[\]]*+)\](?:{_TITLED}|{_NESTED}|\[[^\[\]]*+\])")
 #: A picture may be what a link shows.
 LINKS_IN_LINKS: Final = 2
-_EMPHASIS: Final = str.maketrans("", "", "*~`")
+_EMPHASIS: Final = "*~`"
 _BACKSLASHED: Final = re.compile(r"\\([!-/:-@\[-`{-~\n])")
 #: What stands before each line of a quotation.
 _QUOTED: Final = re.compile(r"^[ \t]{0,3}+(?:>[ \t]?+)++", re.MULTILINE)
@@ -100,7 +100,10 @@ def _unmarked(text: str) -> str:
         text = _BACKSLASHED.sub(r"\1", text)
     if ">" in text:
         text = _QUOTED.sub("", text)
-    return text.replace("||", "").translate(_EMPHASIS)
+    text = text.replace("||", "")
+    for sign in _EMPHASIS:
+        text = text.replace(sign, "")
+    return text
 
 
 def decoded(text: str) -> str:

@@ -51,9 +51,10 @@ _ADDRESSES: Final = frozenset("address addresses addr addrs email emails mail ma
 _RUN_TOGETHER: Final = frozenset(
     "mailto sendto forwardto deliverto copyto rcptto ccs bccs senders replytos".split()
 )
-#: So lists of headers are written: `{"name": "Bcc", "value": "..."}`.
-_NAMES_BESIDE: Final = frozenset({"name", "key", "field", "header"})
-_VALUES_BESIDE: Final = frozenset({"value", "values"})
+#: So lists of headers are written, `{"name": "Bcc", "value": "..."}`, and lists of recipients,
+#: `{"type": "bcc", "email": "..."}`.
+_NAMES_BESIDE: Final = frozenset("name key field header type kind label".split())
+_VALUES_BESIDE: Final = _ADDRESSES - {"list"} | {"value", "values"}
 #: A way up, whatever stands around it.
 _UP: Final = re.compile(r"(?:\A|[/\\])\.\.(?:[/\\]|\Z)")
 #: A name and a slash on one line; what follows may hold blanks, as in `q1/old data`.
@@ -145,8 +146,8 @@ def recipients_in(content: Mapping[str, Any]) -> Iterator[Place]:
     That is what stands below a name that ends in `to cc bcc recipient(s) from sender`, and
     everything below `headers`; a name with an @ below one of these is a recipient as well. null is
     nobody. The ends of a time (`date_to`, `period.from`) and what is called an address or a list of
-    them (`to_email`, `cc_list`) are somebody where they hold an @, and so is the `value` beside a
-    `name` that says recipient.
+    them (`to_email`, `cc_list`) are somebody where they hold an @, and so is the `value` or `email`
+    beside a `name` or `type` that says recipient.
     """
     for start in _FREE:
         yield from _below(_at(content, start), start, _Said.NOBODY)

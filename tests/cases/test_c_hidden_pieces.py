@@ -28,6 +28,10 @@ def found_in(body: str) -> set[tuple[str, str, str]]:
         *("width:0", "max-height:0px", "font:0/0 a", "font-size:1px", "font-size: .1em"),
         *("clip:rect(0,0,0,0)", "clip-path:inset(50%)", "DISPLAY:/**/none", "d\\69splay:none"),
         *("opacity:0.0", "font-size:+00.px", "opacity: .0; color:red"),
+        *("zoom:0", "scale: 0", "transform:scaleX( 0 )", "transform:translateX(-9999px)"),
+        *("margin:0 0 0 -9999px", "left:calc(-9999px)", "left:9999px", "text-indent:-99em"),
+        *("color:rgba(0,0,0,0)", "color:#fff0", "-webkit-text-fill-color:transparent"),
+        *("font-size:-0", "filter:opacity(0)", "opacity:0.01", "opacity:1%"),
     ],
 )
 def test_C05_what_a_style_hides_inside_a_phrase_parts_no_phrase(style: str) -> None:
@@ -48,9 +52,37 @@ def test_C05_what_a_style_hides_inside_a_phrase_parts_no_phrase(style: str) -> N
         "fi<span hidden>a<span>b</span>c</span>nal <i hidden>d<img></i>warning",
         "fi<div hidden><!-- <div> -->x</div>nal warning",
         "<style><style></style>fi<i hidden>q</i>nal warning</style>",
+        "<style>b{display:none}</style>fi<b>x</b>nal warning",
+        "<style>@media print{.q{} .z, p{display:none}}</style>"
+        "fi<b class=z>x</b><b class=y>nal</b> warning",
+        "<style>.a .z > *{left:-9999px}</style>fi<b class=z>x</b>nal warning",
+        "<style>[lang]{display:none}</style>fi<b lang=de>x</b>nal warning",
+        "<![CDATA[final <i hidden>x</i>warning]]>",
     ],
 )
 def test_C05_what_a_sheet_or_an_element_hides_parts_no_phrase(body: str) -> None:
+    assert found_in(body) == HIT
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<div><div hidden><!-- <div> --></div>final <i hidden>x</i>warning</div>",
+        "<div><div hidden><i title='<div>'></i></div>final <i hidden>x</i>warning</div>",
+        "<div><div hidden><style><div></style></div>final <i hidden>x</i>warning</div>",
+        "fi<img hidden>nal <b hidden>x</b>warning</img>",
+        "fi<br hidden>nal <b hidden>x</b>warning</br>",
+        "<div><span hidden>x</div>final <i hidden>y</i>warning<span></span>",
+        "<p hidden>a<p>final <i hidden>x</i>warning</p>",
+        "<ul><li hidden>a<li>final <i hidden>x</i>warning</ul>",
+        "<table><tr><td hidden>a<td>final <i hidden>x</i>warning</td></table>",
+        "fi<span><b hidden>x</span>y</b>nal warning",
+        "<div>fi<span hidden><table><td>x</div>y</table></span>nal warning",
+        "fi<i hidden><iframe></i></iframe>x</i>nal warning",
+    ],
+)
+def test_C05_what_stands_behind_a_hidden_element_is_not_hidden_with_it(body: str) -> None:
+    """It ends where a browser ends it, whatever in it only looks like its end or another begin."""
     assert found_in(body) == HIT
 
 
@@ -156,23 +188,32 @@ async def test_B04_a_refusal_binds_no_mail_that_differs_in_smaller_print(world: 
     assert other.state == "sentinel_approved"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<b style='" + "/*" * 30_000,
-        "<b style='" + "*/" * 30_000 + "'>",
-        "<style>.z{display:none}</style>" + "<i class=" * 6_000,
-        "<b style='" + "width:0.00 " * 6_000 + "'>",
-        "<b style='font-size:" + "0" * 60_000 + "9'>",
-        "<i style='\\64'>x</i>" * 3_000,
-        "<div hidden><div></div>" * 2_600,
-        "<div hidden>" * 5_000,
-    ],
-    ids="comments,ends of comments,classes,sizes,zeros,letters,uneven,unclosed".split(","),
-)
-def test_C10_styles_are_read_at_once_however_they_go_on(text: str) -> None:
-    began_s = time.process_time()
+HOSTILE = {
+    "comments": "<b style='" + "/*" * 120_000,
+    "ends of comments": "<b style='" + "*/" * 120_000 + "'>",
+    "classes": "<style>.z{display:none}</style>" + "<i class=" * 27_000,
+    "sizes": "<b style='" + "width:0.00 " * 22_000 + "'>",
+    "zeros": "<b style='font-size:" + "0" * 240_000 + "9'>",
+    "letters": "<i style='\\64'>x</i>" * 12_000,
+    "scales": "<b>" + "scale" * 50_000,
+    "places": "<b>" + "left:" * 50_000,
+    "sheets": "<style>.a{display:none}" * 10_000,
+    "selectors": "<style>" + ".a," * 80_000 + "{display:none}</style><i class=a>",
+    "uneven": "<div hidden><div></div>" * 10_000,
+    "unclosed": "<div hidden>" * 20_000,
+    "cut": "<div hidden>" * 20_000 + "</div",
+    "many names": "".join(f"<x{n} hidden>" for n in range(17_000)),
+    "ends far away": "".join(f"<x{n} hidden>" for n in range(11_000))
+    + "".join(f"</x{n}" for n in range(11_000)),
+    "crossed": "<span hidden>" * 9_000 + "<b hidden>" * 9_000 + "</span>" * 5_000,
+    "implied": "<p hidden>x" * 20_000,
+}
 
-    renderings(text)
 
-    assert time.process_time() - began_s < 1
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_C10_styles_are_read_at_once_however_they_go_on(kind: str) -> None:
+    began_s = time.thread_time()
+
+    renderings(HOSTILE[kind])
+
+    assert time.thread_time() - began_s < 0.8

@@ -204,6 +204,9 @@ def test_D10_a_list_or_an_address_by_its_name_is_a_recipient_where_an_at_stands(
         ({"Name": "X-Forward-To", "Value": [PAT, EVE]}, "Value[1]"),
         ({"key": "reply_to", "values": {"a": f"Eve <{EVE}>"}}, "values.a"),
         ({"header_name": "сc", "header_value": EVE}, "header_value"),
+        ({"type": "bcc", "email": EVE}, "email"),
+        ({"kind": "CC", "addresses": [PAT, EVE]}, "addresses[1]"),
+        ({"label": "reply_to", "emailAddress": {"address": EVE}}, "emailAddress.address"),
     ],
 )
 def test_D10_a_value_beside_the_name_of_a_recipient_is_one(
@@ -222,6 +225,8 @@ def test_D10_a_value_beside_the_name_of_a_recipient_is_one(
         {"name": "Subject", "value": f"From {EVE}"},
         {"name": "to", "note": f"not {EVE}"},
         {"name": ["cc"], "value": EVE},
+        {"type": "customer", "email": EVE},
+        {"type": "to", "email": PAT},
         {"value": EVE},
     ],
 )
