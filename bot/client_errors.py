@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import httpx
+
+_LONGEST_SHOWN: Final = 200
 _ID: Final = re.compile(r"(?!\.+\Z)[A-Za-z0-9._-]{1,64}")
 _UNSENT: Final = {
     "non_finite_number": "NaN and Infinity are no JSON: send a finite number.",
@@ -42,16 +45,18 @@ class NothingDone(Exception):
 def address(url: str) -> str:
     """Return the address of a bot without a slash at its end; raises SignoffUnreachable for none.
 
-    Without this a forgotten `http://` would read like a bot that does not run.
+    Without this a forgotten `http://` would read like a bot that does not run. White space around
+    it belongs to the file or the shell it came from.
     """
+    url = url.strip()
     try:
-        parts = urlsplit(url)
+        parts, _ = urlsplit(url), httpx.URL(url)
         whole = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
+    except (ValueError, httpx.InvalidURL):
         whole = False
     if not whole:
         raise SignoffUnreachable(
-            f"{url!r} is no address of a bot: write one like http://127.0.0.1:8080."
+            f"{url[:_LONGEST_SHOWN]!r} is no address of a bot: write one like http://127.0.0.1:8080."
         )
     return url.rstrip("/")
 

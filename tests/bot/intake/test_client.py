@@ -99,7 +99,10 @@ async def test_a_bot_that_is_not_there_is_a_sentence() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["127.0.0.1:8080", "localhost", "ftp://127.0.0.1", "http://", "http://[bad", "http://h:x"],
+    [
+        *("127.0.0.1:8080", "localhost", "ftp://127.0.0.1", "http://", "http://[bad", "http://h:x"),
+        *("http://h\x00", "http://h\ni", "http://h\u200b.example", "http://" + "h" * 70_000),
+    ],
 )
 def test_an_address_that_is_none_is_not_called_a_bot_that_is_away(url: str) -> None:
     with pytest.raises(SignoffUnreachable, match=r"write one like http://127\.0\.0\.1:8080"):
@@ -113,8 +116,8 @@ def test_a_token_that_no_header_holds_is_a_sentence(monkeypatch, token: str) -> 
         Signoff("http://127.0.0.1:9")
 
 
-async def test_white_space_around_a_token_is_none_of_it(outside: Outside) -> None:
-    async with Signoff(outside.url, " leila-token\n") as session:
+async def test_white_space_around_an_address_or_a_token_is_none_of_it(outside: Outside) -> None:
+    async with Signoff(f" {outside.url}/\r\n", " leila-token\n") as session:
         assert await session.whoami() == "leila"
 
 
