@@ -166,8 +166,8 @@ class Workflow:
 
     async def _recorded(self, raw: bytes, sender: Sender) -> Reply:
         try:
-            packet = read_packet(raw, sender, self.world.moment())
-            moment = self.world.moment()
+            moment = self.world.moment()  # one for both: its entry tells when it was recorded
+            packet = read_packet(raw, sender, moment)
             reply = await self.world.write(lambda tx: record_packet(tx, moment, packet, sender))
         except Refused as error:
             await self.intake.refused(error, sender, raw)

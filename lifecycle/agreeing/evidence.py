@@ -10,12 +10,14 @@ from lifecycle.books import Transaction
 from lifecycle.evidence import payload_digest
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import evidence_ids
-from lifecycle.moment import rfc3339
+from lifecycle.moment import ms_of
 from lifecycle.proposal import Proposal
 from lifecycle.records import EvidencePacket
 
 _Entry = Mapping[str, Any]
 _PAGE: Final = 500
+#: Older versions noted when they began to read a packet, and told when it was read.
+_READ_WITHIN_MS: Final = 10_000
 
 
 @dataclass(slots=True)
@@ -68,8 +70,8 @@ def _differences(kept: EvidencePacket | None, entry: _Entry) -> Iterator[str]:
         return
     if kept.source != entry["actor"]["id"]:
         yield f"it was recorded by {kept.source}, entry {seq} says {entry['actor']['id']}"
-    times = (kept.observed_at_ms, rfc3339(kept.recorded_at_ms))
-    if times != (told["observed_at_ms"], entry["at"]):
+    later_ms = ms_of(entry["at"]) - kept.recorded_at_ms
+    if kept.observed_at_ms != told["observed_at_ms"] or not 0 <= later_ms <= _READ_WITHIN_MS:
         yield f"it was not observed or recorded when entry {seq} says"
     # Entries of older versions do not tell what was observed.
     if "payload" in told and told["payload"] != payload_digest(kept):

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from lifecycle.moment import rfc3339
 from lifecycle.state import State
+from tests.builders import PROD
+from tests.fakes.clock import FakeClock
 from tests.stories.forging import problems
 from tests.stories.permits import begun_after, permitted
 from tests.world import World
@@ -47,3 +50,48 @@ async def test_a_permit_that_seems_to_wait_although_it_was_used_up_is_named(
     forged(AS_IT_WAS[1])
 
     assert any("permit's redemption" in words for words in await problems(on_disk))
+
+
+class Ticking(FakeClock):
+    """A clock that goes on while it is looked at, as real ones do."""
+
+    def now_ms(self) -> int:
+        self._now_ms += 1
+        return self._now_ms
+
+
+async def test_evidence_that_is_recorded_while_the_clock_goes_on_is_no_false_alarm(
+    on_disk: World,
+) -> None:
+    """Its packet was of one millisecond and its entry of the next: `audit verify` named it."""
+    on_disk.clock = on_disk.workflow.world.clock = Ticking()
+
+    await on_disk.observes(True)
+
+    packet = await on_disk.store.read(lambda tx: tx.evidence.get("e1"))
+    [entry] = await on_disk.audit("evidence_recorded")
+    assert packet is not None
+    assert entry["at"] == rfc3339(packet.recorded_at_ms)
+    assert await problems(on_disk) == []
+
+
+@pytest.mark.parametrize(("earlier_ms", "named"), [(1, 0), (900, 0), (60_000, 1)])
+async def test_evidence_of_a_version_that_took_two_moments_is_no_false_alarm(
+    on_disk: World, forged: Any, earlier_ms: int, named: int
+) -> None:
+    await on_disk.observes(True)
+
+    forged(f"UPDATE evidence SET recorded_at_ms = recorded_at_ms - {earlier_ms}")
+
+    assert len(await problems(on_disk)) == named
+
+
+async def test_a_refusal_binds_although_another_version_read_the_likeness_otherwise(
+    on_disk: World, forged: Any
+) -> None:
+    """A person's no was forgotten with the update, and the agent could ask for the same again."""
+    await on_disk.rejects("ana", (await on_disk.submits(PROD)).proposal_id or "", "no")
+
+    forged("UPDATE proposals SET likeness_digest = 'sha256:read by another version'")
+
+    assert (await on_disk.submits(PROD)).reason == "previously_rejected"
