@@ -201,7 +201,8 @@ def _duplicate(
     # Whoever waits for as long as it was told to is not refused again.
     since_ms, until_ms = moment.now_ms - binds_ms + 1, moment.now_ms + binds_ms
     # One from later on is of a clock that was set back since: it binds twice as long at most.
-    refused = tx.proposals.refused_like(actor, accepted.likeness_digest, since_ms, until_ms)
+    known_as = accepted.likeness_digest, accepted.content_digest
+    refused = tx.proposals.refused_like(actor, *known_as, (since_ms, until_ms))
     if refused is not None:
         raise _previously_rejected(refused, since_ms)
     limit = proposer_of(sender, moment).open_limit

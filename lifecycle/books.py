@@ -34,10 +34,10 @@ class Proposals(Protocol):
         """Return this proposer's open proposal with this content."""
 
     def refused_like(
-        self, actor: str, likeness_digest: str, since_ms: int, until_ms: int
+        self, actor: str, likeness_digest: str, content_digest: str, between: tuple[int, int]
     ) -> Proposal | None:
-        """Return the proposer's latest proposal of this likeness that a person refused in between,
-        both ends included."""
+        """Return the proposer's latest proposal of this likeness, else of this very content, that a
+        person refused in between, both ends included: other versions read likeness otherwise."""
 
     def refused_tool_lately(self, actor: str, tool: str, since_ms: int) -> bool:
         """Say whether a person refused this proposer's use of this tool since then."""

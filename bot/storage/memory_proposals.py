@@ -94,14 +94,13 @@ class ProposalTable:
         return next((p for p in found if p.content_digest == content_digest), None)
 
     def refused_like(
-        self, actor: str, likeness_digest: str, since_ms: int, until_ms: int
+        self, actor: str, likeness_digest: str, content_digest: str, between: tuple[int, int]
     ) -> Proposal | None:
-        alike = [
-            p
-            for p in self._refused(actor, since_ms)
-            if p.likeness_digest == likeness_digest and (p.decided_at_ms or 0) <= until_ms
-        ]
-        return max(alike, key=lambda p: p.decided_at_ms or 0, default=None)
+        since_ms, until_ms = between
+        refused = [p for p in self._refused(actor, since_ms) if _decided_ms(p) <= until_ms]
+        alike = [p for p in refused if p.likeness_digest == likeness_digest]
+        same = [p for p in refused if p.content_digest == content_digest]
+        return max(alike or same, key=_decided_ms, default=None)
 
     def refused_tool_lately(self, actor: str, tool: str, since_ms: int) -> bool:
         return any(p.tool == tool for p in self._refused(actor, since_ms))
@@ -264,3 +263,7 @@ class ProposalTable:
                 and p.decided_at_ms >= since_ms
             )
         )
+
+
+def _decided_ms(proposal: Proposal) -> int:
+    return proposal.decided_at_ms or 0

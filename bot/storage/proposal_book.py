@@ -52,11 +52,13 @@ class ProposalBook(Book):
         return self._first("open_like", actor=actor, content_digest=content_digest)
 
     def refused_like(
-        self, actor: str, likeness_digest: str, since_ms: int, until_ms: int
+        self, actor: str, likeness_digest: str, content_digest: str, between: tuple[int, int]
     ) -> Proposal | None:
-        """Return the latest proposal of this likeness that a person stopped in between."""
-        within = {"since_ms": since_ms, "until_ms": until_ms}
-        return self._first("refused_like", actor=actor, likeness_digest=likeness_digest, **within)
+        """Return the latest proposal of this likeness, else of this very content, that a person
+        stopped in between."""
+        whose = {"actor": actor, "since_ms": between[0], "until_ms": between[1]}
+        alike = self._first("refused_like", likeness_digest=likeness_digest, **whose)
+        return alike or self._first("refused_same", content_digest=content_digest, **whose)
 
     def refused_tool_lately(self, actor: str, tool: str, since_ms: int) -> bool:
         """Say whether a person stopped this proposer's use of this tool since then."""

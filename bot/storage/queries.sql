@@ -105,6 +105,14 @@ WHERE reason IN ('rejected_by_person', 'rolled_back_by_person')
     AND decided_at_ms BETWEEN :since_ms AND :until_ms
 ORDER BY decided_at_ms DESC LIMIT 1;
 
+-- refused_same --
+-- The proposer's latest proposal of this content that a person refused in between.
+SELECT proposal_id FROM proposals
+WHERE reason IN ('rejected_by_person', 'rolled_back_by_person')
+    AND actor = :actor AND content_digest = :content_digest
+    AND decided_at_ms BETWEEN :since_ms AND :until_ms
+ORDER BY decided_at_ms DESC LIMIT 1;
+
 -- refused_tool_lately --
 -- Whether a person refused this proposer's use of this tool since then.
 SELECT 1 FROM proposals

@@ -114,13 +114,15 @@ class ProposalsContract(InStore):
             rejected("robot", "rejected_by_orchestrator", likeness_digest="k"),
             rejected("back", "rolled_back_by_person", likeness_digest="b", tool="other"),
             rejected("ahead", likeness_digest="l", tool="third", decided_at_ms=NOW_MS + 1),
+            rejected("older", likeness_digest="as another version read it", content_digest="c"),
         )
 
         def like(
-            likeness: str, since_ms: int, until_ms: int = NOW_MS
+            likeness: str, since_ms: int, until_ms: int = NOW_MS, content: str = "none"
         ) -> Callable[[Transaction], Any]:
             def view(tx: Transaction) -> Any:
-                found = tx.proposals.refused_like("leila", likeness, since_ms, until_ms)
+                between = (since_ms, until_ms)
+                found = tx.proposals.refused_like("leila", likeness, content, between)
                 return found and found.proposal_id
 
             return view
@@ -131,6 +133,10 @@ class ProposalsContract(InStore):
         assert await store.read(like("l", NOW_MS - 9, NOW_MS + 1)) == "ahead"
         assert await store.read(like("k", 0)) is None
         assert await store.read(like("b", 0)) == "back"
+        assert await store.read(like("none", NOW_MS, content="c")) == "older"
+        assert await store.read(like("l", NOW_MS, content="c")) == "new"
+        assert await store.read(like("none", NOW_MS + 1, content="c")) is None
+        assert await store.read(like("none", 0, NOW_MS - 1, content="c")) is None
         lately = [("send-email", NOW_MS), ("send-email", NOW_MS + 1), ("other", 0), ("none", 0)]
         told = [
             await store.read(lambda tx, t=t, s=s: tx.proposals.refused_tool_lately("leila", t, s))
