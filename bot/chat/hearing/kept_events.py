@@ -20,11 +20,13 @@ class Standing(Enum):
     """Whether what is kept may be worked.
 
     OURS is as a process of ours kept it; OF_A_COPY as well, but before the copy was made that was
-    brought back since: it may have been worked after that. CHANGED is as nobody said it.
+    brought back since: it may have been worked after that. UNSEALED is as older versions kept it,
+    or as nobody said it. CHANGED is as nobody said it.
     """
 
     OURS = "ours"
     OF_A_COPY = "of_a_copy"
+    UNSEALED = "unsealed"
     CHANGED = "changed"
 
 
@@ -78,6 +80,12 @@ class KeptEvents:
             for event_id, row in self.rows(tx).items()
         }
 
+    def ours(self, tx: Transaction, event_id: str) -> Mapping[str, Any] | None:
+        """Return the payload of one event that stands as a process of ours kept it, else None."""
+        row = self.rows(tx).get(event_id)
+        event = None if row is None else self._event(tx, event_id, row, noted_copy(tx))
+        return event.payload if event is not None and event.standing is Standing.OURS else None
+
     def _event(
         self, tx: Transaction, event_id: str, row: Mapping[str, Any], copy: Any
     ) -> KeptEvent:
@@ -85,7 +93,7 @@ class KeptEvents:
         lane = row.get("lane")
         of = (row["copy"],) if "copy" in row else ()  # which a former version did not note
         if not holds(self._ring, row.get("seal"), self.surface, event_id, lane, payload, *of):
-            return KeptEvent(Standing.CHANGED)
+            return KeptEvent(Standing.CHANGED if "seal" in row else Standing.UNSEALED)
         standing = Standing.OURS if row.get("copy") == copy else Standing.OF_A_COPY
         return KeptEvent(standing, str(lane), payload or {})
 

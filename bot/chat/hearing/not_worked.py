@@ -12,12 +12,20 @@ from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, note_ignored
 from lifecycle.ports import Transaction
 
+_LOOK: Final = (
+    "Whoever decided or typed something just before the start: look whether it counted, else do it "
+    "again. What it may have stopped stands still until somebody stops it, or lets go of that: "
+    "retry ID (a freeze: thaw)."
+)
 _WHY: Final = {
     Standing.CHANGED: (
         "is not what the bot kept, and is not worked: somebody changed the database, or the key "
-        "that signs permits is another one. Whoever decided or typed something just before the "
-        "start: look whether it counted, else do it again. What it may have stopped stands still "
-        "until somebody stops it, or lets go of that: retry ID (a freeze: thaw)."
+        f"that signs permits is another one. {_LOOK}"
+    ),
+    Standing.UNSEALED: (
+        "is not what the bot kept under its seal, and is not worked: an older version kept it so, "
+        "which the first start after an update finds; at any other start somebody changed the "
+        f"database. {_LOOK}"
     ),
     Standing.OF_A_COPY: (
         "waited in the copy that was brought back, and is not worked: whether it was since, the "
@@ -25,7 +33,11 @@ _WHY: Final = {
         "was made: look whether it was done, else do it again."
     ),
 }
-_CODES: Final = {Standing.CHANGED: "digest_mismatch", Standing.OF_A_COPY: "stale_card"}
+_CODES: Final = {
+    Standing.CHANGED: "digest_mismatch",
+    Standing.UNSEALED: "digest_mismatch",
+    Standing.OF_A_COPY: "stale_card",
+}
 
 
 def let_go(kept: KeptEvents, left: Mapping[str, Standing], moment: Moment, tx: Transaction) -> None:

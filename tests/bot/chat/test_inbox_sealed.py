@@ -41,6 +41,29 @@ async def test_what_no_process_of_ours_kept_is_told_and_not_worked(row: dict[str
     assert ["is not what the bot kept" in message.body["text"] for message in said] == [True]
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"lane": "p:0", "payload": {"text": "in one row, as the first versions kept it"}},
+        {"lane": "p:0", "place": 0},
+    ],
+)
+async def test_nobody_is_accused_of_what_an_older_version_kept_without_a_seal(
+    row: dict[str, Any],
+) -> None:
+    """The first start after an update told people that somebody had changed the database."""
+    working = Working()
+    await working.world.store.write(lambda tx: tx.flags.put("inbox:slack", {"e0": row}))
+
+    await working.inbox.resume()
+
+    waiting = await working.world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 9))
+    (told,) = (message.body["text"] for message in waiting)
+    assert "an older version kept it so" in told
+    assert "the key that signs permits" not in told
+    assert working.worked == []
+
+
 @pytest.mark.parametrize("restored", [False, True])
 async def test_what_a_version_kept_that_noted_no_copy_is_worked_unless_one_was_brought_back(
     restored: bool,
