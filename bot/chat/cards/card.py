@@ -5,6 +5,7 @@ Fields that the bot alone writes and fields that an agent wrote stand apart.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final, assert_never
 
 from bot.chat.cards.card_facts import Beside, facts_of, people_needed
@@ -15,6 +16,8 @@ from lifecycle.proposal import Outcome, Proposal, Verb
 from lifecycle.state import State
 from lifecycle.tier import TIER_POLICIES, CardKind
 
+#: From so many bytes on a document takes long enough to write its card that others would wait.
+_LARGE_BYTES: Final = 4_096
 REACT: Final = "React: ✅ approve | ❌ reject"
 REACT_OPENED: Final = "React: ❌ reject"
 REACT_WINDOW: Final = "React: ❌ roll back"
@@ -41,6 +44,13 @@ def card_of(proposal: Proposal, beside: Beside) -> CardContent:
         call_group=_called(seen, beside),
         footer=f"{seen.proposal_id} · {seen.digest} · version {seen.version}",
     )
+
+
+async def written_card(proposal: Proposal, beside: Beside) -> CardContent:
+    """Return the card; a large one is written in a thread, so that nothing else waits for it."""
+    if len(proposal.document) < _LARGE_BYTES:
+        return card_of(proposal, beside)
+    return await asyncio.to_thread(card_of, proposal, beside)
 
 
 def title_of(proposal: Proposal) -> str:

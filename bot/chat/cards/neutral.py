@@ -56,6 +56,9 @@ _BLANKS: Final = re.compile(r"[ \t]{3,}")
 _REPEATED: Final = re.compile(r"(\\u\{[0-9A-F]+\})\1{2,}")
 _FORGED: Final = re.compile(r"\\(?=u\{)")
 _MASKS: Final = re.compile(r"(‹[a-zA-Z ]{1,40}, \d{1,9} characters›)")
+#: So much of a text is read of which a line is shown: the board and the lists show thirty of them
+#: every two seconds, and each may be as long as a document.
+_MOST_READ: Final = 1_024
 #: A host has at most 253 characters; what is longer only looks like one.
 _LONGEST_HOST: Final = 253
 
@@ -95,11 +98,21 @@ def neutral_value(value: Any, *, lines: bool = False) -> Shown:
 
 
 def one_line(text: str, longest: int = 200) -> str:
-    """Return neutral text of at most `longest` characters, the rest counted."""
-    shown = neutral(text).text
-    if len(shown) <= longest:
+    """Return neutral text of at most `longest` characters, the rest counted.
+
+    Of a long text the beginning is read, without the word that its end cuts: half of a credential
+    is found by nobody.
+    """
+    begun = text if len(text) <= _MOST_READ else _whole_words(text[:_MOST_READ])
+    shown, unread = neutral(begun).text if begun else "", len(text) - len(begun)
+    if len(shown) <= longest and not unread:
         return shown
-    return f"{shown[:longest]}… ({len(shown) - longest} more characters)"
+    return f"{shown[:longest]}… ({max(0, len(shown) - longest) + unread} more characters)"
+
+
+def _whole_words(text: str) -> str:
+    words = text.rsplit(maxsplit=1)
+    return words[0] if len(words) > 1 else ""
 
 
 def _neutral_piece(text: str, lines: bool, warnings: set[str]) -> str:

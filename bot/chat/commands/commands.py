@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 from bot import views
-from bot.chat.cards.card import card_of
+from bot.chat.cards.card import written_card
 from bot.chat.cards.card_facts import Beside, defaults_of
 from bot.chat.commands import listing
 from bot.chat.commands.help import COMMANDS, usage_of
@@ -123,7 +123,7 @@ class Commands:
         reviews = await self._store.read(lambda tx: tx.reviews.of(proposal.proposal_id))
         defaults = defaults_of(self.workflow.world.toolbox, proposal.tool)
         beside = Beside(self.workflow.policy, self._now_ms(), reviews, defaults)
-        return listing.card_reply(card_of(proposal, beside))
+        return listing.card_reply(await written_card(proposal, beside))
 
     async def _explain(self, rest: str, _sender: Sender) -> CommandReply:
         given = _only_id(rest)

@@ -11,7 +11,8 @@ from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
 
 _WORD: Final = re.compile(r"\s*([^\s{`@\"]{1,64})\s*")
-_FENCE: Final = re.compile(r"\s*```(?:json|JSON)?[ \t]*\n?(.*?)```\s*", re.DOTALL)
+#: Blanks behind the mark are given back by nothing, so that an open fence of blanks is read once.
+_FENCE: Final = re.compile(r"\s*+```(?:json|JSON)?+[ \t]*+\n?+(.*?)```\s*+", re.DOTALL)
 _INLINE: Final = re.compile(r"\s*`([^`]*)`\s*", re.DOTALL)
 #: How the lanes of proposals begin: nothing in them decides anything.
 PROPOSING: Final = "p:"

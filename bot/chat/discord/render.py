@@ -235,7 +235,7 @@ def _pieces(reply: CommandReply) -> Iterator[str]:
         if isinstance(block, Table):
             yield from _table(block)
         else:
-            yield from _lines(literal(block))
+            yield from pieces_of(literal(block))
 
 
 def _table(table: Table) -> Iterator[str]:
@@ -244,16 +244,19 @@ def _table(table: Table) -> Iterator[str]:
     for row in table.rows:
         cells = [cell for cell in row if cell]
         if cells:
-            yield from _lines("• " + literal(" · ".join(cells)))
+            yield from pieces_of("• " + literal(" · ".join(cells)))
 
 
-def _lines(text: str) -> Iterator[str]:
-    room = CONTENT_LIMIT - 100
-    while length(text) > room:
-        piece = text[: room // 2]
-        yield piece.rstrip("\\")
-        text = text[len(piece.rstrip("\\")) :]
-    yield text
+def pieces_of(text: str) -> Iterator[str]:
+    """Yield literal text in pieces that a message can hold, none of which ends within an escape."""
+    room, place = CONTENT_LIMIT - 100, 0
+    while length(text[place : place + room + 1]) > room:
+        piece = text[place : place + room // 2]
+        if (len(piece) - len(piece.rstrip("\\"))) % 2:
+            piece = piece[:-1]  # it escapes what comes next
+        yield piece
+        place += len(piece)
+    yield text[place:]
 
 
 def _packed(pieces: list[str]) -> Iterator[str]:

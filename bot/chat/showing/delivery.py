@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final, assert_never
 
 from bot.cancelling import being_cancelled
-from bot.chat.cards.card import card_of
+from bot.chat.cards.card import written_card
 from bot.chat.cards.card_facts import Beside, defaults_of
 from bot.chat.cards.content import CardContent
 from bot.chat.hearing.known import deleted_since, not_posted, posted_at, shown_since
@@ -39,7 +39,6 @@ _MOST_FAILURES: Final = 20
 _AWAY_S: Final = 1.0
 #: So long a card waits for Sentinel before others may overtake it.
 _VERDICT_MS: Final = 1_000
-_LARGE_BYTES: Final = 4_096
 _LONGEST_PAUSE_S: Final = 60.0
 #: So many failures in a row, and a person must know.
 ATTENTION_AFTER: Final = 5
@@ -177,7 +176,7 @@ class Delivery:
             return _Outcome.HELD if new else _Outcome.PASSED
         defaults = defaults_of(self.world.toolbox, proposal.tool)
         beside = Beside(self.world.law.policy, now_ms, reviews, defaults)
-        content = await _content(proposal, beside)
+        content = await written_card(proposal, beside)
         try:
             card, posted = await self._placed(card, content)
         except SurfaceFailed as failure:
@@ -269,13 +268,6 @@ def _said(tx: Transaction, message: Message, stands_in: str | None, now_ms: int)
     tx.outbox.delivered(message.key, now_ms)
     if stands_in is not None:
         note_posted(tx, message, stands_in)
-
-
-async def _content(proposal: Proposal, beside: Beside) -> CardContent:
-    """Write a card; a large one in a thread, so that nothing else waits for it."""
-    if len(proposal.document) < _LARGE_BYTES:
-        return card_of(proposal, beside)
-    return await asyncio.to_thread(card_of, proposal, beside)
 
 
 def _shown(proposal_id: str, tx: Transaction) -> tuple[Proposal, list[Review]] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TextIO
 
 from rich.cells import cell_len
@@ -26,6 +26,10 @@ _OBEYED: Final = re.compile(
 )
 #: What changes while a proposal is open, beside its state.
 _NEWS: Final = ("Reviewers", "Window", "Decisions")
+#: What has more rows or characters is written as lines: to draw it would hold up all others for
+#: seconds, and no frame of that size is seen at once.
+_MOST_ROWS: Final = 500
+_MOST_CHARACTERS: Final = 40_000
 #: The corners of the frame, a dash and a space on each side of the title.
 _BESIDE_A_TITLE: Final = 6
 _STYLES: Mapping[Colour, str] = {
@@ -100,7 +104,8 @@ class Screen:
 
     def card(self, content: CardContent) -> None:
         """Write a whole card."""
-        if self.drawn:
+        fields = (*content.facts, *content.written)
+        if self.drawn and _is_soon_drawn([(each.label, each.text) for each in fields]):
             self._draw(_panel(content, self._width))
             return
         for line in card_lines(content):
@@ -123,7 +128,8 @@ class Screen:
             self.line(line)
 
     def _table(self, table: Table) -> None:
-        drawing = drawn(table, self._width) if self.drawn else None
+        soon = self.drawn and _is_soon_drawn(table.rows)
+        drawing = drawn(table, self._width) if soon else None
         if drawing is None:
             self._lines(table.as_text())
         else:
@@ -141,6 +147,11 @@ class Screen:
     @property
     def _out(self) -> Any:
         return self._stream if self._stream is not None else sys.stdout
+
+
+def _is_soon_drawn(rows: Sequence[tuple[str, ...]]) -> bool:
+    characters = sum(len(cell) for row in rows for cell in row)
+    return len(rows) <= _MOST_ROWS and characters <= _MOST_CHARACTERS
 
 
 def card_lines(content: CardContent) -> Iterator[str]:
