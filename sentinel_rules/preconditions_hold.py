@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Final
 
 from pydantic import PositiveInt
 
+from lifecycle.canonical import canonical_bytes
 from lifecycle.document import Precondition, ProposalDocument
 from lifecycle.records import EvidencePacket
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
@@ -69,13 +70,14 @@ class PreconditionsHold:
         return said([*self._preconditions(proposal, facts), *self._bindings(proposal, facts)])
 
     def _preconditions(self, proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
+        members = _Members()
         for index, condition in enumerate(proposal.preconditions):
             path = f"preconditions[{index}]"
             packet = facts.evidence.get(condition.evidence_ref)
             fault = self._fault(condition.evidence_ref, packet, proposal, facts)
             if fault:
                 yield Finding(fault[0], f"{path}.evidence_ref", fault[1])
-            elif packet is None or not _holds(condition, packet.payload):
+            elif packet is None or not _holds(condition, packet.payload, members):
                 words = (
                     f"The evidence does not show that {condition.field!r} {condition.operator} "
                     "what is asked."
@@ -132,7 +134,26 @@ def _is_ahead(packet: EvidencePacket, now_ms: int) -> bool:
     return now_ms < min(packet.observed_at_ms, packet.recorded_at_ms)
 
 
-def _holds(condition: Precondition, payload: Mapping[str, Any]) -> bool:
+class _Members:
+    """What stands in each list that was asked about: a document may ask a thousand times."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[list[Any], frozenset[tuple[str, Any]]]] = {}
+
+    def hold(self, items: list[Any], wanted: Any) -> bool:
+        """Say whether an item is equal to `wanted`, as `_equal` does."""
+        if id(items) not in self._known:  # kept with the list, so that its id stays its own
+            self._known[id(items)] = items, frozenset(map(_identity, items))
+        return _identity(wanted) in self._known[id(items)][1]
+
+
+def _identity(value: Any) -> tuple[str, Any]:
+    """Return what two JSON values have in common exactly where they are equal."""
+    kind = _kind(value)
+    return kind, canonical_bytes(value) if kind in ("object", "list") else value
+
+
+def _holds(condition: Precondition, payload: Mapping[str, Any], members: _Members) -> bool:
     actual, wanted = _at(payload, condition.field), condition.value
     if actual is _ABSENT or actual is None:
         return False
@@ -146,7 +167,7 @@ def _holds(condition: Precondition, payload: Mapping[str, Any]) -> bool:
         case "lt":
             return _kind(actual) == _kind(wanted) == "number" and bool(actual < wanted)
         case "contains":
-            return _contains(actual, wanted)
+            return _contains(actual, wanted, members)
         case "matches":
             return _matches(actual, wanted)
         case _:
@@ -193,10 +214,10 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _contains(actual: Any, wanted: Any) -> bool:
+def _contains(actual: Any, wanted: Any, members: _Members) -> bool:
     if isinstance(actual, str):
         return isinstance(wanted, str) and wanted in actual
-    return isinstance(actual, list) and any(_equal(item, wanted) for item in actual)
+    return isinstance(actual, list) and members.hold(actual, wanted)
 
 
 def _matches(actual: Any, pattern: Any) -> bool:

@@ -124,7 +124,7 @@ def read_amounts(
     if constraints:
         beside = _walk(constraints, ("target", "constraints"), None, read)
         if beside != read.total:
-            read.total = _sum(read.total, beside)
+            _add(read.total, beside)
     return read
 
 
@@ -136,7 +136,7 @@ def _walk(value: Any, parts: Parts, currency: str | None, read: AmountsRead) -> 
         return {}
     totals: Totals = {}
     for index, item in enumerate(value):
-        totals = _sum(totals, _walk(item, (*parts, index), currency, read))
+        _add(totals, _walk(item, (*parts, index), currency, read))
     if totals:
         read.lists.append((parts, totals))
     return totals
@@ -159,8 +159,9 @@ def _walk_object(
         if below and below == own and not totalled and is_list:
             totalled = True
         else:
-            rest = _sum(rest, below)
-    return _sum(own, rest)
+            _add(rest, below)
+    _add(own, rest)
+    return own
 
 
 def _said_by(name: str) -> _Says | None:
@@ -245,12 +246,12 @@ def _totals(found: list[Amount]) -> Totals:
     values = {(a.currency, a.value) for a in found if a.currency and a.value is not None}
     totals: Totals = {}
     for currency, value in values:
-        totals = _sum(totals, {str(currency): value or Decimal(0)})
+        _add(totals, {str(currency): value or Decimal(0)})
     return totals
 
 
-def _sum(one: Totals, other: Totals) -> Totals:
-    return {
-        currency: one.get(currency, Decimal(0)) + other.get(currency, Decimal(0))
-        for currency in one.keys() | other.keys()
-    }
+def _add(totals: Totals, more: Totals) -> None:
+    """Add to `totals`, which are one's own: a list may name thousands of currencies, and a copy of
+    them for each would take the square of its length."""
+    for currency, value in more.items():
+        totals[currency] = totals.get(currency, Decimal(0)) + value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from lifecycle.text.secrets_found import find_secrets, is_credential, named_beside, secret_named
@@ -48,19 +49,33 @@ def mask_secrets(value: Any) -> Any:
 def _masked_object(value: Mapping[str, Any]) -> dict[str, Any]:
     masked: dict[str, Any] = {}
     beside = named_beside(value)
-    for key, item in value.items():
-        shown = mask_text(str(key))
-        while shown in masked:  # two keys that are masked alike must both be seen
-            shown += "′"
+    for (key, item), shown in zip(value.items(), _names_shown(value), strict=True):
         named = secret_named(str(key)) or (beside and key == "value")
         masked[shown] = _all_masked(str(key), item) if named else mask_secrets(item)
     return masked
 
 
+def _names_shown(names: Iterable[object]) -> Iterator[str]:
+    """Yield each name masked, those that are masked alike told apart so that all are seen: `a`,
+    `a′`, `a′2`, `a′3`."""
+    taken: set[str] = set()
+    times: Counter[str] = Counter()
+    for name in names:
+        shown = alike = mask_text(str(name))
+        while shown in taken:
+            times[alike] += 1
+            shown = f"{alike}′{times[alike]}" if times[alike] > 1 else f"{alike}′"
+        taken.add(shown)
+        yield shown
+
+
 def _all_masked(name: str, value: Any) -> Any:
     """Mask what stands below a name that says secret and is one, as the rule would find it."""
     if isinstance(value, Mapping):
-        return {mask_text(str(key)): _all_masked(name, item) for key, item in value.items()}
+        names = _names_shown(value)
+        return {
+            shown: _all_masked(name, value[key]) for key, shown in zip(value, names, strict=True)
+        }
     if isinstance(value, (list, tuple)):
         return [_all_masked(name, item) for item in value]
     return mask(str(value)) if is_credential(name, value) else value

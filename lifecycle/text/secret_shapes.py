@@ -18,7 +18,12 @@ SHAPES: Final = tuple(
             r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
             r"(?:(?!-----END )[\s\S])*+(?:-----END [A-Z0-9 ]{0,40}-----)?",
         ),
-        ("JSON web token", r"\beyJ[\w-]{5,}+\.[\w-]{4,}+\.[\w-]*+"),
+        (
+            "JSON web token",
+            # From the beginning of what may hold one: `eyJ-eyJ-…` must not be read from each `eyJ`.
+            r"(?<![\w-])(?=[\w-]++\.[\w-]{4,}+\.)[\w-]*?"
+            r"\b(?P<secret>eyJ[\w-]{5,}+\.[\w-]{4,}+\.[\w-]*+)",
+        ),
         (
             "bearer token",
             r"(?i)\bbearer\s{1,8}(?P<secret>(?=[\w~+/=-]*[\d.~+/=_-]\w)[\w.~+/=-]{6,}+)",

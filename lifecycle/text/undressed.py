@@ -14,7 +14,7 @@ from lifecycle.text.markup import INLINE_LINK, LINKS_IN_LINKS, decoded_but_blank
 from lifecycle.text.turned import overridden
 
 #: A site and no page of it says nothing that the words of the link do not say.
-_NO_PAGE: Final = re.compile(r"\(\s*(?:https?://[^\s/?#()@]*/?)?\s*\)", re.IGNORECASE)
+_NO_PAGE: Final = re.compile(r"\(\s*+(?:https?://[^\s/?#()@]*+/?)?\s*+\)", re.IGNORECASE)
 
 _MARKS: Final = re.compile(r"\*+|_+|~+|`+|\|\|")
 _LONGEST_MARK: Final = 3

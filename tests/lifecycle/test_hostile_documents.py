@@ -1,0 +1,150 @@
+"""Documents that were made to be long to judge: what stands in them is looked at once."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter
+from string import ascii_uppercase
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifecycle.judging import masked_forms
+from lifecycle.likeness import likeness
+from lifecycle.records import EvidencePacket
+from lifecycle.text.amounts import amounts_of
+from lifecycle.text.masking import mask_secrets
+from lifecycle.text.secrets_found import find_secrets
+from tests.builders import MAIL, NOW_MS, REFUND, a_document, a_proposal
+from tests.checking import found
+
+CURRENCIES = [f"{a}{b}{c}" for a in ascii_uppercase for b in ascii_uppercase for c in "ABCDEFGHIJ"]
+KEYS = st.sampled_from("abc")
+SCALARS = st.none() | st.booleans() | st.integers(-1, 2) | st.sampled_from([0.0, 1.0, 0.5, "", "1"])
+
+
+@pytest.mark.parametrize("below", ["constraints", "password"])
+def test_names_that_are_masked_alike_are_all_seen_and_take_no_longer_than_others(
+    below: str,
+) -> None:
+    names = {f"pw=a1{number:05d}": number for number in range(12_000)}
+    masked_already = {"pw=‹secret, 7 characters›′2": 1, "pw=‹secret, 7 characters›": 2}
+    began_s = time.thread_time()
+
+    masked = mask_secrets({below: names | masked_already})
+
+    assert time.thread_time() - began_s < 3
+    assert len(masked[below]) == len(names) + len(masked_already)
+    assert sum(map(len, masked[below])) < 600_000
+    assert not any("a1" in name for name in masked[below])
+    assert mask_secrets(masked) == masked
+
+
+def test_what_is_kept_of_a_document_full_of_credentials_is_no_larger_than_twice_the_document() -> (
+    None
+):
+    names = {f"pw=a1{number:05d}": 1 for number in range(3_000)}
+    proposal = a_proposal(a_document(MAIL, parameters=MAIL["parameters"] | names))
+    began_s = time.thread_time()
+
+    kept = masked_forms(proposal)["document"]
+
+    assert time.thread_time() - began_s < 2
+    assert len(kept) < 3 * len(proposal.document)
+
+
+def test_amounts_in_thousands_of_currencies_are_added_up_once() -> None:
+    many = CURRENCIES[:6_000]
+    listed = [{"amount": "1.00", "currency": each} for each in many]
+    began_s = time.thread_time()
+
+    sums = amounts_of({}, {"listed": listed, "named": dict(zip(many, listed, strict=True))})
+
+    assert time.thread_time() - began_s < 2
+    assert len(sums) > 5_900  # some have no decimals, or three
+
+
+def test_the_rule_of_amounts_asks_of_each_currency_what_it_is_allowed_and_no_more() -> None:
+    listed = [{"amount": "1.00", "currency": each} for each in CURRENCIES[:6_000]]
+    document = a_document(REFUND, target=REFUND["target"] | {"constraints": {"items": listed}})
+    began_s = time.thread_time()
+
+    codes = {code for rule, code, _ in found(document) if rule == "amount_within_limit"}
+
+    assert time.thread_time() - began_s < 2
+    assert "no_limit_for_currency" in codes
+
+
+def test_thousands_of_preconditions_look_at_a_long_list_of_evidence_once() -> None:
+    asked = {"evidence_ref": "e1", "field": "ids", "operator": "contains"}
+    conditions = [asked | {"value": number} for number in range(-1_000, 1_000)]
+    payload = {"ids": [*range(20_000), True, None, [1.0], {"a": 1}]}
+    packet = EvidencePacket("e1", "crm-sensor", NOW_MS, NOW_MS, payload)
+    document = a_document(MAIL, preconditions=conditions)
+    began_s = time.thread_time()
+
+    codes = Counter(code for _, code, _ in found(document, evidence={"e1": packet}))
+
+    assert time.thread_time() - began_s < 3
+    assert codes["precondition_false"] > 0
+
+
+@given(st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)), SCALARS)
+def test_a_list_contains_what_is_equal_to_one_of_its_items_type_by_type(
+    item: object, other: object
+) -> None:
+    def contains(items: list[object], wanted: object) -> bool:
+        asked = {"evidence_ref": "e1", "field": "x", "operator": "contains", "value": wanted}
+        packet = EvidencePacket("e1", "crm-sensor", NOW_MS, NOW_MS, {"x": items})
+        document = a_document(MAIL, preconditions=[asked])
+        return ("preconditions_hold", "precondition_false", "preconditions[0]") not in found(
+            document, evidence={"e1": packet}
+        )
+
+    same = json.loads(json.dumps(item))
+    assert contains([0.5, item, "z"], same)
+    equal = type(item) is type(other) and item == other
+    numbers = (int, float)
+    if type(item) in numbers and type(other) in numbers:
+        equal = item == other
+    assert contains([item], other) == equal
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("eyJ-", "-eyJ", "eyJabcde-", "eyJabcdef.", "eyJ-abcd.aaa", "bearer ", "sk-", "sk-ant-"),
+        *("xoxb-", "curl -u ", "sv=2020-01-01&sig=", "a://:", "key-mailgun", "-----BEGIN "),
+    ],
+)
+def test_text_full_of_the_beginnings_of_credentials_is_searched_once(piece: str) -> None:
+    text = piece * (262_144 // len(piece))
+    began_s = time.thread_time()
+
+    find_secrets(text)
+
+    assert time.thread_time() - began_s < 3
+
+
+@given(st.lists(st.sampled_from(["eyJ", "-", ".", "a", "abcde", "é", " ", "eyJabcde.bbbb."])))
+def test_a_token_is_masked_wherever_one_may_begin(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    tokens = re.finditer(r"\beyJ[\w-]{5,}+\.[\w-]{4,}+\.[\w-]*+", text)
+
+    found = [(each.start, each.end) for each in find_secrets(text) if "web token" in each.kind]
+
+    assert found == [token.span() for token in tokens]
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\u3000"])
+@pytest.mark.parametrize(("begin", "end"), [("[a](", "x)"), ("[a](https://x.test/", "x)")])
+def test_blanks_in_the_target_of_a_link_are_read_once(begin: str, blank: str, end: str) -> None:
+    text = begin + blank * 65_536 + end
+    began_s = time.thread_time()
+
+    likeness(text)
+
+    assert time.thread_time() - began_s < 2
