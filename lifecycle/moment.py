@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, TypeGuard
@@ -73,6 +73,10 @@ class Moment:
         """Say whether what was looked at then, in ms UTC, was looked at too long ago to act on."""
         now_ms = self.now_ms if self.clock_ms is None else self.clock_ms()
         return now_ms - at_ms > _HOLDS_MS
+
+    def by_now(self) -> Moment:
+        """Return what this moment has become, where a unit waited for the store."""
+        return self if self.clock_ms is None else replace(self, now_ms=self.clock_ms())
 
     @property
     def at(self) -> str:

@@ -78,13 +78,29 @@ class Recoverer:
                 heard.add(stop)
 
     async def _recover_call(self, proposal_id: str, how: str) -> bool:
-        moment = self.world.moment()
-        concluded = await self.world.write(lambda tx: _recovered(tx, moment, proposal_id, how))
+        if how == _LOST and await self._may_be_made(proposal_id):
+            return False
+        concluded = await self.world.write(
+            lambda tx: _recovered(tx, self.world.moment(), proposal_id, how)
+        )
         if concluded is None:
             return False
         self.orphans.pop(proposal_id, None)
         self.gatekeeper.carrier.carry_claim(concluded.claim)
         return True
+
+    async def _may_be_made(self, proposal_id: str) -> bool:
+        """Say whether somebody makes a call all the same, or may in a moment.
+
+        The store may have stood still when the intent could be seen and before it answered. That
+        answer comes before the one to what is written now, and whoever waits for it calls at once,
+        or looks first whether the store takes everything again.
+        """
+        await self.world.store.write(_nothing)
+        if proposal_id in self.world.calls.values():
+            self.orphans.pop(proposal_id, None)
+            return True
+        return self.world.unwritten.looking
 
     async def _look_at_calls(self) -> int:
         """Call people to agents that never reported; find the calls of ours that are lost."""
@@ -112,6 +128,10 @@ class Recoverer:
         for proposal in orphans:
             self.world.spawn(self.gatekeeper.gate(proposal))
         return len(orphans)
+
+
+def _nothing(tx: Transaction) -> None:
+    """Write nothing; the answer says that what came before has been answered."""
 
 
 def _agents_own(proposal: Proposal) -> bool:

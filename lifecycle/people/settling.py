@@ -34,6 +34,7 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
 
     Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer.
     """
+    moment = moment.by_now()  # a window that opens here is to have its full length
     proposal = found(tx, moment, act)
     by = reviewer(moment, proposal, act)
     if proposal.attention is Attention.ENVELOPE_EXCEEDED and happened:

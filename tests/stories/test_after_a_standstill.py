@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from lifecycle.state import State
 from lifecycle.verdict import Verdict
 from lifecycle.world import Law
 from tests.builders import MAIL
+from tests.fakes.tools import waiting_for
 from tests.stage import staged
 from tests.stories.resting_on_evidence import CONDITION
 from tests.world import World
@@ -52,18 +54,25 @@ async def is_approved_and_waits(world: World, **changes: Any) -> None:
 
 async def stands_still(world: World) -> None:
     """Let the store stand still from Sentinel's word on, for twenty minutes."""
-    gate = threading.Event()
     said: asyncio.Event = world.workflow.world.law.sentinel.said
     said.clear()
+    await waits_for_the_store(world, world.workflow.open_ready(), said.wait())
+
+
+async def waits_for_the_store(
+    world: World, work: Coroutine[Any, Any, object], until: Coroutine[Any, Any, object]
+) -> None:
+    """Do some work, over a store that stands still from a moment on for twenty minutes."""
+    gate = threading.Event()
     standing = asyncio.create_task(world.store.write(lambda _: gate.wait()))
     await asyncio.sleep(0)
-    opening = asyncio.create_task(world.workflow.open_ready())
-    await said.wait()
+    working = asyncio.create_task(work)
+    await until
     for _ in range(5):
         await asyncio.sleep(0)
     world.clock.advance(_SLEPT_S)
     gate.set()
-    await asyncio.gather(standing, opening)
+    await asyncio.gather(standing, working)
     await world.workflow.idle()
 
 
@@ -92,3 +101,55 @@ async def test_nothing_begins_whose_deadline_passed_in_a_standstill(world: World
     ended = await world.proposal("p1")
     assert (ended.state, ended.reason) == (State.REJECTED, "expired")
     assert world.tool("send-email").verbs() == []
+
+
+async def is_asked_to_write(world: World) -> None:
+    """Wait until something is to be written on the store, which stands still."""
+    real, asked = world.store.write, asyncio.Event()
+
+    async def write(unit: Any) -> Any:
+        asked.set()
+        return await real(unit)
+
+    world.store.write = write  # type: ignore[method-assign]
+    await asked.wait()
+    world.store.write = real  # type: ignore[method-assign]
+
+
+async def is_cut_off(world: World) -> None:
+    """Begin p1, and let the process end while its tool is at work."""
+    never = asyncio.Event()
+    world.tool("send-email").on["execute"] = waiting_for(never)
+    await world.submits(MAIL, proposal_id="p1")
+    await world.workflow.approve("p1", world.sender("ana"))
+    for call in tuple(world.workflow.world.calls):
+        call.cancel()
+    await world.workflow.idle()
+    world.tool("send-email").on.clear()
+    await world.workflow.recoverer.find_orphans()
+
+
+async def has_its_whole_window(world: World) -> bool:
+    execution = (await world.proposal("p1")).execution
+    assert execution is not None
+    return execution.window_closes_at_ms == world.clock.now_ms() + _WINDOW_MS
+
+
+async def test_what_is_called_again_after_a_standstill_has_its_whole_window(world: World) -> None:
+    tools = dict(world.workflow.policy.tools)
+    tools["send-email"] = replace(tools["send-email"], idempotent=True)
+    await world.adopts(tools=tools)
+    await is_cut_off(world)
+    await waits_for_the_store(world, world.workflow.recover(), is_asked_to_write(world))
+    assert world.tool("send-email").verbs() == ["execute", "execute"]
+    assert await has_its_whole_window(world)
+
+
+async def test_what_a_person_found_done_has_its_whole_window_after_a_standstill(
+    world: World,
+) -> None:
+    await is_cut_off(world)
+    await world.workflow.recover()
+    settling = world.workflow.settle("p1", world.sender("ana"), happened=True)
+    await waits_for_the_store(world, settling, is_asked_to_write(world))
+    assert await has_its_whole_window(world)
