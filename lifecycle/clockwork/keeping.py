@@ -80,11 +80,9 @@ class Keeper:
         readable, unreadable = await self.cards_seen.look(batch)
         for proposal in unreadable:
             await self._not_closed(proposal.proposal_id, "its card can be read on no surface")
-        concluded = await self._closed(readable) if readable else ()
-        for one in concluded:
-            self._carry(one)
+        closed = await self._closed(readable) if readable else 0
         await self._tell_of_stops(batch)
-        return len(concluded)
+        return closed
 
     async def _tell_of_stops(self, batch: Sequence[Proposal]) -> None:
         """Note what stays open over a stop that nobody can work: people are called in the end.
@@ -98,11 +96,11 @@ class Keeper:
                 noting = self.world.write(partial(_kept_open, moment, proposal.proposal_id))
                 await self.world.beside(proposal.proposal_id, noting)
 
-    async def _closed(self, seen: Sequence[Proposal]) -> Sequence[Concluded]:
+    async def _closed(self, seen: Sequence[Proposal]) -> int:
         """Close as seen a moment ago; where one has moved since, look at all of them again."""
         moment = self.world.moment()
         try:
-            return await self.world.write(partial(_closed, moment, seen))
+            return self._carry(await self.world.write(partial(_closed, moment, seen)))
         except StaleProposal:
             pass
         except Exception as error:
@@ -110,17 +108,18 @@ class Keeper:
                 raise
             return await self._each_closed(seen)
         try:
-            return await self.world.write(partial(_closed_afresh, moment, seen))
+            return self._carry(await self.world.write(partial(_closed_afresh, moment, seen)))
         except RowAtFault:
             return await self._each_closed(seen)
 
-    async def _each_closed(self, seen: Sequence[Proposal]) -> Sequence[Concluded]:
-        """Close each by itself: one that cannot be judged stands in the way of none beside it."""
-        closed: list[Concluded] = []
+    async def _each_closed(self, seen: Sequence[Proposal]) -> int:
+        """Close each by itself: one that cannot be judged stands in the way of none beside it, and
+        a store that fails at the next one in the way of no call."""
+        closed = 0
         for proposal in seen:
             unit = partial(_closed_afresh, self.world.moment(), [proposal])
             one = await self.world.beside(proposal.proposal_id, self.world.write(unit))
-            closed += one or ()
+            closed += self._carry(one or ())
             if one is None:
                 await self._not_closed(proposal.proposal_id, "it cannot be judged, as the log says")
         return closed
@@ -216,8 +215,11 @@ class Keeper:
         moment = self.world.moment()
         return await self.world.write(lambda tx: _anchored(tx, moment))
 
-    def _carry(self, concluded: Concluded) -> None:
-        self.gatekeeper.carrier.carry_claim(concluded.claim)
+    def _carry(self, concluded: Sequence[Concluded]) -> int:
+        """Make the calls that were claimed, as soon as they were; return what was closed."""
+        for each in concluded:
+            self.gatekeeper.carrier.carry_claim(each.claim)
+        return len(concluded)
 
 
 def _due_to_close(now_ms: int, tx: Transaction) -> Sequence[Proposal]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from bot.jobs.close_windows import JOB as CLOSING
 from bot.jobs.scheduler import Round
+from lifecycle.ports import StoreUnavailable
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL
+from tests.fakes.tools import waiting_for
 from tests.stories.forging import problems
 from tests.stories.hearing import heard
 from tests.world import World
@@ -61,3 +64,27 @@ async def test_people_are_told_of_a_window_that_a_stop_holds_open_beside_such_a_
     assert (await stage.proposal("p2")).retry_at_ms is not None
     assert await problems(stage) == []
     assert (await stage.proposal("p2")).state is State.EXECUTING
+
+
+async def test_what_was_closed_is_carried_out_although_the_store_fails_right_behind_it(
+    stage: World, forged: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, failed, gate = stage.store.write, [], asyncio.Event()
+    stage.tool("send-email").on["commit"] = waiting_for(gate)
+
+    async def write(unit: Any) -> Any:
+        if "commit_claimed" in await stage.trail("p1") and not failed:
+            failed.append(unit)
+            raise StoreUnavailable("the disk is full")
+        return await real(unit)
+
+    monkeypatch.setattr(stage.store, "write", write)
+    forged(FORBID.replace("p1", "p2"))
+    stage.clock.advance(901)
+
+    await Round(CLOSING, stage.workflow, stage.clock).run()
+    gate.set()
+    await stage.workflow.idle()
+
+    assert failed
+    assert (await stage.proposal("p1")).state is State.COMPLETED
