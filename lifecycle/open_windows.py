@@ -124,7 +124,8 @@ def in_window(
 ) -> Concluded:
     """Bring what is under way under the policy in force; a hard finding rolls back.
 
-    `owes`: its evidence is still to be judged by, under this very policy.
+    `owes`: its evidence is still to be judged by, under this very policy. So it is where it has
+    aged: under the policy before it may have objected to nobody who had to hear of it.
     """
     if awaits_answer(proposal):
         return Concluded(proposal)  # looked at again once the tool has answered, or a person has
@@ -132,8 +133,13 @@ def in_window(
     if tool is not None and tool.tier is Tier.BLOCK:
         return _rolled_back(tx, moment, noted, "The tool may not be used any more.")
     if verdict is None or passes_or_waits(verdict):  # what merely aged is no new finding
+        owes = owes or (verdict is not None and _has_aged(verdict))
         return Concluded(_owed(tx, moment, noted, _STILL) if owes else noted)
     return _rolled_back(tx, moment, noted, "; ".join(_words(verdict)))
+
+
+def _has_aged(verdict: Verdict) -> bool:
+    return any(found.code == "evidence_stale" for _, found in verdict.findings_at(Level.HARD))
 
 
 def _can_be_taken_back(proposal: Proposal) -> bool:

@@ -39,3 +39,22 @@ async def test_what_a_new_policy_puts_before_people_is_not_rejected_by_the_forme
 
     assert (await world.proposal("m1")).state is State.SENTINEL_APPROVED
     assert (await world.approves("ana", "m1")).code == "reason_required"
+
+
+@pytest.mark.parametrize(("last", "end"), [(False, State.ROLLED_BACK), (True, State.COMPLETED)])
+async def test_what_a_softer_policy_let_pass_is_judged_by_the_next_although_it_aged_meanwhile(
+    world: World, last: bool, end: State
+) -> None:
+    await world.observes(True)
+    await world.submits(MAIL, proposal_id="m1", preconditions=[CONDITION])
+    await world.approves("ana", "m1")
+    hard = dict(world.workflow.policy.rules)
+    soft = replace(hard["preconditions_hold"], level=Level.SOFT)
+    await world.adopts(rules=hard | {"preconditions_hold": soft})
+    await world.observes(False)
+    await world.observes(last)
+    await world.passes(minutes=10)
+    assert (await world.proposal("m1")).state is State.EXECUTING
+    await world.adopts(rules=hard)
+    await world.passes(minutes=10)
+    assert (await world.proposal("m1")).state is end
