@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -60,7 +61,6 @@ class Acting:
         """Run one act to its end. `spools` keeps it on disk where the store cannot take it; `holds`
         lets nothing be made final meanwhile."""
         acting = self._holding if spools or holds else self._acting
-        act = replace(act, begun_ms=self.world.clock.now_ms())
         return await self.world.surely(acting(act, unit, spools=spools))
 
     async def _holding(
@@ -141,7 +141,7 @@ class Acting:
         at_once = opens
         while True:
             if by_person and counts:
-                act = await with_lost(self.world, act, asked)
+                act = await self._with_lost(act, asked)
             moment = self.world.moment()
             try:
                 others = asked if counts else ()
@@ -152,6 +152,19 @@ class Acting:
             except NotAtOnce as failed:
                 log.error("no beginning at once: %s", failed)
                 at_once = False
+
+    async def _with_lost(self, act: Act, asked: Collection[str]) -> Act:
+        """Ask who is there; where a command has to wait for that, note what it was given on."""
+        asking = asyncio.ensure_future(with_lost(self.world, act, asked))
+        await asyncio.wait({asking}, timeout=0)
+        if asking.done() or act.card is not None or act.seen_version is not None:
+            return await asking
+        try:
+            seen = await self.world.store.read(lambda tx: tx.proposals.get(act.proposal_id))
+        except StoreUnavailable:
+            asking.cancel()
+            raise
+        return replace(await asking, seen_version=seen.version if seen is not None else None)
 
     def _unit(
         self,

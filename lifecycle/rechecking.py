@@ -105,10 +105,12 @@ def recheck_by_evidence(
 
 
 def _brought_up_to_date(known: Verdict | None, fresh: Verdict) -> Verdict:
-    """Return the verdict on record with what the rules that ran again say now."""
-    ran = {result.rule for result in fresh.results}
-    others = (result for result in known.results if result.rule not in ran) if known else ()
-    return replace(fresh, results=(*others, *fresh.results))
+    """Return the verdict on record with what the rules that ran again say now, each in its place:
+    what says the same is the same."""
+    ran = {result.rule: result for result in fresh.results}
+    others = known.results if known else ()
+    brought = [ran.pop(result.rule, result) for result in others]
+    return replace(fresh, results=(*brought, *ran.values()))
 
 
 def _without_waits(whole: Verdict, fresh: Verdict) -> Verdict:

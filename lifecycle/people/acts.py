@@ -30,7 +30,9 @@ class Act:
     - `unsure`: the sender is among them, though nobody said that they have left
     - `given_at_ms`: when a stop was given that waited in the spool, None for what is judged at once
     - `heard_at_ms`: when the bot took a stop, which may be well before it can be worked
-    - `begun_ms`: when it began to be worked; who it is may have to be asked first
+    - `seen_version`: of the proposal, when a command came that has to wait until its platform says
+      who it is
+    - `bare`: it was given on a card, without words, and waited in the spool
     """
 
     proposal_id: str
@@ -42,7 +44,8 @@ class Act:
     unsure: bool = False
     given_at_ms: int | None = None
     heard_at_ms: int | None = None
-    begun_ms: int | None = None
+    seen_version: int | None = None
+    bare: bool = False
 
     def __post_init__(self) -> None:
         """Bring what was typed into a form that every record can hold."""

@@ -237,7 +237,8 @@ def _seen_as_judged(tx: Transaction, proposal: Proposal, act: Act) -> None:
     """Refuse a ✅ from a card that may not have shown what is decided on by now, and a command that
     was on its way when that came up."""
     shown = shown_version(tx, act)
-    if shown is None and _judged_meanwhile(proposal, act):
+    seen = act.seen_version
+    if shown is None and seen is not None and seen < proposal.anew_version:
         raise ReviewRefused(
             "stale_card",
             "It was judged anew while your approval was on its way; nothing was counted. Look at "
@@ -250,12 +251,6 @@ def _seen_as_judged(tx: Transaction, proposal: Proposal, act: Act) -> None:
             "was counted. Look at the card again once it is up to date, then take the ✅ off and "
             f"put it there again, press Approve again, or type: approve {proposal.proposal_id}",
         )
-
-
-def _judged_meanwhile(proposal: Proposal, act: Act) -> bool:
-    if proposal.verdict is None or act.begun_ms is None or not proposal.anew_version:
-        return False
-    return proposal.verdict.at_ms > act.begun_ms
 
 
 def _fit_to_be_approved(tx: Transaction, proposal: Proposal, act: Act) -> None:

@@ -15,7 +15,7 @@ from tests.builders import MAIL, PROD
 from tests.fakes.tools import answering, raising
 from tests.stories.doubtful import DEPLOY, SEND, UNREACHED, dies_while, unknown_deployment
 from tests.stories.hearing import heard
-from tests.world import World
+from tests.world import World, an_unhurried_sentinel
 
 
 @pytest.fixture
@@ -157,7 +157,8 @@ async def test_a_retry_is_judged_by_the_policy_in_force_when_it_begins(world: Wo
     rules = dict(world.workflow.policy.rules)
     narrower = {"targets": {DEPLOY: ["other.example"], "staging-deploy": ["other.example"]}}
     rules["deploy_target_allowed"] = replace(rules["deploy_target_allowed"], settings=narrower)
-    meanwhile(world, lambda: world.adopts(rules=rules))
+    policy = replace(world.workflow.policy, rules=rules, digest="pol1_" + "7" * 64)
+    meanwhile(world, lambda: world.workflow.adopt(policy, an_unhurried_sentinel(policy)))
 
     reply = await retries(world, proposal_id)
 
