@@ -109,6 +109,7 @@ class Spooled:
             "reason": act.reason,
             "found_late": act.found_late,
             "at_ms": act.given_at_ms,
+            "bare": act.card is not None and not act.reason,
         }
 
     def waiting(self) -> list[Mapping[str, Any]]:
@@ -265,11 +266,13 @@ def _act_of(stop: Mapping[str, Any]) -> Act:
         stop.get("reason", ""),
         found_late=stop.get("found_late", False),
         given_at_ms=stop.get("at_ms"),
+        bare=stop.get("bare", False),
     )
 
 
 def unavailable(proposal_id: str | None = None, error: StoreUnavailable | None = None) -> Reply:
-    """Return the word to a person whose act could not be written."""
+    """Return the word to a person whose act could not be written; `passing` where it is the store
+    that fails, and not one row for what stands in it."""
     if isinstance(error, RowUnreadable):
         words = f"{error} Nothing was done. Tell an operator: somebody changed the database."
         return Reply(words, "digest_mismatch", proposal_id)
@@ -282,4 +285,5 @@ def unavailable(proposal_id: str | None = None, error: StoreUnavailable | None =
         "Try again, and tell an operator.",
         "audit_unavailable",
         proposal_id,
+        passing=True,
     )

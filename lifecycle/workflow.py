@@ -24,7 +24,7 @@ from lifecycle.heard import kept_stops
 from lifecycle.intaking import Intake
 from lifecycle.operating import Operating
 from lifecycle.people.acts import Act
-from lifecycle.people.explaining import give_reason
+from lifecycle.people.explaining import bare_among, give_reason
 from lifecycle.people.reviewing import approve, take_back
 from lifecycle.people.settling import settle
 from lifecycle.people.stopping import stop
@@ -109,6 +109,11 @@ class Workflow:
     async def give_reason(self, proposal_id: str, sender: Sender, reason: str) -> Reply:
         """Take up the words that follow a bare ❌."""
         return await self.acting.act(Act(proposal_id, sender, reason), give_reason)
+
+    def waits_for_words(self, proposal_id: str, sender: Sender) -> bool:
+        """Say whether a bare ❌ of theirs waits for the store: its words are given after it."""
+        held = proposal_id in self.world.held
+        return held and bare_among(self.acting.spooled.waiting(), proposal_id, sender)
 
     async def withdraw(self, proposal_id: str, sender: Sender) -> Reply:
         """Take a proposal back in its proposer's name."""

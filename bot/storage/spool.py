@@ -157,4 +157,5 @@ def _is_stop(stop: Mapping[str, Any]) -> bool:
         and type(stop.get("at_ms", 0)) is int
         and type(stop.get("found_late", False)) is bool
         and type(stop.get("freezes", False)) is bool
+        and type(stop.get("bare", False)) is bool
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from lifecycle.answers import Sender
 from lifecycle.books import Transaction
 from lifecycle.door import amend
 from lifecycle.ending import explain_task, tell_proposer
@@ -53,6 +55,12 @@ def stopper_of(proposal: Proposal) -> Identity | None:
     if proposal.kept_stop is not None:
         return Identity(ActorKind.PERSON, proposal.kept_stop.person)
     return execution.cause.by if execution is not None and execution.cause is not None else None
+
+
+def bare_among(kept: Iterable[Mapping[str, Any]], proposal_id: str, sender: Sender) -> bool:
+    """Say whether one of the stops that wait in the spool is a bare ❌ of theirs."""
+    theirs = (each for each in kept if each["proposal_id"] == proposal_id and each.get("bare"))
+    return any((each.get("kind"), each.get("id")) == (sender.kind, sender.id) for each in theirs)
 
 
 def _explained_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Proposal:

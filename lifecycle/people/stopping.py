@@ -287,6 +287,6 @@ def _kept_words(proposal: Proposal) -> str:
 
 def _reason_due_ms(moment: Moment, act: Act) -> int | None:
     """A bare ❌ waits for words; a command and a reply bring theirs."""
-    if act.reason or act.card is None:
+    if act.reason or (act.card is None and not act.bare):
         return None
     return moment.now_ms + REASON_WAIT_MS

@@ -14,7 +14,7 @@ from lifecycle.answers import CardPlace
 from lifecycle.ports import StoreUnavailable
 from tests.builders import MAIL, PROD, REFUND
 from tests.stage import in_memory
-from tests.stories.spooling import MAILER, stopped_in_vain
+from tests.stories.spooling import MAILER, nothing_can_be_stored, stopped_in_vain
 from tests.world import World
 
 
@@ -250,3 +250,36 @@ async def test_a_stop_that_was_found_later_is_kept_as_such(world: World) -> None
 
     (review,) = await world.store.read(lambda tx: tx.reviews.of(proposal_id))
     assert review.found_late
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_bare_cross_that_waited_for_the_store_waits_for_its_words_as_any_other(
+    world: World, restarted: bool
+) -> None:
+    """The words behind it came to nothing, and its agent was never told why."""
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    ben, card = world.sender("ben"), CardPlace("terminal", f"m-{proposal_id}")
+    with nothing_can_be_stored(world):
+        await world.workflow.reject(proposal_id, ben, card=card)
+        if restarted:  # by another process over the same spool
+            world.workflow.world.held.clear()
+    if restarted:
+        await world.restarts()
+    else:
+        assert world.workflow.waits_for_words(proposal_id, ben)
+        assert not world.workflow.waits_for_words(proposal_id, world.sender("ana"))
+        await world.keeps_house()
+
+    assert not world.workflow.waits_for_words(proposal_id, ben)
+    assert (await world.workflow.give_reason(proposal_id, ben, "wrong version")).done
+    ended = await world.proposal(proposal_id)
+    assert (ended.state.value, ended.explanation) == ("rejected", "wrong version")
+    assert (await verified_in(world.store, None, lambda _: None)).problems == []
+
+
+async def test_a_rejection_with_words_waits_for_no_others(world: World) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await stopped_in_vain(world, "ben", proposal_id)
+    assert not world.workflow.waits_for_words(proposal_id, world.sender("ben"))
+    await world.keeps_house()
+    assert (await world.proposal(proposal_id)).reason_due_ms is None
