@@ -46,7 +46,7 @@ _UNFINISHED = (
     "Sentinel was not done in time with what was presented, so nothing begins. Redeem the permit "
     "again later; it stays good until it expires."
 )
-UNAVAILABLE = "The audit trail cannot be written, so nothing begins; try again later."
+_UNAVAILABLE = "The audit trail cannot be written, so nothing begins; try again later."
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ async def redeem(gatekeeper: Gatekeeper, token: str, asked: Redemption) -> Reply
         await note_refused(world, sender, error.code, _claimed_id(token, world.ring))
         return Reply.of_error(error)
     except StoreUnavailable:
-        return Reply(UNAVAILABLE, "audit_unavailable")
+        return Reply(_UNAVAILABLE, "audit_unavailable")
 
 
 async def _judged(

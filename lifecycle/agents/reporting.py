@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from lifecycle.agents.agent_tools import UNAVAILABLE, note_refused
+from lifecycle.agents.agent_tools import note_refused
 from lifecycle.answers import Reply, Sender
 from lifecycle.calls.calling import CallResult, result_of
 from lifecycle.calls.concluding import conclude
@@ -23,6 +23,9 @@ from lifecycle.windows import call_limit_ms
 from lifecycle.world import World
 
 _LATE: Final = "Its agent reported later:"
+_NOT_RECORDED: Final = (
+    "The audit trail cannot be written, so your receipt is not recorded; report it again later."
+)
 #: Ends that say that nothing happened: a person's word, and the agent's own.
 _NOTHING_DONE: Final = {
     "did_not_happen": "was settled as: did not happen",
@@ -47,7 +50,7 @@ async def report(
         await note_refused(world, sender, error.code, proposal_id)
         return Reply.of_error(error, proposal_id)
     except StoreUnavailable:
-        return Reply(UNAVAILABLE, "audit_unavailable", proposal_id)
+        return Reply(_NOT_RECORDED, "audit_unavailable", proposal_id)
 
 
 def is_overdue(moment: Moment, proposal: Proposal) -> bool:

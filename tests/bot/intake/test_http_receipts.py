@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from lifecycle.agreeing.rows import disagreements
+from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Attention
 from tests.bot.intake.conftest import Outside, code_of, submitted
 from tests.builders import REFUND
@@ -98,3 +99,21 @@ async def test_a_person_who_settles_sees_both_words_of_an_agent(
     settled = await outside.world.workflow.settle("p1", outside.world.sender("ana"), happened=True)
     assert settled.code is None
     assert await agrees(outside.world)
+
+
+@pytest.mark.parametrize("receipt", [DONE, FAILED])
+async def test_who_reports_while_nothing_can_be_written_is_told_to_report_it_again(
+    outside: Outside, leila: httpx.AsyncClient, receipt: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were told that nothing begins, where they had begun already."""
+    await begun(outside, leila)
+
+    async def full(_unit: object) -> object:
+        raise StoreUnavailable("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(outside.world.store, "write", full)
+        answer = await leila.post("/v1/proposals/p1/receipt", json=receipt)
+    assert code_of(answer) == (503, "audit_unavailable")
+    assert "report it again" in answer.json()["detail"]
+    assert (await reports(leila, receipt))[0] == 200
