@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from lifecycle.ports import StoreUnavailable
+from tests.bot.chat.discord.standing import DUAL, counting
+from tests.bot.chat.discord.test_old_renderings import goes_elsewhere
 from tests.builders import PROD
 from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import ANA, DiscordStage, until
@@ -27,19 +30,26 @@ def pressed_on_discord(stage: DiscordStage, card: Message, end: str) -> Any:
     return stage.server.submits(ANA, f"signoff:reason:{card.id}", card, reason="wrong version")
 
 
-@ENDS
-async def test_I11_a_button_pressed_before_the_post_has_answered_counts_on_discord(
-    discord_stage: DiscordStage, end: str
-) -> None:
-    server, pressed = discord_stage.server, list[Any]()
-    server.messages.after_answer_s = 0.3
+def presses_at_its_post(stage: DiscordStage, end: str) -> list[Any]:
+    """Let ana press on the first card as soon as it stands; return where that interaction goes."""
+    pressed = list[Any]()
 
     def press(message: Message) -> None:
         embeds = message.data["embeds"]
         if embeds and "PROPOSAL" in str(embeds[0].get("title")) and not pressed:
-            pressed.append(pressed_on_discord(discord_stage, message, end))
+            pressed.append(pressed_on_discord(stage, message, end))
 
-    server.messages.before_answer = press
+    stage.server.messages.before_answer = press
+    return pressed
+
+
+@ENDS
+async def test_I11_a_button_pressed_before_the_post_has_answered_counts_on_discord(
+    discord_stage: DiscordStage, end: str
+) -> None:
+    server = discord_stage.server
+    server.messages.after_answer_s = 0.3
+    pressed = presses_at_its_post(discord_stage, end)
     proposal_id = discord_stage.sends(PROD)
 
     await discord_stage.reaches(proposal_id, end)
@@ -122,3 +132,88 @@ async def test_I11_a_button_of_a_card_that_nobody_knows_is_answered_at_once_besi
     pressed = discord_stage.server.clicks(ANA, answer, "signoff:approve")
 
     await until(lambda: "not known here" in pressed.text, "told", seconds=5)
+
+
+async def test_I11_an_approval_on_a_card_that_was_judged_anew_before_it_is_written_counts_not(
+    discord_stage: DiscordStage,
+) -> None:
+    """By then the card shows more than it did under the button."""
+    stage = discord_stage
+    stage.server.messages.after_answer_s = 2.5
+    pressed = presses_at_its_post(stage, "completed")
+    proposal_id = stage.sends(PROD, **DUAL)
+    await until(lambda: pressed, "pressed")
+    stage.server.messages.after_answer_s = 0
+    await stage.card(proposal_id)
+    await goes_elsewhere(stage)
+    await stage.card(proposal_id)
+
+    async def told() -> str:
+        stage.clock.advance(1)
+        return str(pressed[0].text)
+
+    assert "It was judged anew" in await until(told, "ana is told")
+    assert await counting(stage, proposal_id) == []
+
+
+@ENDS
+async def test_I11_a_button_on_a_card_that_cannot_be_written_down_is_not_lost_without_a_word(
+    discord_stage: DiscordStage, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """The store fails while the card is posted. A rejection counts as soon as it is back."""
+    stage, takes = discord_stage, discord_stage.store.write
+    pressed, worked = presses_at_its_post(stage, end), list[object]()
+    waits = stage.surface.listening.inbox._waits  # type: ignore[union-attr]
+
+    async def fails_from_then(unit: Any) -> Any:
+        if pressed and not worked and not told:
+            raise StoreUnavailable("database is locked")
+        return await takes(unit)
+
+    def in_vain(event_id: str, error: BaseException) -> None:
+        worked.append(error)
+        waits(event_id, error)
+
+    told = list[str]()
+    monkeypatch.setattr(stage.store, "write", fails_from_then)
+    monkeypatch.setattr(stage.surface.listening.inbox, "_waits", in_vain)  # type: ignore[union-attr]
+    proposal_id = stage.sends(PROD)
+    await until(lambda: pressed, "pressed")
+
+    async def answered() -> str:
+        stage.clock.advance(1)
+        return str(pressed[0].text)
+
+    said = await until(answered, "ana is told")
+    told.append(said)
+    if end == "completed":
+        assert "nothing was done" in said
+        assert stage.tool(DEPLOY).calls == []
+        return
+    assert "is rejected by ana" in said
+    assert (await stage.proposal(proposal_id)).state.value == "rejected"
+
+
+async def test_I11_who_approves_what_is_no_card_is_told_however_long_another_is_in_doubt(
+    discord_stage: DiscordStage,
+) -> None:
+    stage = discord_stage
+    card = await stage.card(await stage.proposes(PROD))
+    messages = stage.server.state.messages["701"].values()
+    answer = next(m for m in messages if m.data["author"]["id"] == "900" and m.id != card.id)
+    doubt = stage.server.fails(
+        "POST", "/channels/701/messages$", says="PROPOSAL", status=500, times=None
+    )
+    stage.sends(PROD, parameters={"version": "v43"})
+    await until(lambda: doubt.seen > 1, "in doubt")
+    pressed = stage.server.clicks(ANA, answer, "signoff:approve")
+
+    async def told() -> str:
+        stage.clock.advance(5)
+        stage.surface.hearing.alive()
+        stage.broadcast.nudge()
+        return pressed.text
+
+    assert "not known here" in await until(told, "told")
+    again = stage.server.clicks(ANA, answer, "signoff:approve")
+    await until(lambda: "not known here" in again.text, "told at once", seconds=5)

@@ -24,6 +24,7 @@ from bot.chat.hearing.incoming import UNREAD, Incoming
 from bot.chat.hearing.senders import sender_of
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.stops import StopOf, stop_on, stop_typed
+from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Sender
 from lifecycle.ports import StoreUnavailable
 from lifecycle.spooling import unavailable
@@ -62,12 +63,13 @@ class Asked:
     ) -> asyncio.Task[list[Said]]:
         """Store it, and return what the answer will be.
 
-        Where nothing can be stored it is worked straight away: the law spools a stop.
+        Where nothing can be stored it is worked straight away: the law spools a stop, and one on
+        what may be a card that is not written down yet is tried until it can be stored.
         """
         payload = {"kind": KIND, **place_of(interaction), **asked}
         event_id = payload["number"]  # the sender's too: by it the law knows when it was heard
         self._waiting[event_id] = asyncio.get_running_loop().create_future()
-        taking = asyncio.create_task(self._taken(event_id, lane, payload))
+        taking = self._workflow.world.spawn(self._taken(event_id, lane, payload))
         await asyncio.wait({taking}, timeout=_STORED_S)
         return asyncio.create_task(self._answer(event_id, taking))
 
@@ -100,16 +102,15 @@ class Asked:
         try:
             await self._inbox.take(event_id, lane, payload, _stops(payload))
         except StoreUnavailable:
-            stops = _stops(payload)
-            await self._inbox.work_unstored(event_id, lane, payload, stops, once=True)
+            await self._inbox.work_unstored(event_id, lane, payload, _stops(payload))
 
     async def _answer(self, event_id: str, taking: asyncio.Task[None]) -> list[Said]:
         answer = self._waiting[event_id]
         try:
-            await taking
             async with asyncio.timeout(_ANSWERED_S):
+                await asyncio.shield(taking)
                 return await answer
-        except StoreUnavailable:
+        except (StoreUnavailable, SurfaceFailed):  # nothing is tried again then
             return answer_messages(CommandReply.of(unavailable()))
         except TimeoutError:
             return [Said(_LONG)]

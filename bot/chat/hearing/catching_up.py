@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -17,6 +18,7 @@ from bot.chat.hearing.known import (
     made_void,
     note_changed,
     note_cleared,
+    note_seeded,
     note_told,
     seen_off,
     stops,
@@ -89,6 +91,8 @@ class CatchingUp:
             return await self._too_late(card, found)
         stopped = await self._stopped(card, found, known)
         await self._forgotten(card, found, known)
+        if found.seeded is known.unseeded:
+            await self._workflow.world.write(partial(note_seeded, card=card, seeded=found.seeded))
         if stopped or known.proposal.state is State.EXECUTING:
             return stopped
         taken_back = await self._taken_back(card, found, known)
@@ -108,16 +112,27 @@ class CatchingUp:
         return 0
 
     async def stop_first(self, card: Card, found: Found) -> int:
-        """Carry out what stands under ❌ of people who may stop it, before a ✅ is counted.
+        """Carry out what stands under ❌ of people who may stop it, before a ✅ is counted; take
+        back what was approved here by a ✅ that is gone: it must open nothing with that one.
 
-        Everybody else's is left to its own event, so that it is one attempt in the trail.
+        All else is left to its event: one attempt in the trail. Raises StoreUnavailable.
         """
         policy, store = self._workflow.policy, self._workflow.world.store
         known = await store.read(lambda tx: known_of(tx, policy, card))
         if known is None:
             return 0
         able = [each for each in found.stopping if stops(policy, known.proposal, each)]
-        return await self._stopped(card, replace(found, stopping=able), known)
+        stopped = await self._stopped(card, replace(found, stopping=able), known)
+        if not stopped and known.proposal.state is not State.EXECUTING:
+            await self._taken_back(card, found, known)
+        return stopped
+
+    async def may_be_gone(self, card: Card, there: Collection[str]) -> bool:
+        """Say whether an approval hangs on a ✅ here of none of these accounts."""
+        policy, store = self._workflow.policy, self._workflow.world.store
+        known = await store.read(lambda tx: known_of(tx, policy, card))
+        found = Found([Sender(self._surface, None, None, each) for each in there])
+        return known is not None and bool(self._hanging(card, found, known))
 
     async def unheeded(self, card: Card, found: Found) -> Sequence[tuple[Sender, Reply]]:
         """Return who is to be told that their ✅ counts for nothing: their approval is void, or it
@@ -125,8 +140,7 @@ class CatchingUp:
 
         Each is told once; it is an attempt that was ignored.
         """
-        refused = self._refused.pop(card.proposal_id, [])
-        return [*refused, *await self._void(card, found)]
+        return [*self._refused.pop(card.proposal_id, []), *await self._void(card, found)]
 
     async def _void(self, card: Card, found: Found) -> Sequence[tuple[Sender, Reply]]:
         policy, world = self._workflow.policy, self._workflow.world
@@ -139,8 +153,7 @@ class CatchingUp:
         await world.write(lambda tx: note_told(tx, card, void.values()))
         for sender in void:
             await self._workflow.note_ignored(card.proposal_id, sender, _VOID)
-        proposal_id = card.proposal_id
-        return [(s, Reply(_void_words(each), _VOID, proposal_id)) for s, each in void.items()]
+        return [(s, Reply(_void_words(v), _VOID, card.proposal_id)) for s, v in void.items()]
 
     async def _stopped(self, card: Card, found: Found, known: Known) -> int:
         stops = [r.person for r in known.reviews if r.decision is not Decision.APPROVE]
@@ -224,20 +237,20 @@ class CatchingUp:
         return proposal is None or proposal.terminal
 
     async def _taken_back(self, card: Card, found: Found, known: Known) -> int:
-        """A ✅ given on this very card that is gone was taken back, unless all emoji are gone."""
-        absent = self._absent(found)
-        gone = [
-            review
-            for review in known.reviews
-            if review.person in absent and self._given_here(card, review, found, known)
-        ]
-        if gone and not found.seeded:
+        """A ✅ given on this very card that is gone was taken back, unless all emoji just went."""
+        gone = self._hanging(card, found, known)
+        if gone and not found.seeded and not known.unseeded:
             now_ms = self._workflow.world.clock.now_ms()
             await self._workflow.world.write(lambda tx: note_cleared(tx, card, now_ms))
             return 0
         return sum([await self._gone(card, review, known.reviews) for review in gone])
 
-    def _given_here(self, card: Card, review: Review, found: Found, known: Known) -> bool:
+    def _hanging(self, card: Card, found: Found, known: Known) -> list[Review]:
+        """Return the approvals that hang on a ✅ which is not among those that were found."""
+        absent, given = self._absent(found), (card, found, known)
+        return [r for r in known.reviews if r.person in absent and self._given_here(r, *given)]
+
+    def _given_here(self, review: Review, card: Card, found: Found, known: Known) -> bool:
         """Say whether an approval hangs on a ✅ that stood on this card when it was read."""
         return (
             review.counts

@@ -24,6 +24,11 @@ _FAR_MS: Final = 10**15
 _MOST_CARDS: Final = 1_000
 #: After these pauses it is looked whether the card is written down, in seconds.
 _PAUSES_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
+#: So long an approval waits, which is shorter than Discord lets its answer wait.
+_LONGEST_MS: Final = 480_000
+#: After so long it is another wait.
+_ANEW_MS: Final = 3_600_000
+_MOST_WAITS: Final = 1_000
 
 
 class Early:
@@ -37,22 +42,37 @@ class Early:
         self._surface = surface
         self._card = card
         self._looked_ms = 0
+        self._since_ms: dict[str, int] = {}
 
-    async def card(self, message_id: str) -> Card | None:
+    async def card(self, message_id: str, *, stops: bool = False) -> Card | None:
         """Return the card that stands in this message, None where there is none.
 
-        Raises SurfaceFailed where it may be one that is on its way: whoever asks comes back.
+        Raises SurfaceFailed where it may be one that is on its way: whoever asks comes back. What
+        `stops` something waits as long as that is so, all else eight minutes: a card may be in
+        doubt for hours, and whoever pressed what was one once is to be told.
         """
         card = await self._card(message_id)
         for pause_s in _PAUSES_S:
-            if card is not None or not await self._on_its_way():
+            if card is not None:
                 return card
+            if not await self._may_come(message_id, stops=stops):
+                return await self._card(message_id)  # it may have been written down meanwhile
             await self.look_sooner()
             await asyncio.sleep(pause_s)
             card = await self._card(message_id)
-        if card is None and await self._on_its_way():
+        if card is None and await self._may_come(message_id, stops=stops):
             raise SurfaceFailed("the card is not written down yet")
-        return card
+        return card or await self._card(message_id)
+
+    async def _may_come(self, message_id: str, *, stops: bool) -> bool:
+        return await self._on_its_way() and (stops or not self._waited(message_id))
+
+    def _waited(self, message_id: str) -> bool:
+        """Say whether somebody has waited long enough for a card there; note since when."""
+        now_ms = self._world.clock.now_ms()
+        waits = [each for each in self._since_ms.items() if now_ms - each[1] <= _ANEW_MS]
+        self._since_ms = dict(waits[-_MOST_WAITS:])
+        return now_ms - self._since_ms.setdefault(message_id, now_ms) >= _LONGEST_MS
 
     async def look_sooner(self) -> None:
         """Look at once for cards that may stand although no row says where: somebody decides on

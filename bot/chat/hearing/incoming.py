@@ -131,7 +131,7 @@ class Incoming:
         if not in_place:
             await self._ignored(sender, "wrong_place")
             return _ELSEWHERE
-        card = await self.early.card(message_id)
+        card = await self.early.card(message_id, stops=signal is Signal.STOP)
         if card is None:
             await self._unknown(sender, message_id)
             return UNKNOWN
@@ -153,19 +153,22 @@ class Incoming:
         if not words.strip():
             return None
         card = await self.card(message_id)
-        stopped = sender.identity is not None and self._is_being_stopped(card, message_id)
+        stopped = sender.identity is not None and self._is_being_stopped(card, message_id, sender)
         if card is not None and await self._waits(card, sender):
             return await self._workflow.give_reason(card.proposal_id, sender, words.strip())
         if stopped:
             raise SurfaceFailed("a ❌ there is not carried out yet")
         return await self._answered(sender, message_id, words.strip()) if card is None else None
 
-    def _is_being_stopped(self, card: Card | None, message_id: str) -> bool:
-        """Say whether a ❌ was heard there that is still being worked, and not for long."""
+    def _is_being_stopped(self, card: Card | None, message_id: str, sender: Sender) -> bool:
+        """Say whether a ❌ was heard there that is still being worked, and not for long, or one of
+        theirs waits for the store."""
         heard, now_ms = self._workflow.world.heard, self._workflow.world.clock.now_ms()
         if card is None:
             stops = [each for each in heard.unplaced() if each.message_id == message_id]
         else:
+            if self._workflow.waits_for_words(card.proposal_id, sender):
+                return True
             stops = [each for each in heard.of(card.proposal_id) if each.decides]
         return any(now_ms - each.at_ms < OVERDUE_MS for each in stops)
 
@@ -194,7 +197,7 @@ class Incoming:
                 assert_never(signal)
 
     def _place(self, card: Card, message_id: str, sender: Sender) -> CardPlace:
-        shown = HIDDEN if card.shown_version == HIDDEN else shown_when_heard()
+        shown = HIDDEN if card.shown_version == HIDDEN else shown_when_heard(card)
         heard_at_ms = self._workflow.world.heard.since_ms(self._surface, sender.event_id)
         return CardPlace(self._surface, message_id, shown, heard_at_ms)
 
@@ -249,7 +252,7 @@ class Incoming:
     async def _changed(self, card: Card, sender: Sender, *, added: bool) -> None:
         """Keep what a ✅ that changed no review says about those that will be found there."""
         world = self._workflow.world
-        now_ms, shown = world.clock.now_ms(), shown_when_heard() or 0
+        now_ms, shown = world.clock.now_ms(), shown_when_heard(card) or 0
 
         def unit(tx: Transaction) -> None:
             if not added:

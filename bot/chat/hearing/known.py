@@ -21,6 +21,8 @@ from lifecycle.review import Decision, Review
 from lifecycle.state import State
 
 _CLEARED: Final = "cleared_ms"
+#: In which message of a card the bot's own ✅ lacked when it was last read.
+_UNSEEDED: Final = "unseeded"
 _GIVEN: Final = "given_ms"
 #: When somebody's ✅ was last seen off the card.
 GONE: Final = "gone_ms"
@@ -50,7 +52,8 @@ class Known:
     not when it was counted, somebody's membership being unknown then; `told_ms` which approval of
     people it was that they were told of last that it is void. `gone_version` is what the card
     showed when somebody's ✅ was last seen off it, `posted_version` the first that its message can
-    have shown. `card` is its row.
+    have shown. `unseeded` says that the bot's own ✅ lacked already when the card was last read.
+    `card` is its row.
     """
 
     proposal: Proposal
@@ -64,6 +67,7 @@ class Known:
     gone_version: Mapping[str, int] = field(default_factory=dict)
     posted_version: int = 0
     short: bool = False
+    unseeded: bool = False
 
     def shown_to(self, person: str) -> int:
         """Return the least that the card showed when somebody gave a ✅ that stands there."""
@@ -99,6 +103,7 @@ def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
         gone_version=extra.get(_GONE_AT, {}),
         posted_version=int(extra.get(_POSTED_AT, 0)),
         short=short,
+        unseeded=extra.get(_UNSEEDED) == card.message_ids[-1],
     )
 
 
@@ -134,6 +139,16 @@ def note_cleared(tx: Transaction, card: Card, now_ms: int) -> None:
     stands = tx.cards.get(card.proposal_id, card.surface)
     if stands is not None:
         tx.cards.put(replace(stands, extra={**stands.extra, _CLEARED: now_ms}))
+
+
+def note_seeded(tx: Transaction, card: Card, *, seeded: bool) -> None:
+    """Note whether the bot's own ✅ stands on a card that was read: where it lacked before, nobody
+    cleared the card."""
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    if stands is not None:
+        extra = {name: value for name, value in stands.extra.items() if name != _UNSEEDED}
+        lacks = {} if seeded else {_UNSEEDED: card.message_ids[-1]}
+        tx.cards.put(replace(stands, extra=extra | lacks))
 
 
 def note_changed(

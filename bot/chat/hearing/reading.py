@@ -13,7 +13,7 @@ from typing import Final
 from bot.chat.hearing.hearing import Hearing
 from bot.chat.surface import SurfaceFailed
 from lifecycle.located import located
-from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
+from lifecycle.ports import RowAtFault, RowRefused, RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
 
@@ -233,12 +233,13 @@ class Reading:
 
     def _not_applied(self, card: Card, error: Exception) -> None:
         """One card that was read and could not be applied is unread; the others are read all the
-        same. Where its row is damaged it can only be mended by hand: no gap stays open for it."""
-        if isinstance(error, StoreUnavailable) and not isinstance(error, RowUnreadable):
+        same. Where its row is damaged, or is refused for what stands in it, it can only be mended
+        by hand: no gap stays open for it."""
+        if isinstance(error, StoreUnavailable) and not isinstance(error, RowAtFault):
             raise error
         message_id = card.message_ids[-1]
         self._unread.add(message_id)
-        if not isinstance(error, RowUnreadable):
+        if not isinstance(error, RowUnreadable | RowRefused):
             log.error("%s: a card was not read: %s", self._surface, located(error))
         elif message_id not in self._damaged:
             self._damaged.add(message_id)

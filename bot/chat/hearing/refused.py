@@ -11,7 +11,7 @@ from bot.chat.hearing.known import GONE, approves, stops
 from bot.chat.hearing.signals import Signal
 from lifecycle.answers import Reply, Sender
 from lifecycle.policy import Policy
-from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.records import Card
 from lifecycle.review import Review
 
@@ -26,10 +26,18 @@ Key = tuple[str, Signal]
 
 def written(reply: Reply) -> Reply:
     """Return the answer to a ✅ that was taken off; raises StoreUnavailable where that could not be
-    written: the approval would go on counting, and nobody says a second time that it is gone."""
-    if reply.code == "audit_unavailable":
-        raise StoreUnavailable(reply.words)
-    return reply
+    written: the approval would go on counting, and nobody says a second time that it is gone.
+
+    RowUnreadable, RowRefused where the store is well but for what this is about: nothing else may
+    wait for that.
+    """
+    match reply.code:
+        case "digest_mismatch":
+            raise RowUnreadable(reply.words)
+        case "audit_unavailable":
+            raise StoreUnavailable(reply.words) if reply.passing else RowRefused(reply.words)
+        case _:
+            return reply
 
 
 def turn_of(

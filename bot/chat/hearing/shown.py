@@ -11,23 +11,28 @@ from typing import Any, Final
 from bot.chat.hearing.event_ids import approved_on
 from bot.chat.hearing.known import shown_at
 from lifecycle.ports import Transaction
+from lifecycle.records import Card
 
 #: Where an event that is kept tells it.
 _KEY: Final = "shown_version"
 #: Where an event tells when it was given at the soonest: a platform may tell of it much later.
 GIVEN_MS: Final = "given_ms"
-_SHOWN: ContextVar[int | None] = ContextVar("shown_version", default=None)
+#: What an event tells that was heard on a message which no row knew as a card yet.
+_NO_CARD_YET: Final = "?"
+_SHOWN: ContextVar[int | str | None] = ContextVar("shown_version", default=None)
 
 
 def with_shown(
     tx: Transaction, surface: str, lane: str, payload: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the event of a lane with what its card shows by now, or showed when it was given
-    where the event tells that; as it is where it is of no card."""
+    where the event tells that; as it is where it is of no message."""
     message_id, given_ms = approved_on(lane), payload.get(GIVEN_MS)
-    card = tx.cards.find(surface, message_id) if message_id is not None else None
-    if card is None:
+    if message_id is None:
         return dict(payload)
+    card = tx.cards.find(surface, message_id)
+    if card is None:
+        return {**payload, _KEY: _NO_CARD_YET}
     shown = card.shown_version if given_ms is None else shown_at(card, given_ms)
     return {**payload, _KEY: shown}
 
@@ -42,6 +47,10 @@ def as_it_showed(payload: Mapping[str, Any]) -> Iterator[None]:
         _SHOWN.reset(token)
 
 
-def shown_when_heard() -> int | None:
-    """Return which version the card of the event that is worked showed then, None for unknown."""
-    return _SHOWN.get()
+def shown_when_heard(card: Card) -> int | None:
+    """Return which version the card of the event that is worked showed then, None for unknown.
+
+    One that was not written down yet showed what was posted: it may have been edited since.
+    """
+    shown = _SHOWN.get()
+    return shown_at(card, 0) if isinstance(shown, str) else shown

@@ -121,16 +121,17 @@ class Reactions:
         """Say whether a ✅ still stands in any tone; raises CardGone, SurfaceFailed.
 
         Slack promises no order of events, and delivers late ones again. A ❌ that stands on the
-        card with it, and was not heard of yet, is heard first; so is one on another surface.
+        card with it, and was not heard of yet, is heard first; so is one on another surface, and
+        that a ✅ is gone by which somebody else approved.
         """
         await self.elsewhere_heard(card.proposal_id)
         listed = _listed(await self._rest.read(given.message_ts))
         there = frozenset[str]().union(*(each.users for each in listed.values()))
         self._remember(given.message_ts, there - {self._me.user})
-        if listed[Signal.STOP].users - {self._me.user}:
+        approving, stopping = listed[given.signal], listed[Signal.STOP].users - {self._me.user}
+        if stopping or await self._catching_up.may_be_gone(card, approving.users):
             found = await self.found(given.message_ts, self._workflow.policy)
             await self._catching_up.stop_first(card, found)
-        approving = listed[given.signal]
         if given.user not in approving.users and not approving.whole:
             raise SurfaceFailed(_TOO_FEW)
         return given.user in approving.users

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from bot.chat.hearing.early import Early
 from bot.chat.hearing.incoming import Incoming
 from bot.chat.surface import SurfaceFailed
+from lifecycle.records import Card
 from tests.bot.chat.delivering import Stage
 from tests.builders import PROD
 from tests.fakes.surface import FakeSurface
@@ -57,3 +59,21 @@ async def test_what_may_stand_is_looked_for_sooner_whatever_is_said_later_and_no
     posts = await posts_in_ten_minutes(LOST, then, emoji=True)
 
     assert await posts_in_ten_minutes(LOST, then, emoji=False) < posts < MINUTES_S / 4
+
+
+async def test_a_card_that_is_written_down_while_it_is_looked_for_is_found() -> None:
+    """Between two looks at the store: it was on no row yet, and then on its way no more."""
+    surface = FakeSurface()
+    stage, looks = Stage(surface), list[str]()
+    await stage.submits(PROD)
+
+    async def card(message_id: str) -> Card | None:
+        found = await stage.world.store.read(lambda tx: tx.cards.find(surface.name, message_id))
+        if not looks:
+            looks.append(message_id)
+            await stage.delivery().drain()
+        return found
+
+    early = Early(stage.world.workflow.world, surface.name, card)
+
+    assert (await early.card("m1")) == await stage.card()

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from tests.bot.chat.discord.cards import read_again, seeded
-from tests.bot.chat.discord.standing import DUAL, approved_once, counting
+from tests.bot.chat.discord.standing import (
+    DEPLOY,
+    DUAL,
+    approved_once,
+    counting,
+    taken_off_unheard,
+)
 from tests.builders import PROD
 from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
@@ -79,3 +85,25 @@ async def test_a_check_mark_given_again_after_a_clearing_and_taken_off_in_an_abs
     await stage.begins()
     await stage.quiet()
     assert await counting(stage, proposal_id) == []
+
+
+async def test_a_check_mark_taken_off_in_an_absence_is_taken_back_where_the_bot_may_add_no_emoji(
+    stage: DiscordStage,
+) -> None:
+    """Its own never stood there: that passed for a clearing, and ana's opened it with ben's."""
+    stage.server.fails("PUT", "/reactions/", status=403, times=None)
+    proposal_id = await stage.proposes(PROD, **DUAL)
+    card = await stage.card(proposal_id)
+    stage.server.reacts(ANA, card, TICK)
+    await until(lambda: stage.reviews(proposal_id), "counted")
+    await stage.quiet()
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == ["ana"]
+    await stage.ends()
+    taken_off_unheard(card, ANA, TICK)
+    stage.server.reacts(BEN, card, TICK)
+    stage.clock.advance(60)
+    await stage.begins()
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == ["ben"]
+    assert stage.tool(DEPLOY).verbs() == []

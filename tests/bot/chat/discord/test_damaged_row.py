@@ -12,7 +12,14 @@ import pytest
 
 from bot.storage.sqlite import SqliteStore
 from tests.bot.chat.discord.cards import read_again, seeded
-from tests.bot.chat.discord.standing import counting, state_of, unheard
+from tests.bot.chat.discord.standing import (
+    DEPLOY,
+    approved_once,
+    counting,
+    state_of,
+    taken_off_unheard,
+    unheard,
+)
 from tests.builders import PROD
 from tests.by_hand import by_hand
 from tests.fakes.discord_server import DiscordServer
@@ -88,6 +95,57 @@ async def test_a_mistake_of_ours_with_one_card_keeps_no_other_from_being_read(
     assert await state_of(stage, second) == "rejected"
 
 
+async def test_what_cannot_be_written_of_one_card_keeps_no_other_from_being_heard(
+    kept: DiscordStage, tmp_path: Path
+) -> None:
+    """Whatever stood on all others was heard no more, and no gap ever closed."""
+    stage, database = kept, tmp_path / "signoff.db"
+    refused, stopped, _ = await three_cards(stage)
+    cards = [await stage.card(each) for each in (refused, stopped)]
+    stage.server.reacts(ANA, cards[0], TICK)
+    await until(lambda: stage.reviews(refused), "counted")
+    await stage.quiet()
+    condition = f"new.proposal_id = '{refused}'"
+    refuses = "BEGIN SELECT RAISE(ABORT, 'not this one'); END"
+    by_hand(database, f"CREATE TRIGGER x BEFORE INSERT ON audit WHEN {condition} {refuses}")
+    taken_off_unheard(cards[0], ANA, TICK)
+    unheard(cards[1], BEN, CROSS)
+    stage.clock.advance(1)
+    stage.surface.hearing.began()
+    await stage.broadcast.catch_up()
+    assert await state_of(stage, stopped) == "rejected"
+    assert not stage.surface.hearing.gap, "no gap stays open for it"
+
+    by_hand(database, "DROP TRIGGER x")
+    await read_again(stage)
+    assert await counting(stage, refused) == []
+
+
+async def test_a_check_mark_that_is_taken_off_while_its_row_is_damaged_counts_no_more(
+    kept: DiscordStage, tmp_path: Path
+) -> None:
+    """Once the row was mended it counted, and opened a deployment with ben's."""
+    stage, database = kept, tmp_path / "signoff.db"
+    proposal_id, card = await approved_once(stage)
+    ((rest,),) = by_hand(database, "SELECT quote(rest) FROM proposals")
+    by_hand(database, "UPDATE proposals SET rest = 'x'")
+    stage.server.unreacts(ANA, card, TICK)
+    await until(stage._all_heard, "heard")
+    await until(lambda: stage.workflow.world.heard.of(proposal_id), "it waits")
+    by_hand(database, f"UPDATE proposals SET rest = {rest}")
+    stage.server.reacts(BEN, card, TICK)
+
+    async def counts() -> bool:
+        stage.clock.advance(1)
+        return "ben" in await counting(stage, proposal_id)
+
+    await until(counts, "ben's counts")
+    await stage.passes(seconds=3)
+    await stage.quiet()
+    assert await counting(stage, proposal_id) == ["ben"]
+    assert stage.tool(DEPLOY).verbs() == []
+
+
 async def test_a_card_that_cannot_be_noted_keeps_no_other_from_being_shown(
     kept: DiscordStage, tmp_path: Path
 ) -> None:
@@ -120,3 +178,33 @@ async def test_a_card_that_cannot_be_noted_keeps_no_other_from_being_shown(
         if refused in json.dumps(each.data.get("embeds"))
     ]
     assert len(about) == 1
+
+
+@pytest.mark.parametrize("mended", [True, False])
+async def test_no_reason_waits_behind_that_of_a_stop_which_nobody_can_carry_out(
+    kept: DiscordStage, tmp_path: Path, mended: bool
+) -> None:
+    """The agents of all else that ana rejected were told no reason, until the row was mended."""
+    stage, database = kept, tmp_path / "signoff.db"
+    refused, rejected, _ = await three_cards(stage)
+    cards = [await stage.card(each) for each in (refused, rejected)]
+    await stage.quiet()
+    condition = f"new.proposal_id = '{refused}'"
+    refuses = "BEGIN SELECT RAISE(ABORT, 'not this one'); END"
+    by_hand(database, f"CREATE TRIGGER x BEFORE INSERT ON audit WHEN {condition} {refuses}")
+    stage.server.reacts(ANA, cards[0], CROSS)
+    await until(lambda: stage.workflow.world.spool.kept(), "it is kept")
+    stage.server.says(ANA, "the first reason", reply_to=cards[0].id)
+    stage.server.reacts(ANA, cards[1], CROSS)
+    await stage.reaches(rejected, "rejected")
+    stage.server.says(ANA, "the second reason", reply_to=cards[1].id)
+    await until(lambda: _explained(stage, rejected, "the second reason"), "explained")
+    if mended:
+        by_hand(database, "DROP TRIGGER x")
+        await until(lambda: _explained(stage, refused, "the first reason"), "explained too")
+
+
+async def _explained(stage: DiscordStage, proposal_id: str, words: str) -> bool:
+    stage.clock.advance(1)
+    await stage.workflow.recover()
+    return (await stage.proposal(proposal_id)).explanation == words

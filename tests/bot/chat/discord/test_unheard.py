@@ -11,7 +11,17 @@ import pytest
 from lifecycle.ports import Call
 from lifecycle.tier import Tier
 from tests.bot.chat.discord.cards import in_window, read_again, seeded
-from tests.bot.chat.discord.standing import DEPLOY, SEND, WINDOW_S, newest, state_of, unheard
+from tests.bot.chat.discord.standing import (
+    DEPLOY,
+    SEND,
+    WINDOW_S,
+    approved_once,
+    counting,
+    newest,
+    state_of,
+    taken_off_unheard,
+    unheard,
+)
 from tests.builders import MAIL, PROD, a_policy
 from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
@@ -64,6 +74,22 @@ async def test_an_approval_waits_for_the_reading_after_a_start_and_a_cross_in_it
     assert (await stage.reaches(proposal_id, "rejected")).reason == "rejected_by_person"
     assert [review.person for review in await stage.reviews(proposal_id)] == ["ana"]
     assert stage.tool(DEPLOY).calls == []
+
+
+@pytest.mark.parametrize("approves", [reacts, presses, types, runs])
+async def test_what_was_approved_by_a_check_mark_that_went_unheard_opens_nothing_with_another(
+    stage: DiscordStage, approves: Callable[[DiscordStage, Message], None]
+) -> None:
+    """The card was read without ana's ✅, and her approval opened it with ben's all the same."""
+    proposal_id, card = await approved_once(stage)
+    taken_off_unheard(card, ANA, TICK)
+    stage.clock.advance(1)
+    stage.surface.hearing.began()
+    approves(stage, card)
+    await stage.quiet()
+    await stage.passes(seconds=3)
+    assert await counting(stage, proposal_id) == ["ben"]
+    assert stage.tool(DEPLOY).verbs() == []
 
 
 async def test_a_line_silent_for_ten_seconds_proves_nothing_and_the_card_is_read_at_the_end(

@@ -39,18 +39,43 @@ async def test_a_standing_cross_of_somebody_who_may_not_stop_holds_up_nobody() -
         assert await slack.codes("p1") == ["not_a_reviewer"]
 
 
+async def approves(slack: OnSlack, card: Message, how: str) -> None:
+    """Let ben approve."""
+    match how:
+        case "button":
+            await slack.server.presses("UBEN", card, "signoff_approve")
+        case "mention":
+            await slack.server.says("UBEN", mention(slack, "approve p1"))
+        case "slash":
+            await slack.server.slash("UBEN", "approve p1")
+        case _:
+            await slack.server.reacts("UBEN", card.ts)
+
+
+@pytest.mark.parametrize("how", ["emoji", "button", "mention", "slash"])
+async def test_what_was_approved_by_a_check_mark_that_went_unheard_opens_nothing_with_another(
+    how: str,
+) -> None:
+    """The card was read without ana's ✅, and her approval opened it with ben's all the same."""
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, **DUAL)
+        await slack.server.reacts("UANA", card.ts)
+        await slack.settles()
+        assert await counting(slack) == ["ana"]
+        slack.world.clock.advance(1)
+        await slack.server.unreacts("UANA", card.ts, heard=False)
+        await approves(slack, card, how)
+        await all_done(slack)
+        assert await counting(slack) == ["ben"]
+        assert slack.world.tool(DEPLOY).calls == []
+
+
 @pytest.mark.parametrize("how", ["button", "mention", "slash"])
 async def test_a_standing_cross_that_nobody_heard_beats_every_kind_of_approval(how: str) -> None:
     async with on_slack() as slack:
         card = await slack.proposes(PROD)
         await slack.server.reacts("UANA", card.ts, "x", heard=False)
-        match how:
-            case "button":
-                await slack.server.presses("UBEN", card, "signoff_approve")
-            case "mention":
-                await slack.server.says("UBEN", mention(slack, "approve p1"))
-            case _:
-                await slack.server.slash("UBEN", "approve p1")
+        await approves(slack, card, how)
         await all_done(slack)
         assert await state(slack) == "rejected"
         assert slack.world.tool(DEPLOY).calls == []
