@@ -31,8 +31,9 @@ from bot.chat.discord.reasons import reason_given
 from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
 from bot.chat.discord.taken_off import TakenOff
+from bot.chat.discord.unstored import Unstored
 from bot.chat.hearing.copies import Copies
-from bot.chat.hearing.event_ids import approved_on, card_lane
+from bot.chat.hearing.event_ids import card_lane
 from bot.chat.hearing.inbox import Inbox, Payload
 from bot.chat.hearing.incoming import UNREAD, Incoming
 from bot.chat.hearing.notes import Notes
@@ -67,6 +68,7 @@ class Listening:
         self.inbox = Inbox(SURFACE, workflow.world, self._worked)
         self._copies = Copies()
         self._taken_off = TakenOff(workflow.world.clock.now_ms)
+        self._unstored = Unstored(workflow, self.inbox, self._hints, self._taken_off)
         self.showing = Showing(workflow, delivery)
         self.reactions = Reactions(
             *(workflow, self._incoming, surface, self.showing, self._taken_off),
@@ -159,8 +161,10 @@ class Listening:
             lane = lane_of(payload["text"], str(about.author.id), str(about.id))
             self._keep(str(about.id), lane, payload, stop_typed(payload["text"]))
         elif payload["guild"] and (payload["reply_to"] or payload["parent"]):
-            # Words may wait for the ❌ that they explain; no command waits behind them.
-            self._keep(str(about.id), f"w:{about.author.id}", payload)
+            # Words may wait for the ❌ that they explain; no command waits behind them, and no
+            # words on another card: that ❌ may wait until somebody mends a row.
+            on = payload["channel"] if payload["parent"] else payload["reply_to"]
+            self._keep(str(about.id), f"w:{about.author.id}:{on}", payload)
 
     def _listen_for_content(self, about: discord.Message) -> None:
         """A message of an agent without anything in it: the content intent is missing."""
@@ -200,14 +204,7 @@ class Listening:
         try:
             await self.inbox.take(event_id, lane, payload, stops)
         except StoreUnavailable:
-            self._taken_off.not_kept(payload)
-            if approved_on(lane) is not None and stops is None:  # which may be taken off meanwhile
-                await self.inbox.work_in_turn(event_id, lane, payload)
-                return
-            # A ❌ that fails stands on its card, which is read then; Discord says nothing twice.
-            # A ✅ that was taken off is tried again: until that is written its approval counts.
-            stands = stops is not None and stops.message_id is not None and not stops.takes_back
-            await self.inbox.work_unstored(event_id, lane, payload, stops, once=stands)
+            await self._unstored.work(event_id, lane, payload, stops)
 
     def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
         task = asyncio.create_task(work)

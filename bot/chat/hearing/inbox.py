@@ -27,11 +27,14 @@ log = logging.getLogger("signoff.inbox")
 _LONGEST_PAUSE_S: Final = 60.0
 #: So often it is tried whether a stop that stands in memory alone can be stored by now.
 _STORED_AGAIN_S: Final = 2.0
+#: So long the last try may take, for all of them at once.
+_LAST_TRY_S: Final = 0.5
 #: So often an event is worked that met a mistake of ours, before it is let go.
 _MOST_FAILURES: Final = 3
 
 Payload = Mapping[str, Any]
 Work = Callable[[str, Payload], Awaitable[None]]
+Take = Callable[[StopOf | None, int], Awaitable[bool]]
 
 
 class Inbox:
@@ -50,6 +53,7 @@ class Inbox:
         self._kept = KeptEvents(surface, world.ring)
         self._pace = asyncio.Lock()
         self._lanes = Lanes()
+        self._resumed = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -81,14 +85,13 @@ class Inbox:
         new = stop is not None and self._world.heard.add(stop)
         fresh = False
         try:
-            fresh, stop = await self._stored(event_id, lane, payload, now_ms, stop)
+            waits, stop = await self._stored(event_id, lane, payload, now_ms, stop)
+            fresh = waits and self._begin(event_id, lane, payload)
         finally:
             if new and not fresh:
                 self._world.heard.drop(self._key(event_id))
         if stop is not None and fresh:
             self._world.heard.add(stop)
-        if fresh:
-            self._begin(event_id, lane, payload)
         return fresh
 
     async def work_unstored(
@@ -98,28 +101,30 @@ class Inbox:
         payload: Payload,
         stops: StopOf | None = None,
         *,
-        once: bool = False,
+        once: bool | None = None,
     ) -> None:
         """Work what could not be stored; the law lets nothing be made final over it meanwhile.
 
         What stops something is tried until its platform says whose it is, or until it can be
         stored, which is tried last where the process ends over it; `once`, where it is heard again,
-        or whoever gave it is told. Raises SurfaceFailed, StoreUnavailable.
+        or told, as all else unless `once` is False. Raises SurfaceFailed, StoreUnavailable.
         """
+        once = stops is None if once is None else once
         now_ms, pause_s = self._world.clock.now_ms(), 0.5
+        take = partial(self._taken, event_id, lane, payload)
         new = stops is not None and self._world.heard.add(self._stop(event_id, now_ms, stops))
         try:
             while True:
-                await self._in_its_turn_of_the_loop()
                 try:
+                    await self._in_its_turn_of_the_loop()
                     with as_it_showed(payload):
                         await self._work(event_id, payload)
                     return
                 except (Exception, asyncio.CancelledError) as error:
-                    if stops is None or once:
+                    if once:
                         raise
                     self._waits(event_id, error)
-                    if await self._stored_by_now(event_id, lane, payload, stops, now_ms, pause_s):
+                    if await self._stored_by_now(event_id, take, stops, now_ms, pause_s):
                         new = False  # whoever works it lets go of it
                         return
                     if self._world.stopping or being_cancelled():
@@ -144,27 +149,24 @@ class Inbox:
             self._lanes.leave(event_id, lane)
 
     async def _stored_by_now(
-        self,
-        event_id: str,
-        lane: str,
-        payload: Payload,
-        stops: StopOf,
-        now_ms: int,
-        pause_s: float,
+        self, event_id: str, take: Take, stops: StopOf | None, now_ms: int, pause_s: float
     ) -> bool:
         """Try for so long whether it can be stored: in memory alone it would end with the process.
 
-        Then it is worked as any other, also where another delivery of it was stored. What a person
-        let go of meanwhile holds nothing again.
+        True where it, or another delivery of it, was. What a person let go of meanwhile holds
+        nothing again. The last try, where the process ends, waits for nobody's database.
         """
         while pause_s > 0:
-            await self._world.clock.sleep(0 if being_cancelled() else min(_STORED_AGAIN_S, pause_s))
-            holds = self._world.heard.get(self._key(event_id)) is not None
-            with suppress(StoreUnavailable):
-                await self._taken(event_id, lane, payload, stops if holds else None, now_ms)
-                return True
+            with suppress(asyncio.CancelledError):
+                pausing_s = 0 if being_cancelled() else min(_STORED_AGAIN_S, pause_s)
+                await self._world.clock.sleep(pausing_s)
             ends = self._world.stopping or being_cancelled()
-            pause_s = 0.0 if ends else pause_s - _STORED_AGAIN_S
+            holds = self._world.heard.get(self._key(event_id)) is not None
+            with suppress(StoreUnavailable, TimeoutError, asyncio.CancelledError):
+                async with asyncio.timeout(_LAST_TRY_S if ends else None):
+                    await take(stops if holds else None, now_ms)
+                return True
+            pause_s = 0.0 if ends else max(pause_s - _STORED_AGAIN_S, float(being_cancelled()))
         return False
 
     async def _stored(
@@ -172,12 +174,15 @@ class Inbox:
     ) -> tuple[bool, HeardStop | None]:
         """Write it down, with what its card shows by now, which is added to the payload.
 
-        Return whether it is new, and the stop with what is known of it.
+        Return whether it waits to be worked, and the stop with what is known of it. What stands
+        there although nobody works it was stored, and the store could not say so.
         """
 
         def unit(tx: Transaction) -> tuple[bool, HeardStop | None]:
             if not tx.flags.first_time(self._surface, f"inbox:{event_id}", now_ms):
-                return False, stop
+                kept = self._kept.ours(tx, event_id) if self._resumed else None
+                payload.update(kept or {})
+                return kept is not None, stop
             payload.update(with_shown(tx, self._surface, lane, payload))
             self._kept.put(tx, event_id, lane, payload)
             return True, note(tx, stop) if stop is not None else None
@@ -199,6 +204,7 @@ class Inbox:
                 await self._world.write(partial(let_go, self._kept, left, self._world.moment()))
         for event_id, each in ours.items():
             self._begin(event_id, each.lane, each.payload)
+        self._resumed = True
         return len(ours)
 
     def _is_worked(self, event_id: str, each: KeptEvent) -> bool:
@@ -217,13 +223,15 @@ class Inbox:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _begin(self, event_id: str, lane: str, payload: Payload) -> None:
+    def _begin(self, event_id: str, lane: str, payload: Payload) -> bool:
+        """Work it in its lane; False where it stands there already."""
         turn = self._lanes.enter(event_id, lane)
         if turn is None:
-            return
+            return False
         task = asyncio.create_task(self._in_turn(event_id, turn, payload))
         self._tasks.add(task)
         task.add_done_callback(lambda ended: self._ended(ended, event_id, lane))
+        return True
 
     async def _in_turn(self, event_id: str, turn: asyncio.Lock, payload: Payload) -> None:
         async with turn:

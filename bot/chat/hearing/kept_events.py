@@ -93,7 +93,8 @@ class KeptEvents:
         lane = row.get("lane")
         of = (row["copy"],) if "copy" in row else ()  # which a former version did not note
         if not holds(self._ring, row.get("seal"), self.surface, event_id, lane, payload, *of):
-            return KeptEvent(Standing.CHANGED if "seal" in row else Standing.UNSEALED)
+            unsealed = "seal" not in row and isinstance(lane, str)
+            return KeptEvent(Standing.UNSEALED if unsealed else Standing.CHANGED)
         standing = Standing.OURS if row.get("copy") == copy else Standing.OF_A_COPY
         return KeptEvent(standing, str(lane), payload or {})
 

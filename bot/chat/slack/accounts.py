@@ -129,6 +129,11 @@ def turn_of(policy: Policy, user: str) -> Turn:
     return Turn(Rank.FIRST if known else Rank.AGENTS, user)
 
 
+def is_named(policy: Policy, user: str) -> bool:
+    """Say whether the config names this user, in whichever workspace; who is not is a stranger."""
+    return f"/{user}" in _all_accounts(policy)
+
+
 def _all_accounts(policy: Policy) -> Iterable[str]:
     for known in (policy.people, policy.agents, policy.sources):
         for entry in known.values():

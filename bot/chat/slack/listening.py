@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from bot.chat.commands.commands import Commands
 from bot.chat.commands.typed import HEARD_UNSTORED, lane_of, typed
@@ -18,7 +19,7 @@ from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.stops import StopOf, stop_by, stop_typed
 from bot.chat.showing.aside import Asides
 from bot.chat.showing.delivery import Delivery
-from bot.chat.slack.accounts import SURFACE, turn_of
+from bot.chat.slack.accounts import SURFACE, is_named, turn_of
 from bot.chat.slack.checks import Me
 from bot.chat.slack.commands import Said, SlackCommands, said
 from bot.chat.slack.desk import Desk
@@ -28,9 +29,11 @@ from bot.chat.slack.reactions import Reactions, ms_of, reacted
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
 from bot.chat.turns import taking_turns_as
-from lifecycle.heard import key_of
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind
+
+#: So long what cannot be stored is worked before Slack is left to deliver it again: it gives 3 s.
+_WORKED_S: Final = 1.5
 
 
 class Listening:
@@ -47,6 +50,7 @@ class Listening:
         self._speaking = Speaking(desk, me, self.asides)
         self.reactions = Reactions(desk, me, tell=self._speaking.void)
         self._copies = Copies()
+        self._unstored: dict[str, asyncio.Task[None]] = {}
         self._closed = False
         self._reacting = Reacting(
             *(desk, me, self._incoming, delivery, self.reactions, self._speaking),
@@ -104,8 +108,10 @@ class Listening:
         elif (heard := said(event, self._me.user)) is not None:
             # A mention arrives twice, as app_mention and as message: it is one by its place.
             await self._heard_words(body, heard)
-        elif event.get("channel") == self._rest.id and replied(event) is not None:
-            await self._keep("reply", body, f"reply:{event['channel']}:{event['ts']}", user)
+        elif event.get("channel") == self._rest.id and (words := replied(event)) is not None:
+            # They may wait for the ❌ that they explain, and no words on another card with them.
+            number, lane = f"reply:{event['channel']}:{event['ts']}", f"{user}:{words.message_ts}"
+            await self._keep("reply", body, number, lane)
 
     async def _heard_words(self, body: Mapping[str, Any], heard: Said) -> None:
         event_id, stops = f"said:{heard.channel}:{heard.ts}", stop_typed(heard.text)
@@ -113,10 +119,11 @@ class Listening:
         try:
             await self._keep("said", body, event_id, lane, stops)
         except StoreUnavailable:
-            if typed(heard.text).word not in HEARD_UNSTORED:
+            if typed(heard.text).word not in HEARD_UNSTORED and stops is None:
                 raise
-            # As with a ❌: where nothing can be stored a stop is heard, and the law spools it.
-            await self._unstored(event_id, lane, self._payload("said", body, event_id), stops)
+            # As with a ❌: where nothing can be stored a stop is heard, and the law spools it. Who
+            # withdraws a proposal is told that nothing was done.
+            await self._stops(event_id, lane, self._payload("said", body, event_id), stops)
 
     async def _heard_edit(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         """Keep the edit of a command, to note that it changes nothing."""
@@ -142,23 +149,41 @@ class Listening:
         except StoreUnavailable:
             payload = self._payload("reaction", body, event_id)
             if heard.signal is not Signal.STOP:
-                self._taken_off(event_id, lane, payload, stops)
+                if stops is not None:  # a ✅ was taken off, and must open nothing with others'
+                    self._held(event_id, lane, payload, stops)
                 raise
             # Where nothing can be stored a ❌ must be heard all the same: the law spools it.
-            await self._unstored(event_id, lane, payload, stops)
+            await self._stops(event_id, lane, payload, stops)
 
-    def _taken_off(self, event_id: str, lane: str, payload: Payload, stops: StopOf | None) -> None:
-        """Let a ✅ that was taken off open nothing with others' meanwhile: Slack takes its time to
-        deliver that again."""
-        world = self._workflow.world
-        if stops is not None and world.heard.get(key_of(SURFACE, event_id)) is None:
-            world.spawn(self.inbox.work_unstored(event_id, lane, payload, stops))
-
-    async def _unstored(
+    async def _stops(
         self, event_id: str, lane: str, payload: Payload, stops: StopOf | None
     ) -> None:
-        """Work a stop that cannot be stored; Slack delivers again what fails here."""
-        await self.inbox.work_unstored(event_id, lane, payload, stops, once=True)
+        """Work a stop that cannot be stored. Raises StoreUnavailable where that takes its time."""
+        working = self._held(event_id, lane, payload, stops)
+        await asyncio.wait({working}, timeout=_WORKED_S)
+        if not working.done():
+            raise StoreUnavailable("it could be neither stored nor carried out so far")
+        working.result()
+
+    def _held(
+        self, event_id: str, lane: str, payload: Payload, stops: StopOf | None
+    ) -> asyncio.Task[None]:
+        """Return what works it, and holds what it stops until that is done: Slack takes minutes to
+        deliver again what was not acknowledged.
+
+        One emoji of somebody's on a message is tried, however often it is put there and taken off,
+        and none of a stranger's: nobody can fill the memory while nothing can be stored for hours.
+        """
+        said = reacted(payload["event"]) if payload["kind"] == "reaction" else None
+        key = event_id if said is None else f"{said.signal.name}:{said.message_ts}:{said.user}"
+        working = self._unstored.get(key)
+        if working is None:
+            strange = said is not None and not is_named(self._workflow.policy, said.user)
+            once = True if strange else None
+            work = self.inbox.work_unstored(event_id, lane, payload, stops, once=once)
+            working = self._unstored[key] = self._workflow.world.spawn(work)
+            working.add_done_callback(lambda _: self._unstored.pop(key, None))
+        return working
 
     async def _keep(
         self,

@@ -15,6 +15,7 @@ from bot.chat.hearing.stops import StopOf, stop_typed
 from bot.chat.surface import SurfaceFailed
 from lifecycle import world as law
 from lifecycle.heard import HeardStop, kept_stops
+from lifecycle.ports import StoreUnavailable
 from tests.bot.chat.working import Working
 from tests.fakes.discord_stage import until
 from tests.slack_stage import QuickClock
@@ -207,3 +208,30 @@ async def test_of_events_tried_again_after_an_outage_one_begins_in_each_turn() -
     await working.inbox.settled()
     counting.cancel()
     assert len(begun) == len(set(begun)) == 20
+
+
+async def test_what_was_stored_although_nobody_heard_so_is_worked_once_it_is_delivered_again() -> (
+    None
+):
+    working = Working()
+    await working.inbox.resume()
+    working.may.set()
+    real = working.world.store.write
+
+    async def loses_its_answer(unit: Any) -> Any:
+        await real(unit)
+        raise StoreUnavailable("the connection to the store was lost")
+
+    said = ("e1", "x:c1", {"text": "reject p1"}, StopOf("p1"))
+    working.world.store.write = loses_its_answer  # type: ignore[method-assign]
+    with pytest.raises(StoreUnavailable):
+        await working.inbox.take(*said)
+    working.world.store.write = real  # type: ignore[method-assign]
+    assert await working.inbox.take(*said)
+    assert working.world.workflow.world.heard.of("p1")
+    assert not await working.inbox.take(*said)
+    await working.inbox.settled()
+    assert not await working.inbox.take(*said)
+    assert [(name, each["text"]) for name, each in working.worked] == [("e1", "reject p1")]
+    assert not working.world.workflow.world.heard.of("p1")
+    assert await working.inbox.kept() == ()

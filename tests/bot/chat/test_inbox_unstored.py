@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bot.chat.hearing import inbox
 from bot.chat.hearing.stops import StopOf
 from bot.chat.surface import SurfaceFailed
 from lifecycle import world as law
@@ -196,3 +197,38 @@ async def test_what_another_delivery_was_stored_and_failed_by_mistake_goes_on_ho
     assert await working.inbox.kept() == ("e1",)
     assert working.ours.heard.ids() == {"p1"}
     await working.inbox.close()
+
+
+async def test_a_task_that_is_ended_while_it_waits_stores_what_it_stands_for() -> None:
+    """It ended in its pause, and the store had been back for a second."""
+    working = Unstored()
+    working.world.clock = working.ours.clock = FakeClock()
+    doing = asyncio.create_task(working.inbox.work_unstored(*SAID))
+    await until(lambda: working.asked, "asked in vain")
+    working.takes_again()
+    doing.cancel()
+    await asyncio.wait({doing})
+
+    assert await working.inbox.kept() == ("e1",)
+    await working.inbox.close()
+
+
+async def test_no_end_waits_long_for_whoever_has_the_database(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of them waited for its turn at a locked database, and the process was killed."""
+    monkeypatch.setattr(inbox, "_LAST_TRY_S", 0.01)
+    working, tries = Unstored(), list[object]()
+    working.world.clock = working.ours.clock = FakeClock()
+
+    async def hangs(unit: object) -> object:
+        tries.append(unit)
+        return await asyncio.Event().wait()
+
+    working.world.store.write = hangs  # type: ignore[method-assign, assignment]
+    doing = asyncio.create_task(working.inbox.work_unstored(*SAID))
+    await until(lambda: working.asked, "asked in vain")
+    doing.cancel()
+    await until(doing.done, "ended")
+
+    assert len(tries) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from tests.bot.chat.slack.counted import DEPLOY, reviews
 from tests.bot.chat.slack.windows import in_window
-from tests.builders import PROD
+from tests.builders import MAIL, PROD
 from tests.fakes.slack_server.sockets import Envelope
 from tests.slack_stage import OnSlack, eventually, eventually_async, on_slack
 
@@ -130,3 +130,87 @@ async def test_no_other_slash_command_is_acknowledged_while_the_store_cannot_be_
         assert not other.acked.is_set()
         assert not pressed.acked.is_set()
         assert slack.world.tool(DEPLOY).calls == []
+
+
+@pytest.mark.parametrize(
+    ("who", "text", "end"),
+    [
+        ("UANA", "", "rejected"),
+        ("UANA", "reject p1 wrong version", "rejected"),
+        ("UANA", "freeze breach", "sentinel_approved"),
+        ("ULEILA", "withdraw p1", "rejected"),
+    ],
+    ids=["a ❌", "reject", "freeze", "withdraw"],
+)
+async def test_what_stops_holds_until_slack_says_whose_it_is_although_it_could_not_be_stored(
+    who: str, text: str, end: str
+) -> None:
+    """Slack delivers again what was not acknowledged, and takes minutes for that: what was stopped
+    began as soon as the store was back."""
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        slack.store_fails(True)
+        unread = slack.server.fails("users.info", "error", times=None)
+        if text:
+            await slack.server.says(who, f"<@USIGNOFF> {text}", both=False)
+        else:
+            await slack.server.reacts(who, card.ts, "x")
+        await eventually(lambda: unread.seen > 1, "asked again in vain")
+        slack.store_fails(False)
+        await slack.world.approves("ben", "p1")
+        await slack.world.workflow.open_ready()
+        assert slack.world.tool(DEPLOY).calls == []
+
+        unread.times = 0
+        await slack.stands("p1", end)
+        assert slack.world.tool(DEPLOY).calls == []
+
+
+async def test_an_agent_is_told_that_nothing_was_withdrawn_while_nothing_can_be_stored() -> None:
+    """Nobody answered it, and what it had withdrawn began before Slack delivered that again."""
+    async with on_slack() as slack:
+        await slack.proposes(PROD)
+        slack.store_fails(True)
+        _, (heard, *_) = await slack.server.says("ULEILA", "<@USIGNOFF> withdraw p1")
+        await acknowledged(heard)
+        await eventually(lambda: slack.said("nothing was done"), "the answer")
+
+
+async def test_however_often_an_emoji_is_put_there_one_is_tried_while_nothing_can_be_stored() -> (
+    None
+):
+    """Each was tried every other second, for hours, a stranger's too."""
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        slack.store_fails(True)
+        unread = slack.server.fails("users.info", "error", times=None)
+        for number in range(10):
+            await slack.server.reacts("UBEN", card.ts, "x")
+            await slack.server.unreacts("UBEN", card.ts, "x")
+            await slack.server.reacts(f"USTRANGE{number}", card.ts)
+            await slack.server.unreacts(f"USTRANGE{number}", card.ts)
+        await eventually(lambda: unread.seen > 1, "asked in vain")
+        heard = slack.world.workflow.world.heard
+        await eventually(lambda: len(heard.of("p1")) == 1, "one is tried")
+        slack.store_fails(False)
+        unread.times = 0
+        await slack.stands("p1", "rejected")
+
+
+async def test_no_reason_waits_behind_that_of_a_stop_which_nobody_can_carry_out() -> None:
+    async with on_slack() as slack:
+        waits, rejected = await slack.proposes(PROD), await slack.proposes(MAIL)
+        slack.store_fails(True)
+        await slack.server.reacts("UANA", waits.ts, "x")
+        await eventually(lambda: slack.world.spool.kept(), "the stop in the spool")
+        slack.store_fails(False)  # the spool is not replayed, as where its row is refused
+        await slack.server.says("UANA", "the first reason", thread_ts=waits.ts)
+        await slack.server.reacts("UANA", rejected.ts, "x")
+        await slack.stands("p2", "rejected")
+        await slack.server.says("UANA", "the second reason", thread_ts=rejected.ts)
+
+        async def explained() -> bool:
+            found = await slack.world.store.read(lambda tx: tx.proposals.get("p2"))
+            return found is not None and found.explanation == "the second reason"
+
+        await eventually_async(explained, "explained")

@@ -1,0 +1,86 @@
+"""However long nothing can be stored, nobody fills the memory with what is to be tried again."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.bot.chat.discord.cards import seeded
+from tests.bot.chat.discord.standing import approved_once, counting, state_of
+from tests.bot.chat.discord.test_unstored_words import Disk, house_is_kept
+from tests.builders import PROD
+from tests.fakes.discord_stage import ANA, BEN, CROSS, LEILA, TICK, DiscordStage, until
+
+MANY = 20
+
+
+def waiting(stage: DiscordStage) -> int:
+    """How much of what was heard is being worked, or tried again."""
+    assert stage.surface.listening is not None
+    return len(stage.surface.listening._tasks)
+
+
+async def test_what_strangers_do_is_left_to_the_reading_of_the_card(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each ❌ of theirs held something up, and was tried every other second."""
+    _, card = await seeded(stage, PROD)
+    disk = Disk(stage, monkeypatch, "read", "write")
+    for number in range(MANY):
+        stage.server.reacts(str(5_000 + number), card, CROSS)
+        stage.server.reacts(str(5_000 + number), card, TICK)
+        stage.server.unreacts(str(5_000 + number), card, TICK)
+    await until(stage._all_heard, "heard")
+    await until(lambda: not waiting(stage), "nothing is tried again")
+    assert not stage.workflow.world.heard.unplaced()
+    disk.fails = False
+
+
+async def test_of_one_cross_that_is_put_there_again_and_again_one_is_tried(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    disk = Disk(stage, monkeypatch, "read", "write")
+    for _ in range(MANY):
+        stage.server.reacts(BEN, card, CROSS)
+        stage.server.unreacts(BEN, card, CROSS)
+    await until(stage._all_heard, "heard")
+    await until(lambda: waiting(stage) == 1, "one is tried")
+    assert len(stage.workflow.world.heard.unplaced()) == 1
+    disk.fails = False
+
+    async def rejected() -> bool:
+        return await house_is_kept(stage) and await state_of(stage, proposal_id) == "rejected"
+
+    await until(rejected, "and counts")
+
+
+async def test_of_one_check_mark_that_is_taken_off_again_and_again_one_is_tried(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id, card = await approved_once(stage)
+    disk = Disk(stage, monkeypatch, "read", "write")
+    for number in range(MANY):
+        if number:
+            stage.server.reacts(ANA, card, TICK)
+        stage.server.unreacts(ANA, card, TICK)
+    await until(stage._all_heard, "heard")
+    await until(lambda: waiting(stage) == 1, "one is tried")
+    disk.fails = False
+
+    async def taken_back() -> bool:
+        return await house_is_kept(stage) and await counting(stage, proposal_id) == []
+
+    await until(taken_back, "and counts")
+
+
+async def test_what_an_agent_says_below_a_card_is_not_tried_again(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No word of theirs is a reason or an answer."""
+    _, card = await seeded(stage, PROD)
+    disk = Disk(stage, monkeypatch, "read", "write")
+    for number in range(MANY):
+        stage.server.says(LEILA, f"progress: {number}", reply_to=card.id)
+    await until(stage._all_heard, "heard")
+    await until(lambda: not waiting(stage), "nothing is tried again")
+    disk.fails = False
