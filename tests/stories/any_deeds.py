@@ -58,6 +58,7 @@ class Deeds:
     """One life of a bot. Every deed may leave things under way; `wrong` is what may not be."""
 
     most, sentinel_of = 5, Sentinel
+    offers: tuple[str, ...] = ()
 
     def __init__(self, world: World, seed: int) -> None:
         self.world, self.chance = world, random.Random(seed)
@@ -136,7 +137,7 @@ class Deeds:
         if self.proposed >= self.most:
             return
         self.proposed += 1
-        tool, now_ms = self.chance.choice(TOOLS), self.world.clock.now_ms()
+        tool, now_ms = self.chance.choice(self.offers or TOOLS), self.world.clock.now_ms()
         base = {"send-email": MAIL, "issue-refund": REFUND}.get(tool, PROD | {"tool": tool})
         rests = self.chance.random() < 0.3
         if rests:

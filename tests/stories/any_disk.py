@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
 from tests.fakes.spool import MemorySpool
 
+_INTENTS = frozenset({"execute", "commit_claimed", "roll_back_claimed", "called_again"})
+
 
 @dataclass
 class Disk:
-    """What fails next: so many writes, reads, answers to a commit that was made, spoolings."""
+    """What fails next: so many writes, reads, answers to a commit that was made, spoolings.
+
+    With `stands_behind` it stands still behind the next intent of a call, which all can see, until
+    it `goes_on`.
+    """
 
     writes: int = 0
     reads: int = 0
     answers: int = 0
     spoolings: int = 0
+    stands_behind: bool = False
+    goes_on: asyncio.Event | None = field(default=None, compare=False)
+    behind: object = field(default=None, compare=False)
+
+    def wrote(self, unit: object, tx: Transaction, seq: int) -> None:
+        """Stand still where an intent was written behind `seq` and that was waited for."""
+        entries = tx.audit.exported(seq, 10_000) if self.stands_behind else ()
+        if not _INTENTS.isdisjoint(str(entry["kind"]) for entry in entries):
+            self.stands_behind, self.goes_on, self.behind = False, asyncio.Event(), unit
+
+    async def stands(self) -> None:
+        if self.goes_on is not None:
+            await self.goes_on.wait()
+
+    async def answers_late(self, unit: object) -> None:
+        if unit is self.behind:
+            await self.stands()
 
     def mended(self) -> None:
         self.writes = self.reads = self.answers = self.spoolings = 0
@@ -49,6 +73,7 @@ def fail_with(store: ProposalStore, disk: Disk, after: Callable[[Transaction, in
     write, read = store.write, store.read
 
     async def written(unit: Callable[[Transaction], Any]) -> Any:
+        await disk.stands()
         if disk.writes > 0:
             disk.writes -= 1
             raise StoreUnavailable("the disk is full")
@@ -57,9 +82,11 @@ def fail_with(store: ProposalStore, disk: Disk, after: Callable[[Transaction, in
             seq = tx.audit.head()[0]
             value = unit(tx)
             after(tx, seq)
+            disk.wrote(unit, tx, seq)
             return value
 
         value = await write(watched)
+        await disk.answers_late(unit)
         if disk.answers > 0:
             disk.answers -= 1
             raise StoreUnavailable("the answer of the disk is lost")

@@ -16,8 +16,10 @@ from lifecycle.review import Decision
 from lifecycle.state import State
 from tests.stories.any_deeds import the_policy
 from tests.stories.any_laws import asked_of
+from tests.stories.any_moments import Moments
 from tests.stories.any_order import Before
-from tests.stories.any_people import Human, People
+from tests.stories.any_people import Human
+from tests.stories.any_rooms import FAR
 
 _DEEDS = {
     "submits": 1.6, "submits_again": 1, "withdraws": 0.1, "redeems": 3, "reports": 3, "turns": 1.2,
@@ -27,7 +29,8 @@ _DEEDS = {
     "does_a_job": 8, "shows": 5, "passes": 3, "dies": 1, "brings_back": 0.1, "redelivers": 4,
     "breaks": 1.5, "goes_dead": 1, "notices": 1, "returns": 2.5, "refuses": 0.8,
     "answers_again": 3, "loses_the_disk": 0.4, "loses_reads": 0.4, "loses_answers": 0.3,
-    "loses_the_spool": 0.3,
+    "loses_the_spool": 0.3, "in_the_midst": 2, "takes_off_unworked": 1, "at_its_close": 2,
+    "misses_a_stop": 1, "stands_still": 0.7,
 }  # fmt: skip
 _QUIET = {"breaks": 0.3, "goes_dead": 0.2}
 #: What a life is about: its deeds, and what it makes of documents and people.
@@ -48,7 +51,7 @@ _READ_MS = 90_000
 _OVERRULED = frozenset({"settled", "stop_let_go", "restored"})
 
 
-class Ears(People):
+class Ears(Moments):
     """One life in which all that people do comes over lines, or does not."""
 
     most = 12
@@ -80,11 +83,13 @@ class Ears(People):
         policy = self.laws.in_force(tx, row)
         begins = entry["kind"] == "execute"
         closed = entry["reason"] == "window_closed_unopposed"
-        if policy is None or not (begins or closed):
+        trail = {each.event.kind for each in tx.audit.of(row.proposal_id)}
+        claimed = entry["kind"] == "complete" and "commit_claimed" in trail  # that was judged then
+        if policy is None or claimed or not (begins or closed):
             return
         if begins and entry["actor"]["kind"] == "person":
             yield from self._by_hand(tx, row)
-        if not _OVERRULED & {each.event.kind for each in tx.audit.of(row.proposal_id)}:
+        if not _OVERRULED & trail:
             stops = (h for h in self.humans if h.named == row.proposal_id and h.signal == "STOP")
             for human in stops:
                 yield from self._over(tx, human, row, policy)
@@ -147,6 +152,7 @@ class Ears(People):
         """Let all work again, be heard and be worked; then two days pass."""
         self.mode = "done"
         self.disk.mended()
+        await self._takes_again()
         for room in self.rooms.values():
             room.answers, room.failing, room.gone, room.unsaid = True, 0, frozenset(), False
             if room.line == "dead":
@@ -166,6 +172,12 @@ class Ears(People):
         self.wrong += [f"never replayed: {stop}" for stop in self.world.spool.stops]
         for proposal in await self._all():
             await self._is_over(proposal)
+
+    async def _takes_again(self) -> None:
+        """Let whoever put a policy in force see to it, where nobody heard that it was taken."""
+        taken = await self.world.store.read(lambda tx: tx.flags.get("policy"))
+        if taken in self.laws.policies and taken != self.law.law.policy.digest:
+            await self.takes(self.laws.policies[taken])
 
     async def _goes_on(self, seconds: int) -> None:
         await self.ages(seconds)
@@ -196,6 +208,8 @@ class Ears(People):
                 continue
             card = tx.cards.get(row.proposal_id, human.surface)
             known = card is not None and card.message_ids[-1:] == (human.message_id,)
+            if self.rooms[human.surface].deleted.get(human.message_id, FAR) <= closed_ms:
+                continue  # and with it every emoji
             early = card is not None and (card.posted_at_ms or 0) <= human.at_ms
             lost = (human.person, human.surface) not in told
             if known and early and lost and self._able(human, row):

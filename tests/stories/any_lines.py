@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from bot.chat.commands.commands import Commands
 from bot.chat.showing.broadcast import Broadcast
@@ -33,16 +33,24 @@ from tests.stories.any_slack import SlackIn
 _JOBS = "close_due close_due expire_due open_ready recover recheck remind catch_up catch_up"
 
 
-class _InTurn(Workers):
-    """Rules at work in the loop, a run a turn: what comes in between is the same each time."""
+class InTurn(Workers):
+    """Rules at work in the loop, a run a turn: what comes in between is the same each time.
+
+    `then` is done once, as soon as Sentinel is asked the next time.
+    """
+
+    then: ClassVar[Callable[[], None] | None] = None
 
     def take(self, run: Run[Any]) -> None:
         asyncio.get_running_loop().call_soon(run.work)
+        then, InTurn.then = InTurn.then, None
+        if then is not None:
+            then()
 
 
 def in_turn(rules: Sequence[LoadedRule]) -> Sentinel:
     """Return a Sentinel that no machine makes late."""
-    return Sentinel(rules, limit_s=30.0, workers=_InTurn())
+    return Sentinel(rules, limit_s=30.0, workers=InTurn())
 
 
 class AllRooms(Broadcast):
@@ -79,6 +87,7 @@ class Lines(Disorder):
         self.law.law = Law(self.law.law.policy, in_turn(self.law.law.sentinel.rules))
         world.workflow = Watched(self.law, self.book)
         self.others: set[asyncio.Task[Any]] = set()
+        InTurn.then = None
         self.surfaces: dict[str, Any] = {}
 
     @property

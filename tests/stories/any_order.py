@@ -39,6 +39,7 @@ class Before:
     stopped: frozenset[str]
     heard: frozenset[HeardStop]
     frozen: Frozen
+    spooled: frozenset[str] = frozenset()
 
 
 class Disorder(Hands):
@@ -73,7 +74,11 @@ class Disorder(Hands):
             frozenset(self.stopped),
             frozenset(stop for stop in self.law.heard._all.values()),
             Frozen(on=bool(tx.flags.get("freeze"))),
+            self._spooled(),
         )
+
+    def _spooled(self) -> frozenset[str]:
+        return frozenset(str(stop.get("proposal_id")) for stop in self.world.spool.stops)
 
     def _wrong_about(self, entry: Mapping[str, Any], before: Before) -> list[str]:
         """Name what may not be begun: over a stop that stood before, or in a freeze."""
@@ -85,6 +90,7 @@ class Disorder(Hands):
             return []
         still = (stop for stop in before.heard if self.law.heard.get(stop.key) is not None)
         held = before.frozen.on or any(stop.proposal_id in (named, None) for stop in still)
+        held = held or named in before.spooled & self._spooled()
         found = [f"{kind} of {named} while it stands still"] if held else []
         return found + ([f"{kind} of {named} after its stop"] if named in before.stopped else [])
 

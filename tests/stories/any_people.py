@@ -50,7 +50,7 @@ class Human:
 class People(Lines):
     """Deeds of people. `stops` is how many of their signals are ❌."""
 
-    stops, good, sums, rests = 0.08, 0.6, 0.0, False
+    stops, good, sums, rests, dual = 0.08, 0.6, 0.0, False, False
 
     def __init__(self, world: Any, seed: int) -> None:
         super().__init__(world, seed)
@@ -93,7 +93,9 @@ class People(Lines):
         found, person, signal = self._shown(), self.chance.choice(_WHO), self._signal()
         if found is None or not found[0].account(person):
             return
-        room, named, at = found
+        self._puts(*found, person, signal)
+
+    def _puts(self, room: Room, named: str, at: str, person: str, signal: Signal) -> None:
         under = room.emoji.setdefault(at, set())
         if (person, signal.name) not in under:
             self._did(person, named, "emoji", signal.name, room.name, at)
@@ -105,9 +107,11 @@ class People(Lines):
         under = found[0].emoji.get(found[2]) if found is not None else None
         if found is None or not under:
             return
-        room, _, at = found
-        person, name = taken = self.chance.choice(sorted(under))
-        under.discard(taken)
+        self._takes(found[0], found[2], self.chance.choice(sorted(under)))
+
+    def _takes(self, room: Room, at: str, taken: tuple[str, str]) -> None:
+        person, name = taken
+        room.emoji[at].discard(taken)
         for each in self._standing(at):
             if (each.person, each.signal) == taken:
                 each.off_turn, each.off_heard = self.turn, room.line == "up"
@@ -172,6 +176,7 @@ class People(Lines):
         if found is not None:
             room, _, at = found
             room.standing.pop(at, None)
+            room.deleted[at] = self.world.clock.now_ms()
             self._send(self.surfaces[room.name].deleted(at))
 
     # -- agents and sources -------------------------------------------------------------------
@@ -193,6 +198,8 @@ class People(Lines):
         if refunds:
             amount = {"amount": self.chance.choice(_SUMS)}
             document = {**document, "parameters": {**document["parameters"], **amount}}
+        if self.dual:
+            document = {**document, "approval_class": "dual"}
         if self.rests and not document.get("preconditions"):
             await self.observes(good=True)
             document = {**document, "preconditions": [CONDITION]}
@@ -209,7 +216,7 @@ class People(Lines):
         if not known:
             return
         token = self.chance.choice(good if good and self.chance.random() < 0.85 else known)
-        document = self.documents[unverified(token).proposal_id]
-        parameters = document["parameters"] if self.chance.random() < 0.9 else {}
+        document = self.documents.get(unverified(token).proposal_id, {})  # none of a copy
+        parameters = document.get("parameters", {}) if self.chance.random() < 0.9 else {}
         leila = self._at(self.world.sender("leila"))
         self.begin(self.world.workflow.redeem(token, parameters, leila))

@@ -42,6 +42,7 @@ class Room:
     well_turn: int = FAR
     ever_gone: frozenset[str] = frozenset()
     shown: dict[str, int] = field(default_factory=dict)
+    deleted: dict[str, int] = field(default_factory=dict)
 
     def number(self) -> int:
         self.numbers += 1
