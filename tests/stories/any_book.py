@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.answers import CardPlace, Reply, Sender
+from lifecycle.answers import Reply, Sender
 from lifecycle.proposal import ActorKind
 from lifecycle.workflow import Workflow
 
@@ -103,37 +103,23 @@ class Watched(Workflow):
         self.book = book
 
     async def approve(
-        self,
-        proposal_id: str,
-        sender: Sender,
-        reason: str = "",
-        *,
-        card: CardPlace | None = None,
-        found_late: bool = False,
+        self, proposal_id: str, sender: Sender, reason: str = "", **how: Any
     ) -> Reply:
-        deed = self.book.begins("approve", sender, proposal_id, reason)
-        reply = await super().approve(proposal_id, sender, reason, card=card, found_late=found_late)
-        self.book.answered(deed, reply)
-        return reply
+        acting = super().approve(proposal_id, sender, reason, **how)
+        return await self._written_down("approve", acting, sender, proposal_id, reason)
 
-    async def reject(
-        self,
-        proposal_id: str,
-        sender: Sender,
-        reason: str = "",
-        *,
-        card: CardPlace | None = None,
-        found_late: bool = False,
-    ) -> Reply:
-        deed = self.book.begins("reject", sender, proposal_id, reason)
-        reply = await super().reject(proposal_id, sender, reason, card=card, found_late=found_late)
-        self.book.answered(deed, reply)
-        return reply
+    async def reject(self, proposal_id: str, sender: Sender, reason: str = "", **how: Any) -> Reply:
+        acting = super().reject(proposal_id, sender, reason, **how)
+        return await self._written_down("reject", acting, sender, proposal_id, reason)
 
-    async def take_back(
-        self, proposal_id: str, sender: Sender, *, card: CardPlace | None = None
+    async def take_back(self, proposal_id: str, sender: Sender, **how: Any) -> Reply:
+        acting = super().take_back(proposal_id, sender, **how)
+        return await self._written_down("take_back", acting, sender, proposal_id)
+
+    async def _written_down(
+        self, verb: str, acting: Awaitable[Reply], sender: Sender, named: str, reason: str = ""
     ) -> Reply:
-        deed = self.book.begins("take_back", sender, proposal_id)
-        reply = await super().take_back(proposal_id, sender, card=card)
+        deed = self.book.begins(verb, sender, named, reason)
+        reply = await acting
         self.book.answered(deed, reply)
         return reply

@@ -45,6 +45,16 @@ class Before:
 class Disorder(Hands):
     """One life of a bot, in which anything may come at any time."""
 
+    async def lived(self, steps: int, seed: int) -> None:
+        """Live so many steps, then alone, then looked after; nothing may go wrong meanwhile."""
+        for _ in range(steps):
+            await self.step()
+            assert not self.wrong, seed
+        await self.left_alone()
+        assert not self.wrong, seed
+        await self.looked_after()
+        assert not self.wrong, seed
+
     async def step(self) -> None:
         """Do one thing, at least in part, and look."""
         before = await self.world.store.read(self._as_it_stands)

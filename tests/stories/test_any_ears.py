@@ -36,11 +36,4 @@ async def test_the_law_holds_whatever_is_heard(
     monkeypatch.setattr(any_deeds, "PLACES", ("discord", "slack"))
     for seed in range(_SEED + third, _SEED + _LIVES, 3):
         async with staged("memory:", tmp_path, any_deeds.the_policy()) as world:
-            life = Ears(world, seed)
-            for _ in range(_STEPS):
-                await life.step()
-                assert not life.wrong, seed
-            await life.left_alone()
-            assert not life.wrong, seed
-            await life.looked_after()
-            assert not life.wrong, seed
+            await Ears(world, seed).lived(_STEPS, seed)

@@ -17,11 +17,4 @@ _STEPS = 90
 async def test_the_law_holds_in_any_order(eighth: int, tmp_path: Path) -> None:
     for seed in range(eighth * 8, eighth * 8 + 8):
         async with staged("memory:", tmp_path, the_policy()) as world:
-            life = Disorder(world, seed)
-            for _ in range(_STEPS):
-                await life.step()
-                assert not life.wrong, seed
-            await life.left_alone()
-            assert not life.wrong, seed
-            await life.looked_after()
-            assert not life.wrong, seed
+            await Disorder(world, seed).lived(_STEPS, seed)

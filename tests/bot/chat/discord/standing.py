@@ -30,6 +30,20 @@ async def counting(stage: DiscordStage, proposal_id: str) -> list[str]:
     return [review.person for review in await stage.reviews(proposal_id) if review.counts]
 
 
+async def counts_alone(stage: DiscordStage, proposal_id: str, person: str) -> None:
+    """Wait until this person's approval counts; nobody else's does, and nothing begins."""
+
+    async def counts() -> bool:
+        stage.clock.advance(1)
+        return person in await counting(stage, proposal_id)
+
+    await until(counts, f"{person}'s counts")
+    await stage.passes(seconds=3)
+    await stage.quiet()
+    assert await counting(stage, proposal_id) == [person]
+    assert stage.tool(DEPLOY).verbs() == []
+
+
 async def newest(stage: DiscordStage, proposal_id: str) -> Review:
     return (await stage.reviews(proposal_id))[-1]
 

@@ -13,9 +13,9 @@ import pytest
 from bot.storage.sqlite import SqliteStore
 from tests.bot.chat.discord.cards import read_again, seeded
 from tests.bot.chat.discord.standing import (
-    DEPLOY,
     approved_once,
     counting,
+    counts_alone,
     state_of,
     taken_off_unheard,
     unheard,
@@ -134,16 +134,7 @@ async def test_a_check_mark_that_is_taken_off_while_its_row_is_damaged_counts_no
     await until(lambda: stage.workflow.world.heard.of(proposal_id), "it waits")
     by_hand(database, f"UPDATE proposals SET rest = {rest}")
     stage.server.reacts(BEN, card, TICK)
-
-    async def counts() -> bool:
-        stage.clock.advance(1)
-        return "ben" in await counting(stage, proposal_id)
-
-    await until(counts, "ben's counts")
-    await stage.passes(seconds=3)
-    await stage.quiet()
-    assert await counting(stage, proposal_id) == ["ben"]
-    assert stage.tool(DEPLOY).verbs() == []
+    await counts_alone(stage, proposal_id, "ben")
 
 
 async def test_a_card_that_cannot_be_noted_keeps_no_other_from_being_shown(

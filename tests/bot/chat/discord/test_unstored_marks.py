@@ -18,6 +18,7 @@ from tests.bot.chat.discord.standing import (
     DUAL,
     approved_once,
     counting,
+    counts_alone,
     state_of,
     taken_off_unheard,
 )
@@ -120,17 +121,8 @@ async def test_one_that_was_taken_off_while_nothing_could_be_written_counts_for_
         stage.server.unreacts(ANA, card, TICK)
         await until(lambda: len(refused) > (0 if kept else 1), "worked in vain")
     stage.server.reacts(BEN, card, TICK)
-
-    async def counts() -> bool:
-        stage.clock.advance(1)
-        return "ben" in await counting(stage, proposal_id)
-
-    await until(counts, "ben's counts")
-    await stage.passes(seconds=3)
-    await stage.quiet()
-    assert await counting(stage, proposal_id) == ["ben"]
+    await counts_alone(stage, proposal_id, "ben")
     assert await state_of(stage, proposal_id) == "sentinel_approved"
-    assert stage.tool(DEPLOY).verbs() == []
 
 
 async def test_one_that_is_found_gone_while_that_cannot_be_written_is_found_again(
