@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -94,7 +93,8 @@ class Reactions:
             return
         counts = False
         try:
-            card = await self._card_soon(message_id, wait=ours is not False)
+            pauses_s = () if ours is False else _EARLY_S
+            card = await self._incoming.early.soon(message_id, pauses_s)
             if card is None and ours is False:
                 return
             if signal is Signal.APPROVE and not await self._still_meant(card, account, payload):
@@ -267,23 +267,6 @@ class Reactions:
 
     async def _card(self, message_id: str) -> Card | None:
         return await self._workflow.world.store.read(lambda tx: tx.cards.find(SURFACE, message_id))
-
-    async def _card_soon(self, message_id: str, *, wait: bool) -> Card | None:
-        """Find the card; where a card is on its way, wait a moment until it is written down."""
-        card = await self._card(message_id)
-        for pause_s in _EARLY_S if wait else ():
-            if card is not None or not await self._posting():
-                return card
-            await self._incoming.early.look_sooner()
-            await asyncio.sleep(pause_s)
-            card = await self._card(message_id)
-        return card
-
-    async def _posting(self) -> bool:
-        far_ms = self._workflow.world.clock.now_ms() + 86_400_000
-        return bool(
-            await self._workflow.world.store.read(lambda tx: tx.cards.stale(SURFACE, far_ms, 1))
-        )
 
     async def _approves(self, card: Card, sender: Sender) -> bool:
         reviews = await self._workflow.world.store.read(lambda tx: tx.reviews.of(card.proposal_id))

@@ -7,9 +7,10 @@ waits until the card is written down.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from bot.chat.hearing.known import may_stand, on_its_way
@@ -51,18 +52,30 @@ class Early:
         `stops` something waits as long as that is so, all else eight minutes: a card may be in
         doubt for hours, and whoever pressed what was one once is to be told.
         """
+        may_come = partial(self._may_come, message_id, stops=stops)
+        card = await self._waited_for(message_id, _PAUSES_S, may_come)
+        if card is None and await may_come():
+            raise SurfaceFailed("the card is not written down yet")
+        return card or await self._card(message_id)
+
+    async def soon(self, message_id: str, pauses_s: Sequence[float]) -> Card | None:
+        """Return the card, waiting these pauses, in seconds, while one is on its way; None where it
+        is not written down by then: what stands on it is found there."""
+        return await self._waited_for(message_id, pauses_s, self._on_its_way)
+
+    async def _waited_for(
+        self, message_id: str, pauses_s: Sequence[float], may_come: Callable[[], Awaitable[bool]]
+    ) -> Card | None:
         card = await self._card(message_id)
-        for pause_s in _PAUSES_S:
+        for pause_s in pauses_s:
             if card is not None:
                 return card
-            if not await self._may_come(message_id, stops=stops):
+            if not await may_come():
                 return await self._card(message_id)  # it may have been written down meanwhile
             await self.look_sooner()
             await asyncio.sleep(pause_s)
             card = await self._card(message_id)
-        if card is None and await self._may_come(message_id, stops=stops):
-            raise SurfaceFailed("the card is not written down yet")
-        return card or await self._card(message_id)
+        return card
 
     async def _may_come(self, message_id: str, *, stops: bool) -> bool:
         return await self._on_its_way() and (stops or not self._waited(message_id))
