@@ -32,6 +32,10 @@ class CannotOpen(Exception):
     """The database cannot be used."""
 
 
+class ConnectionClosed(Exception):
+    """It takes nothing any more."""
+
+
 class Connection(aiosqlite.Connection):
     """aiosqlite's connection with one method more.
 
@@ -45,11 +49,7 @@ class Connection(aiosqlite.Connection):
         super().__init__(open_it, _ROWS_A_HOP)
         # A connection that nobody closed must not keep the process alive.
         self._thread.daemon = True
-
-    @property
-    def is_open(self) -> bool:
-        """True until `close`."""
-        return self._connection is not None
+        self._closing = False
 
     async def opened(self) -> None:
         """Open; where that fails, wait for the thread, which still has to report to this loop."""
@@ -62,10 +62,17 @@ class Connection(aiosqlite.Connection):
     async def run(self, function: Callable[[sqlite3.Connection], T]) -> T:
         """Run `function` on the connection's thread and return its value.
 
-        Cancelling the wait does not stop the function. Raises ValueError once closed.
+        Cancelling the wait does not stop the function. Raises ConnectionClosed once `close` began.
         """
+        if self._closing:
+            raise ConnectionClosed
         value: T = await self._execute(lambda: function(self._conn))  # type: ignore[no-untyped-call]
         return value
+
+    async def close(self) -> None:
+        """Finish what was accepted, then close; what comes meanwhile is refused at once."""
+        self._closing = True
+        await super().close()
 
 
 async def connect(path: Path, *, writing: bool) -> Connection:

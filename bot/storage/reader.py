@@ -8,7 +8,7 @@ from functools import partial
 from itertools import cycle
 from typing import TypeVar
 
-from bot.storage.connection import Connection
+from bot.storage.connection import Connection, ConnectionClosed
 from bot.storage.queries import QUERIES
 from bot.storage.remedies import remedy, said
 from bot.storage.transaction import SqliteTransaction
@@ -22,8 +22,7 @@ class Readers:
 
     def __init__(self, connections: Sequence[Connection]) -> None:
         """Take open connections that cannot write."""
-        self._connections = tuple(connections)
-        self._turns = cycle(self._connections)
+        self._turns = cycle(connections)
 
     async def read(self, view: Callable[[Transaction], T]) -> T:
         """Run `view` on a snapshot, in one hop. Raises StoreUnavailable where SQLite fails."""
@@ -32,9 +31,7 @@ class Readers:
         except (sqlite3.Error, MemoryError) as error:
             words = f"The database cannot be read: {said(error)}.{remedy(error)}"
             raise StoreUnavailable(words) from error
-        except ValueError as error:
-            if any(connection.is_open for connection in self._connections):
-                raise
+        except ConnectionClosed as error:
             raise StoreUnavailable("The store is closed.") from error
 
 

@@ -177,3 +177,16 @@ class UnitsContract(InStore):
             await store.write(lambda tx: None)
         with pytest.raises(StoreUnavailable):
             await store.read(lambda tx: None)
+
+    async def test_a_view_that_comes_while_the_store_closes_is_answered_or_refused(
+        self, store: ProposalStore
+    ) -> None:
+        views: list[asyncio.Task[int]] = []
+        closing = asyncio.create_task(store.close())
+        while not closing.done():
+            await asyncio.sleep(0)
+            views.append(asyncio.create_task(store.read(lambda tx: 1)))
+
+        answers = await asyncio.gather(*views, return_exceptions=True)
+
+        assert [a for a in answers if a != 1 and not isinstance(a, StoreUnavailable)] == []
