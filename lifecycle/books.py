@@ -71,8 +71,11 @@ class Proposals(Protocol):
     def count_executing(self) -> int:
         """Count executing proposals."""
 
-    def due_to_close(self, now_ms: int, limit: int) -> Sequence[Proposal]:
-        """Return executing, done ones whose window has closed and that nothing holds back."""
+    def due_to_close(
+        self, now_ms: int, limit: int, after: Proposal | None = None
+    ) -> Sequence[Proposal]:
+        """Return executing, done ones whose window has closed and that nothing holds back, by
+        `closing_place`, from behind `after`."""
 
     def next_close_ms(self) -> int | None:
         """Return when the next window closes, whatever the time is now."""

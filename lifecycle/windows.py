@@ -7,6 +7,7 @@ from typing import Any, Final, assert_never
 from lifecycle.document import RollbackSemantics, TimeWindow
 from lifecycle.errors import Fault
 from lifecycle.policy import ToolPolicy
+from lifecycle.proposal import Proposal
 from lifecycle.tier import TIER_POLICIES, Tier
 
 #: What `rollback_semantics.kind` may say.
@@ -32,6 +33,16 @@ def window_of(tool: ToolPolicy, tier: Tier) -> int:
             return tool.window_s or kept
         case _:
             assert_never(tier)
+
+
+def closing_place(proposal: Proposal) -> tuple[int, str]:
+    """Return where it stands among the windows that close: when it can, in ms, and its id.
+
+    It can once its window has passed and the back-off of a closing that failed is over.
+    """
+    execution = proposal.execution
+    closes_at_ms = execution.window_closes_at_ms if execution is not None else None
+    return max(closes_at_ms or 0, proposal.retry_at_ms or 0), proposal.proposal_id
 
 
 def call_limit_ms(timeout_s: int, window: TimeWindow | None) -> int:

@@ -15,6 +15,7 @@ from lifecycle.agents import agent_tools, reporting
 from lifecycle.answers import Answer, CardPlace, Reply, Sender
 from lifecycle.calls.carrying import Carrier
 from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.clockwork.closer import Closer
 from lifecycle.clockwork.keeping import Keeper
 from lifecycle.clockwork.recovering import Recoverer
 from lifecycle.errors import Refused
@@ -50,7 +51,8 @@ class Workflow:
         self.recoverer = Recoverer(world, self.gatekeeper)
         self.acting = Acting(world, self.gatekeeper, Spooled(world))
         self.operating = Operating(world, self.acting)
-        self.keeper = Keeper(world, self.gatekeeper, self.adopter)
+        self.closer = Closer(world, self.carrier, self.adopter)
+        self.keeper = Keeper(world, self.gatekeeper)
         self._end_s = inf
 
     @property
@@ -231,7 +233,7 @@ class Workflow:
 
     async def close_due(self) -> int:
         """Close the windows that have passed; return how many."""
-        return await self.keeper.close_due()
+        return await self.closer.close_due()
 
     async def expire_due(self) -> int:
         """Reject what is past its deadline; return how many."""

@@ -14,6 +14,7 @@ from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.ports import RowChanged
 from lifecycle.proposal import STOPS_CLOSING, Outcome, Proposal, Verb
 from lifecycle.state import State
+from lifecycle.windows import closing_place
 
 _REFUSED = ("rejected_by_person", "rolled_back_by_person")
 _NEVER_MS = 2**63
@@ -39,10 +40,6 @@ def _can_close(p: Proposal) -> bool:
         and p.kept_stop is None
         and p.attention not in STOPS_CLOSING
     )
-
-
-def _close_due_ms(p: Proposal) -> int:
-    return max(_closes_ms(p), p.retry_at_ms or 0)
 
 
 def _remind_ms(p: Proposal) -> int:
@@ -148,15 +145,19 @@ class ProposalTable:
     def count_executing(self) -> int:
         return sum(p.state is State.EXECUTING for p in self._rows)
 
-    def due_to_close(self, now_ms: int, limit: int) -> Sequence[Proposal]:
+    def due_to_close(
+        self, now_ms: int, limit: int, after: Proposal | None = None
+    ) -> Sequence[Proposal]:
         found = self._where(
-            lambda p: _can_close(p) and _close_due_ms(p) <= now_ms,
-            lambda p: (_close_due_ms(p), p.proposal_id),
+            lambda p: _can_close(p) and closing_place(p)[0] <= now_ms,
+            lambda p: closing_place(p),
         )
+        if after is not None:
+            found = [p for p in found if closing_place(p) > closing_place(after)]
         return found[:limit]
 
     def next_close_ms(self) -> int | None:
-        return min((_close_due_ms(p) for p in self._rows if _can_close(p)), default=None)
+        return min((closing_place(p)[0] for p in self._rows if _can_close(p)), default=None)
 
     def due_to_expire(self, now_ms: int, limit: int) -> Sequence[Proposal]:
         found = self._where(

@@ -12,7 +12,9 @@ from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.ports import RowUnreadable
 from lifecycle.proposal import Proposal
 from lifecycle.state import State
+from lifecycle.windows import closing_place
 
+_BEFORE_ALL_MS: Final = -(2**63)
 _NEVER_MS = 2**63 - 1
 _OPEN: Final = frozenset(state.value for state in State if not state.terminal)
 
@@ -104,9 +106,14 @@ class ProposalBook(Book):
         """Count executing proposals."""
         return int(self._one("count_executing")[0])
 
-    def due_to_close(self, now_ms: int, limit: int) -> Sequence[Proposal]:
+    def due_to_close(
+        self, now_ms: int, limit: int, after: Proposal | None = None
+    ) -> Sequence[Proposal]:
         """Return executing, done ones whose window has closed and that nothing holds back."""
-        return self._many("due_to_close", now_ms=now_ms, limit=limit)
+        after_ms, after_id = closing_place(after) if after else (_BEFORE_ALL_MS, "")
+        return self._many(
+            "due_to_close", now_ms=now_ms, limit=limit, after_ms=after_ms, after_id=after_id
+        )
 
     def next_close_ms(self) -> int | None:
         """Return when the next window closes, whatever the time is now."""

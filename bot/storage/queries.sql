@@ -145,9 +145,11 @@ SELECT count(*) FROM proposals INDEXED BY board
 WHERE state IN ('pending', 'sentinel_approved', 'executing') AND (state = 'executing') = 1;
 
 -- due_to_close --
--- Windows that have passed, that nothing holds back and whose back-off is over; oldest first.
+-- Windows that have passed, that nothing holds back and whose back-off is over; oldest first,
+-- from behind the last one of the page before.
 SELECT * FROM proposals
 WHERE agenda = 'close' AND agenda_ms <= :now_ms
+    AND (agenda_ms, proposal_id) > (:after_ms, :after_id)
 ORDER BY agenda_ms, proposal_id LIMIT :limit;
 
 -- next_close --

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -14,6 +14,8 @@ from lifecycle.world import World
 
 #: So long those of one unit are waited for together; what is late is come back to.
 TOGETHER_S: Final = 1.0
+#: So many are under way at most; a platform that hangs is asked for no more.
+_MOST: Final = 1_000
 #: An answer that came late counts so long: what was given on the card since is not in it.
 _COUNTS_MS: Final = 75_000
 
@@ -38,31 +40,35 @@ class CardsSeen:
     ) -> tuple[Sequence[Proposal], Sequence[Proposal]]:
         """Read their cards; return whose were read, and whose can be read on no surface.
 
-        What is not known yet is neither: the next round has its answer, or goes on waiting, while
-        all others close; where that round comes too late, the card is read anew. Raises what a
-        reading raised.
+        What is not known yet is neither: the next round has its answer, while all others close;
+        where that round comes too late, the card is read anew. Raises StoreUnavailable.
         """
-        reading = [self._reading(proposal) for proposal in batch]
-        await asyncio.wait(reading, timeout=TOGETHER_S)
-        done = [(p, each) for p, each in zip(batch, reading, strict=True) if each.done()]
-        for proposal, _ in done:
-            self.begun.pop(proposal.proposal_id, None)
-        seen = [(proposal, each.result()) for proposal, each in done]
-        return [p for p, was_seen in seen if was_seen], [p for p, was in seen if not was]
+        begun = [each for proposal in batch if (each := self._begun_now(proposal)) is not None]
+        if begun:  # what an earlier round began is not waited for again
+            await asyncio.wait(begun, timeout=TOGETHER_S)
+        seen: list[Proposal] = []
+        unseen: list[Proposal] = []
+        for proposal in batch:
+            look = self.begun.get(proposal.proposal_id)
+            if look is not None and look.task.done():
+                self.begun.pop(proposal.proposal_id)
+                (seen if look.task.result() else unseen).append(proposal)
+        return seen, unseen
 
-    def keep(self, due: Sequence[Proposal]) -> None:
-        """Let go of answers that no window waits for any more: one that does is read anew."""
-        ids = {proposal.proposal_id for proposal in due}
+    def keep(self, ids: Set[str]) -> None:
+        """Let go of answers that no window but these waits for: one that comes is read anew."""
         for proposal_id, look in list(self.begun.items()):
             if proposal_id not in ids and look.task.done():
                 self.begun.pop(proposal_id)
 
-    def _reading(self, proposal: Proposal) -> asyncio.Task[bool]:
-        look = self.begun.get(proposal.proposal_id)
-        if look is None or self._is_old(look):
-            look = _Look(asyncio.create_task(self._seen(proposal)))
-            look.task.add_done_callback(partial(self._came, look))
-            self.begun[proposal.proposal_id] = look
+    def _begun_now(self, proposal: Proposal) -> asyncio.Task[bool] | None:
+        """Begin to read its cards, where that is not under way and not too much is."""
+        known = self.begun.get(proposal.proposal_id)
+        if (known is None and len(self.begun) >= _MOST) or (known and not self._is_old(known)):
+            return None
+        look = _Look(asyncio.create_task(self._seen(proposal)))
+        look.task.add_done_callback(partial(self._came, look))
+        self.begun[proposal.proposal_id] = look
         return look.task
 
     def _is_old(self, look: _Look) -> bool:
@@ -78,4 +84,5 @@ class CardsSeen:
         """Read its cards for a ❌ nobody heard; True where that is done, or there is no card."""
         if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE:
             return True
-        return await self.world.notifier.read_cards(proposal.proposal_id)
+        reading = self.world.notifier.read_cards(proposal.proposal_id)
+        return bool(await self.world.beside(proposal.proposal_id, reading))

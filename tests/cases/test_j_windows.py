@@ -133,7 +133,7 @@ async def test_J08_a_closing_that_finds_it_taken_back_does_nothing(world: World)
     await world.rejects("ben", "p1")
     again = await world.rejects("ben", "p1")
 
-    await world.workflow.keeper._close_batch([picked])
+    await world.workflow.closer._close_batch([picked])
     await world.passes(minutes=1)
 
     assert again.code == "already_decided"
@@ -148,7 +148,7 @@ async def test_J08_a_closing_that_finds_it_completed_by_hand_does_nothing(world:
     await world.approves("ana", "p1")
     world.clock.advance(900)
 
-    await world.workflow.keeper._close_batch([picked])
+    await world.workflow.closer._close_batch([picked])
     await world.passes(minutes=1)
 
     assert world.tool(SEND).verbs() == ["execute", "commit"]

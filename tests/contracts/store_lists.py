@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.ports import ProposalStore, Transaction
-from lifecycle.proposal import Attention, KeptStop, Outcome, Verb
+from lifecycle.proposal import Attention, KeptStop, Outcome, Proposal, Verb
 from tests.builders import ANA, DAY_MS, NOW_MS
 from tests.contracts.store_examples import VERDICT, InStore, approved, executing, rejected, waiting
 
@@ -86,6 +87,24 @@ class ListsContract(InStore):
             "back-off",
         ]
         assert await store.read(lambda tx: tx.proposals.next_close_ms()) == NOW_MS - 5
+
+    async def test_windows_that_have_passed_are_told_page_by_page(
+        self, store: ProposalStore
+    ) -> None:
+        waited = executing("waited", NOW_MS - 20, retry_at_ms=NOW_MS - 4)
+        same = [executing(name, NOW_MS - 5) for name in "cab"]
+        await self.filled(store, waited, *same, executing("last", NOW_MS))
+
+        def behind(after: Proposal | None, tx: Transaction) -> Sequence[Proposal]:
+            return tx.proposals.due_to_close(NOW_MS, 2, after)
+
+        told: list[list[str]] = []
+        page = await store.read(partial(behind, None))
+        while page:
+            told.append([each.proposal_id for each in page])
+            page = await store.read(partial(behind, page[-1]))
+
+        assert told == [["a", "b"], ["c", "waited"], ["last"]]
 
     async def test_without_open_windows_none_closes_next(self, store: ProposalStore) -> None:
         await self.filled(store, executing("running", NOW_MS, Outcome.RUNNING))

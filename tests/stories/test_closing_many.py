@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lifecycle.clockwork import cards_seen, keeping
+from lifecycle.clockwork import cards_seen, closer
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL
@@ -18,8 +18,8 @@ _MANY = 7
 @pytest.fixture
 async def mails(world: World, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Seven windows that have passed, closed two a unit and four a page."""
-    monkeypatch.setattr(keeping, "_BATCH", 2)
-    monkeypatch.setattr(keeping, "_PAGE", 4)
+    monkeypatch.setattr(closer, "_BATCH", 2)
+    monkeypatch.setattr(closer, "_PAGE", 4)
     await world.adopts(orchestrator="nour", auto_approval_tiers=frozenset({Tier.PROPOSE}))
     parameters = MAIL["parameters"]
     ids = [
@@ -48,7 +48,7 @@ class SlowCard:
 
     async def answers(self) -> None:
         """Let it be read, as far as that its answer has come."""
-        look = self.world.workflow.keeper.cards_seen.begun[self.id]
+        look = self.world.workflow.closer.cards_seen.begun[self.id]
         self.answered.set()
         await asyncio.wait([look.task])
 
@@ -127,7 +127,7 @@ async def test_a_late_answer_that_nobody_waits_for_any_more_is_not_kept_for_late
     await slow.answers()
     await world.workflow.close_due()
 
-    assert world.workflow.keeper.cards_seen.begun == {}
+    assert world.workflow.closer.cards_seen.begun == {}
     assert (await world.proposal(slow.id)).state is State.ROLLED_BACK
 
 
@@ -143,3 +143,60 @@ async def test_a_late_answer_counts_for_the_next_round_and_for_none_long_after_i
     await world.workflow.idle()
 
     assert (await world.proposal(slow.id)).state is State.ROLLED_BACK
+
+
+async def test_cards_that_take_long_to_read_hide_no_window_behind_them(
+    world: World, mails: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page full of them was read again and again, and what stood behind it stayed open."""
+    slow, answers = set(mails[:5]), asyncio.Event()
+
+    async def reading(proposal_id: str) -> bool:
+        if proposal_id in slow:
+            await answers.wait()
+        return True
+
+    monkeypatch.setattr(cards_seen, "TOGETHER_S", 0.05)
+    monkeypatch.setattr(world.notifier, "read_cards", reading)
+    async with asyncio.timeout(5):
+        closed = [await world.workflow.close_due() for _ in range(2)]
+    answers.set()
+    await asyncio.wait([each.task for each in world.workflow.closer.cards_seen.begun.values()])
+    closed.append(await world.workflow.close_due())
+
+    assert closed == [2, 0, 5]
+
+
+async def test_no_more_cards_are_read_at_once_than_is_good_and_none_is_forgotten(
+    world: World, mails: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = asyncio.Event()
+
+    async def reading(proposal_id: str) -> bool:
+        await answers.wait()
+        return True
+
+    monkeypatch.setattr(cards_seen, "TOGETHER_S", 0.05)
+    monkeypatch.setattr(cards_seen, "_MOST", 3)
+    monkeypatch.setattr(world.notifier, "read_cards", reading)
+    assert await world.workflow.close_due() == 0
+    begun = world.workflow.closer.cards_seen.begun
+    under_way = len(begun)
+    answers.set()
+    await asyncio.wait([each.task for each in begun.values()])
+
+    assert (under_way, await world.workflow.close_due()) == (3, _MANY)
+
+
+async def test_a_card_that_cannot_be_read_for_a_fault_of_ours_holds_up_its_own_window_alone(
+    world: World, mails: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def reading(proposal_id: str) -> bool:
+        if proposal_id == mails[0]:
+            raise KeyError(proposal_id)
+        return True
+
+    monkeypatch.setattr(world.notifier, "read_cards", reading)
+
+    assert await world.workflow.close_due() == _MANY - 1
+    assert "not_closed" in await world.trail(mails[0])

@@ -1,0 +1,169 @@
+"""The closing job: what is due is read page by page, and closed some windows a unit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from lifecycle.adopting import Adopter
+from lifecycle.calls.carrying import Carrier
+from lifecycle.calls.finishing import Concluded
+from lifecycle.clockwork.cards_seen import CardsSeen
+from lifecycle.clockwork.closing import close, may_close, not_closed, waits_for_a_stop, why_it_waits
+from lifecycle.errors import StaleProposal
+from lifecycle.freezing import frozen
+from lifecycle.moment import Moment
+from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
+from lifecycle.proposal import Proposal
+from lifecycle.world import World
+
+_PAGE = 200
+#: So many windows are closed in one unit: the store belongs to nobody else meanwhile.
+_BATCH = 32
+#: So many units are on their way together: they share a commit, and others' come between them.
+_AT_ONCE = 2
+
+
+@dataclass(slots=True)
+class Closer:
+    """Closes the windows that have passed."""
+
+    world: World
+    carrier: Carrier
+    adopter: Adopter
+    cards_seen: CardsSeen = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with no card under way."""
+        self.cards_seen = CardsSeen(self.world)
+
+    async def close_due(self) -> int:
+        """Close the windows that have passed, nearest first; return how many.
+
+        What cannot be closed hides nothing behind it.
+        """
+        closed, seen = 0, set[str]()
+        page = await self._page(None)
+        while page and not self.world.stopping:
+            seen.update(proposal.proposal_id for proposal in page)
+            closed += await self._close_page(page)
+            page = await self._page(page[-1]) if len(page) == _PAGE else ()
+        if not page:
+            self.cards_seen.keep(seen)
+        return closed
+
+    async def _page(self, after: Proposal | None) -> Sequence[Proposal]:
+        now_ms = self.world.clock.now_ms()
+        return await self.world.store.read(partial(_due_to_close, now_ms, after))
+
+    async def _close_page(self, page: Sequence[Proposal]) -> int:
+        """Close a page and return how many windows that were; what was begun ends before a batch
+        that failed is told of."""
+        batches = (page[start : start + _BATCH] for start in range(0, len(page), _BATCH))
+        working = (self._close_batches(batches) for _ in range(_AT_ONCE))
+        ended = await asyncio.gather(*working, return_exceptions=True)
+        for each in ended:
+            if isinstance(each, BaseException):
+                raise each
+        return sum(each for each in ended if isinstance(each, int))
+
+    async def _close_batches(self, batches: Iterator[Sequence[Proposal]]) -> int:
+        """Close what is left of them, one after another."""
+        closed = 0
+        for batch in batches:
+            closed += await self._close_batch(batch)
+        return closed
+
+    async def _close_batch(self, batch: Sequence[Proposal]) -> int:
+        for proposal in batch:
+            if proposal.checked_policy_digest != self.world.law.policy.digest:
+                await self.world.beside(proposal.proposal_id, self.adopter.recheck_one(proposal))
+        readable, unreadable = await self.cards_seen.look(batch)
+        for proposal in unreadable:
+            await self._not_closed(proposal.proposal_id, "its card can be read on no surface")
+        closed = await self._closed(readable) if readable else 0
+        await self._tell_of_stops(batch)
+        return closed
+
+    async def _tell_of_stops(self, batch: Sequence[Proposal]) -> None:
+        """Note what stays open over a stop that nobody can work: people are called in the end.
+
+        Also where its card cannot be read: what is ill there may be what keeps the stop waiting.
+        """
+        now_ms = self.world.clock.now_ms()
+        for proposal in batch:
+            if self.world.heard.late(now_ms, proposal.proposal_id):
+                moment = self.world.moment()
+                noting = self.world.write(partial(_kept_open, moment, proposal.proposal_id))
+                await self.world.beside(proposal.proposal_id, noting)
+
+    async def _closed(self, seen: Sequence[Proposal]) -> int:
+        """Close as seen a moment ago; where one has moved since, look at all of them again."""
+        moment = self.world.moment()
+        try:
+            return self._carry(await self.world.write(partial(_closed, moment, seen)))
+        except StaleProposal:
+            pass
+        except Exception as error:
+            if isinstance(error, StoreUnavailable) and not isinstance(error, RowAtFault):
+                raise
+            return await self._each_closed(seen)
+        try:
+            return self._carry(await self.world.write(partial(_closed_afresh, moment, seen)))
+        except RowAtFault:
+            return await self._each_closed(seen)
+
+    async def _each_closed(self, seen: Sequence[Proposal]) -> int:
+        """Close each by itself: one that cannot be judged stands in the way of none beside it, and
+        a store that fails at the next one in the way of no call."""
+        closed = 0
+        for proposal in seen:
+            unit = partial(_closed_afresh, self.world.moment(), [proposal])
+            one = await self.world.beside(proposal.proposal_id, self.world.write(unit))
+            closed += self._carry(one or ())
+            if one is None:
+                await self._not_closed(proposal.proposal_id, "it cannot be judged, as the log says")
+        return closed
+
+    async def _not_closed(self, proposal_id: str, why: str) -> None:
+        moment = self.world.moment()
+
+        def unit(tx: Transaction) -> None:
+            fresh = tx.proposals.get(proposal_id)
+            if fresh is not None and may_close(tx, moment, fresh):
+                not_closed(tx, moment, fresh, why)
+
+        await self.world.beside(proposal_id, self.world.write(unit))
+
+    def _carry(self, concluded: Sequence[Concluded]) -> int:
+        """Make the calls that were claimed, as soon as they were; return what was closed."""
+        for each in concluded:
+            self.carrier.carry_claim(each.claim)
+        return len(concluded)
+
+
+def _due_to_close(now_ms: int, after: Proposal | None, tx: Transaction) -> Sequence[Proposal]:
+    return () if frozen(tx) else tx.proposals.due_to_close(now_ms, _PAGE, after)
+
+
+def _fresh(tx: Transaction, seen: Sequence[Proposal]) -> list[Proposal]:
+    looked_up = (tx.proposals.get(proposal.proposal_id) for proposal in seen)
+    return [proposal for proposal in looked_up if proposal is not None]
+
+
+def _closed(moment: Moment, proposals: Sequence[Proposal], tx: Transaction) -> list[Concluded]:
+    """Close what may be closed. Raises StaleProposal, and nothing is done, where one has moved."""
+    closed = [(seen, close(tx, moment, seen)) for seen in proposals]
+    return [after for seen, after in closed if after.proposal is not seen]
+
+
+def _closed_afresh(moment: Moment, seen: Sequence[Proposal], tx: Transaction) -> list[Concluded]:
+    return _closed(moment, _fresh(tx, seen), tx)
+
+
+def _kept_open(moment: Moment, proposal_id: str, tx: Transaction) -> None:
+    fresh = tx.proposals.get(proposal_id)
+    if fresh is not None and waits_for_a_stop(tx, moment, fresh):
+        not_closed(tx, moment, fresh, why_it_waits(moment, proposal_id))
