@@ -37,7 +37,8 @@ _NO_FOLDER: Final = (
     "name that"
 )
 #: What the library quotes, and what of it may be shown: a character, or a kind of its own.
-_QUOTED: Final = re.compile(r"""(['"])((?:\\.|(?!\1).)*)\1""")
+#: Where a backslash seems to escape the end of it, all to the last such quote is taken for quoted.
+_QUOTED: Final = re.compile(r"""(['"])((?:\\.|(?!\1|\\).)*+|.*)\1""")
 _SHOWN: Final = re.compile(r"<[a-z ]+>|\\?.|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}")
 
 
