@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from lifecycle.moment import Moment
 from lifecycle.policy import ToolPolicy
@@ -40,6 +41,23 @@ def evidence_named(tx: Transaction, proposal: Proposal) -> dict[str, EvidencePac
     """Return the recorded packets that the proposal names, by id."""
     packets = {ref: tx.evidence.get(ref) for ref in evidence_ids(proposal)}
     return {ref: packet for ref, packet in packets.items() if packet is not None}
+
+
+def as_recorded(facts: Facts) -> Facts:
+    """Return facts by which each packet is as old as it was when it was recorded.
+
+    What objected then does not stop objecting by ageing before anybody could act on it, neither
+    while it waits nor because another packet came later.
+    """
+    recorded = (packet.recorded_at_ms for packet in facts.evidence.values())
+    now_ms = max(recorded, default=facts.now_ms)
+    evidence = {ref: _as_if_recorded(packet, now_ms) for ref, packet in facts.evidence.items()}
+    return replace(facts, now_ms=now_ms, evidence=evidence)
+
+
+def _as_if_recorded(packet: EvidencePacket, now_ms: int) -> EvidencePacket:
+    observed_at_ms = packet.observed_at_ms + now_ms - packet.recorded_at_ms
+    return replace(packet, observed_at_ms=observed_at_ms, recorded_at_ms=now_ms)
 
 
 def evidence_ids(proposal: Proposal) -> frozenset[str]:

@@ -8,7 +8,7 @@ from functools import partial
 from lifecycle.calls.carrying import Carrier
 from lifecycle.document import ProposalDocument
 from lifecycle.fitting import fits_its_digest
-from lifecycle.gathering import gather, same_evidence
+from lifecycle.gathering import as_recorded, gather, same_evidence
 from lifecycle.heard_first import HeardFirst
 from lifecycle.judging import judge
 from lifecycle.last_judged import BY_EVIDENCE
@@ -162,16 +162,11 @@ class Gatekeeper:
         return (facts, await self._verdict(proposal, facts, subset)) if facts else None
 
     async def check_evidence(self, proposal: Proposal) -> tuple[Facts, Verdict] | None:
-        """Ask what its evidence says, as of when the latest of it was recorded; None as above.
-
-        What objected then does not stop objecting by ageing before anybody could act on it.
-        """
+        """Ask what its evidence says, each packet as of when it was recorded; None as above."""
         facts = await self._facts_now(proposal, executing=False)
         if facts is None:
             return None
-        recorded = (packet.recorded_at_ms for packet in facts.evidence.values())
-        facts = replace(facts, now_ms=max(recorded, default=facts.now_ms))
-        return facts, await self._verdict(proposal, facts, BY_EVIDENCE)
+        return facts, await self._verdict(proposal, as_recorded(facts), BY_EVIDENCE)
 
     async def _facts_now(self, proposal: Proposal, *, executing: bool) -> Facts | None:
         tool = self.world.law.policy.tools.get(proposal.tool)

@@ -25,11 +25,14 @@ class Mail:
         cut_off = raising(RuntimeError("cut off"))
         self.doing = waiting_for(self.gate) if how == "running" else cut_off
 
-    async def is_sent(self) -> None:
-        """Approve it while its evidence is good."""
-        await self.world.observes(True)
+    async def is_sent(self, *also: str) -> None:
+        """Approve it while its evidence, e1 and what it rests on `also`, is good."""
+        rests_on = ("e1", *also)
+        for evidence_id in rests_on:
+            await self.world.observes(True, evidence_id)
         self.world.tool(SEND).on["execute"] = self.doing
-        await self.world.submits(MAIL, proposal_id="m1", preconditions=[CONDITION])
+        conditions = [CONDITION | {"evidence_ref": evidence_id} for evidence_id in rests_on]
+        await self.world.submits(MAIL, proposal_id="m1", preconditions=conditions)
         await self.world.workflow.approve("m1", self.world.sender("ana"))
         await asyncio.sleep(0.01)
         self.world.clock.advance(1)
