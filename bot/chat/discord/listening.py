@@ -72,7 +72,7 @@ class Listening:
         self.showing = Showing(workflow, delivery)
         self.reactions = Reactions(
             *(workflow, self._incoming, surface, self.showing, self._taken_off),
-            unread=lambda card: self.reading.may_be_unread(card),
+            reading=lambda: self.reading,
             hints=self._hints,
             asides=self._asides,
         )

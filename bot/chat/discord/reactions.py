@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.chat.commands.typed import begun_id, tries_again
@@ -15,6 +15,7 @@ from bot.chat.discord.taken_off import TakenOff
 from bot.chat.hearing.catching_up import CatchingUp, Found
 from bot.chat.hearing.incoming import Incoming, counts_later
 from bot.chat.hearing.moderated import card_cleared, card_deleted
+from bot.chat.hearing.reading import Reading
 from bot.chat.hearing.senders import sender_of
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.standing import Standing
@@ -47,13 +48,13 @@ class Reactions:
         showing: Showing,
         taken_off: TakenOff,
         *,
-        unread: Callable[[Card], Awaitable[bool]],
+        reading: Callable[[], Reading],
         hints: Hints,
         asides: Asides,
     ) -> None:
-        """`unread` says whether something may stand on a card that nobody heard."""
+        """`reading` returns what knows on which cards something may stand that nobody heard."""
         self._workflow = workflow
-        self._unread = unread
+        self._reading = reading
         self._hints = hints
         self._asides = asides
         self._incoming = incoming
@@ -97,6 +98,8 @@ class Reactions:
             card = await self._incoming.early.soon(message_id, pauses_s)
             if card is None and ours is False:
                 return
+            if card is None and await self._incoming.early.on_its_way():
+                self._reading().found_again(message_id)
             if signal is Signal.APPROVE and not await self._still_meant(card, account, payload):
                 return
             reply = await self._incoming.reacted(
@@ -166,7 +169,7 @@ class Reactions:
     async def _stop_first(self, card: Card, *, surely: bool = False) -> Collection[str] | None:
         """Hear what stands under ❌, `surely` or where some may have been missed; return whose ✅
         stands, None where that was not read."""
-        missed = surely or await self._unread(card)
+        missed = surely or await self._reading().may_be_unread(card)
         if not missed or not await self._incoming.open(card):
             return None
         asked_ms = self._workflow.world.clock.now_ms()

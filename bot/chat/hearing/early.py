@@ -61,7 +61,7 @@ class Early:
     async def soon(self, message_id: str, pauses_s: Sequence[float]) -> Card | None:
         """Return the card, waiting these pauses, in seconds, while one is on its way; None where it
         is not written down by then: what stands on it is found there."""
-        return await self._waited_for(message_id, pauses_s, self._on_its_way)
+        return await self._waited_for(message_id, pauses_s, self.on_its_way)
 
     async def _waited_for(
         self, message_id: str, pauses_s: Sequence[float], may_come: Callable[[], Awaitable[bool]]
@@ -78,7 +78,7 @@ class Early:
         return card
 
     async def _may_come(self, message_id: str, *, stops: bool) -> bool:
-        return await self._on_its_way() and (stops or not self._waited(message_id))
+        return await self.on_its_way() and (stops or not self._waited(message_id))
 
     def _waited(self, message_id: str) -> bool:
         """Say whether somebody has waited long enough for a card there; note since when."""
@@ -107,7 +107,8 @@ class Early:
             await self._world.store.write(unit)
             self._world.notifier.nudge()
 
-    async def _on_its_way(self) -> bool:
+    async def on_its_way(self) -> bool:
+        """Say whether a card of the surface is being posted, or may stand where no row says."""
         now_ms = self._world.clock.now_ms()
         return await self._world.store.read(
             lambda tx: any(on_its_way(card, now_ms) for card in self._unshown(tx))
