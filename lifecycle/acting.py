@@ -19,7 +19,13 @@ from lifecycle.moment import Moment
 from lifecycle.opening import Opening
 from lifecycle.people.acts import Act, Reviewed, note_ignored
 from lifecycle.people.letting_go import let_go
-from lifecycle.people.membership import AskAlso, check_all_asked, with_lost, with_who_left
+from lifecycle.people.membership import (
+    AskAlso,
+    check_all_asked,
+    with_account_lost,
+    with_lost,
+    with_who_left,
+)
 from lifecycle.people.retrying import CheckAgain, repeatable, retry
 from lifecycle.people.stopping import check_effect, check_standing
 from lifecycle.ports import StoreUnavailable
@@ -137,15 +143,16 @@ class Acting:
         until they have been asked for as well. A stop `counts` nobody and waits for nobody.
         """
         by_person = act.sender.kind is ActorKind.PERSON and act.sender.id is not None
-        asked = {str(act.sender.id)} if by_person else set()
-        at_once = opens
+        asked = {str(act.sender.id)} if by_person and counts else set()
+        at_once, known_under = opens, self.world.law.policy
         while True:
-            if by_person and counts:
+            if asked:
                 act = await self._with_lost(act, asked)
             moment = self.world.moment()
+            if asked:
+                act = with_account_lost(act, known_under, moment.policy)
             try:
-                others = asked if counts else ()
-                run = partial(self._unit, unit, moment, act, others, at_once)
+                run = partial(self._unit, unit, moment, act, asked, at_once)
                 return await self.world.write(run)
             except AskAlso as also:
                 asked |= also.people

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from lifecycle.people.acts import Act
+from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind
 from lifecycle.review import Decision
@@ -48,6 +49,20 @@ async def with_lost(world: World, act: Act, asked: Collection[str]) -> Act:
     if act.sender.id in lost:
         unsure = not await world.notifier.lost_members({str(act.sender.id)}, surely=True)
     return replace(act, lost=lost, unsure=unsure)
+
+
+def with_account_lost(act: Act, asked_under: Policy, now: Policy) -> Act:
+    """Note whether the sender's account was taken from them while the platform was asked: then it
+    is no proof of who they are any more, whoever is a member."""
+    person, surface = str(act.sender.id), act.sender.surface
+    if _account(asked_under, person, surface) == _account(now, person, surface):
+        return act
+    return replace(act, lost={*act.lost, person}, unsure=False)
+
+
+def _account(policy: Policy, person: str, surface: str) -> str | None:
+    known = policy.people.get(person)
+    return known.accounts.get(surface) if known is not None else None
 
 
 async def with_who_left(world: World, act: Act) -> Act:

@@ -21,7 +21,7 @@ from bot.chat.discord.rest import Rest
 from bot.chat.discord.settings import SURFACE
 from bot.chat.hearing.inbox import Inbox, Payload
 from bot.chat.hearing.incoming import UNREAD, Incoming
-from bot.chat.hearing.senders import sender_of
+from bot.chat.hearing.senders import as_known_now, sender_of
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.stops import StopOf, stop_on, stop_typed
 from bot.chat.surface import SurfaceFailed
@@ -128,6 +128,7 @@ class Asked:
         if not await self._reactions.heard_before(text):
             return answer_messages(CommandReply.of(UNREAD))
         files = [attached(each, self._rest) for each in payload.get("files", ())]
+        sender = as_known_now(self._workflow.policy, sender)
         return answer_messages(await self._commands.run(text, sender, files))
 
     async def _pressed(self, sender: Sender, payload: Payload) -> list[Said]:

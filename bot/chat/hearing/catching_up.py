@@ -33,7 +33,7 @@ from bot.chat.hearing.refused import (
     turn_of,
     written,
 )
-from bot.chat.hearing.senders import sender_of
+from bot.chat.hearing.senders import as_known_now, sender_of
 from bot.chat.hearing.signals import Signal
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import CardPlace, Reply, Sender
@@ -219,7 +219,7 @@ class CatchingUp:
         if new and await self._ended(card):
             return 0
         count = 0
-        for sender in new:
+        for sender in (as_known_now(self._workflow.policy, each) for each in new):
             late = self._late(card, sender, Signal.APPROVE, known)
             place = replace(self._place(card), shown_version=known.shown_to(sender.id or ""))
             reply = await self._workflow.approve(

@@ -17,6 +17,7 @@ from bot.chat.hearing.refused import (
     turn_of,
     written,
 )
+from bot.chat.hearing.senders import as_known_now
 from bot.chat.hearing.shown import shown_when_heard
 from bot.chat.hearing.signals import Signal
 from bot.chat.surface import SurfaceFailed
@@ -138,7 +139,8 @@ class Incoming:
         place = self._place(card, message_id, sender)
         match signal:
             case Signal.APPROVE:
-                return await self._workflow.approve(card.proposal_id, sender, reason, card=place)
+                known = as_known_now(self._workflow.policy, sender)
+                return await self._workflow.approve(card.proposal_id, known, reason, card=place)
             case Signal.STOP:
                 return await self._workflow.reject(card.proposal_id, sender, reason, card=place)
             case _:
@@ -188,7 +190,8 @@ class Incoming:
         workflow = self._workflow
         match signal:
             case Signal.APPROVE if added:
-                return await workflow.approve(card.proposal_id, sender, card=place)
+                known = as_known_now(workflow.policy, sender)
+                return await workflow.approve(card.proposal_id, known, card=place)
             case Signal.APPROVE:
                 return written(await workflow.take_back(card.proposal_id, sender, card=place))
             case Signal.STOP:

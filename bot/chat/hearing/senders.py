@@ -28,6 +28,15 @@ def sender_of(
     return stranger(surface, account, event_id=event_id, place=place)
 
 
+def as_known_now(policy: Policy, sender: Sender) -> Sender:
+    """Return the sender as the policy of now knows their account: while an approval waited it may
+    have been taken from them, and is no proof of who they are any more."""
+    if sender.identity is None:
+        return sender
+    named = {"event_id": sender.event_id, "place": sender.place}
+    return sender_of(policy, sender.surface, sender.account, **named)
+
+
 def turn_of(policy: Policy, surface: str, account: str) -> Turn:
     """Return the line in which an account is answered: people of the config come first."""
     known = any(each.accounts.get(surface) == account for each in policy.people.values())

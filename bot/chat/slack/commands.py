@@ -11,6 +11,7 @@ from typing import Any, Final
 from bot.chat.commands.commands import Commands
 from bot.chat.commands.replies import Attached, CommandReply
 from bot.chat.commands.typed import typed
+from bot.chat.hearing.senders import as_known_now
 from bot.chat.showing.answering import Answers
 from bot.chat.showing.aside import Asides
 from bot.chat.slack.answers import Said as Answer
@@ -82,6 +83,7 @@ class SlackCommands:
         files = heard.files
         if not files and _wants_file(heard.text):
             files = await self._looked_for(heard)
+        sender = as_known_now(self._commands.workflow.policy, sender)
         reply = await self._commands.run(heard.text, sender, [self._attached(f) for f in files])
         answering = self._answered(heard, answer(reply, f"answer-{heard.ts}"))
         await self._beside(heard.text, answering, heard.user or heard.bot)
@@ -123,6 +125,7 @@ class SlackCommands:
 
     async def slash(self, text: str, sender: Sender, response_url: str, user: str) -> None:
         """Run `/signoff …` and answer the person alone."""
+        sender = as_known_now(self._commands.workflow.policy, sender)
         reply = await self._commands.run(unescape(text), sender)
         await self._beside(unescape(text), self._alone(reply, response_url, user), user)
 

@@ -1,0 +1,144 @@
+"""An account that a new config takes from somebody approves nothing in their name any more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from bot.chat.discord.views import APPROVE
+from bot.chat.hearing.incoming import Incoming
+from lifecycle.checking.sentinel_run import Sentinel
+from sentinel_rules import load_rules
+from tests.bot.chat.discord.cards import seeded
+from tests.bot.chat.discord.standing import DEPLOY, unheard
+from tests.builders import PROD
+from tests.fakes.discord_server.state import GUILD, Message
+from tests.fakes.discord_stage import ANA, TICK, DiscordStage, until
+
+_NEW_ACCOUNT = "4242"
+
+
+async def anas_account_is_another_one(stage: DiscordStage) -> None:
+    """Let a new config name another account of ana's, who is a member there as well."""
+    members = stage.server.state.members[GUILD]
+    members[_NEW_ACCOUNT] = members[ANA]
+    people = dict(stage.policy.people)
+    accounts = {**people["ana"].accounts, "discord": _NEW_ACCOUNT}
+    people["ana"] = replace(people["ana"], accounts=accounts)
+    policy = replace(stage.policy, people=people, digest="pol1_" + "1" * 64)
+    await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+
+
+def incoming_of(stage: DiscordStage) -> Incoming:
+    assert stage.surface.listening is not None
+    return stage.surface.listening._incoming
+
+
+async def approves_nothing(stage: DiscordStage, proposal_id: str) -> None:
+    await stage.ignored("not_a_reviewer")
+    await stage.quiet()
+    assert await stage.reviews(proposal_id) == []
+    assert stage.tool(DEPLOY).verbs() == []
+
+
+class Gate:
+    """Holds whoever comes to a door of ours until it goes on."""
+
+    def __init__(self, door: Callable[..., Awaitable[object]]) -> None:
+        self.door, self.reached, self.goes_on = door, asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, *given: object) -> object:
+        self.reached.set()
+        await self.goes_on.wait()
+        return await self.door(*given)
+
+
+def reacts(stage: DiscordStage, card: Message) -> None:
+    stage.server.reacts(ANA, card, TICK)
+
+
+def presses(stage: DiscordStage, card: Message) -> None:
+    stage.server.clicks(ANA, card, APPROVE)
+
+
+@pytest.mark.parametrize("gives", [reacts, presses])
+async def test_what_waits_until_its_card_is_written_down_counts_for_whose_account_it_is_then(
+    stage: DiscordStage,
+    monkeypatch: pytest.MonkeyPatch,
+    gives: Callable[[DiscordStage, Message], None],
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    early = incoming_of(stage).early
+    gate = Gate(early._waited_for)
+    monkeypatch.setattr(early, "_waited_for", gate)
+    gives(stage, card)
+    await gate.reached.wait()
+    await anas_account_is_another_one(stage)
+    gate.goes_on.set()
+
+    await approves_nothing(stage, proposal_id)
+
+
+@pytest.mark.parametrize("gives", [reacts, presses])
+async def test_an_account_that_is_taken_away_while_its_membership_is_read_approves_nothing(
+    stage: DiscordStage, gives: Callable[[DiscordStage, Message], None]
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    gate = asyncio.Event()
+    held = stage.server.fails("GET", f"/members/{ANA}$", gate=gate)
+    gives(stage, card)
+    await until(lambda: held.seen, "its membership is asked for")
+    await anas_account_is_another_one(stage)
+    gate.set()
+
+    await approves_nothing(stage, proposal_id)
+
+
+async def types(stage: DiscordStage, proposal_id: str) -> None:
+    await until(lambda: stage.server.rest.commands, "commands are offered")
+    stage.server.runs(ANA, "approve", id=proposal_id, reason="looks right")
+
+
+async def says(stage: DiscordStage, proposal_id: str) -> None:
+    stage.server.says(ANA, f"!approve {proposal_id} looks right")
+
+
+@pytest.mark.parametrize("gives", [types, says])
+async def test_an_account_that_is_taken_away_while_its_card_is_read_approves_nothing(
+    stage: DiscordStage, gives: Callable[[DiscordStage, str], Awaitable[None]]
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    assert stage.surface.listening is not None
+    stage.surface.listening.reading.doubt()
+    gate = asyncio.Event()
+    held = stage.server.fails("GET", f"/messages/{card.id}$", gate=gate, times=None)
+    await gives(stage, proposal_id)
+    await until(lambda: held.seen, "the card is read")
+    await anas_account_is_another_one(stage)
+    gate.set()
+
+    await approves_nothing(stage, proposal_id)
+
+
+async def test_what_is_found_on_a_card_counts_for_whose_account_it_is_once_all_cards_are_read(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    assert stage.surface.listening is not None
+    elsewhere = stage.surface.listening.reactions._catching_up.elsewhere
+    gate = Gate(elsewhere.heard)
+    monkeypatch.setattr(elsewhere, "heard", gate)
+    unheard(card, ANA, TICK)
+    stage.surface.listening.reading.doubt()
+    stage.clock.advance(181)
+    stage.surface.hearing.alive()
+    reading = asyncio.create_task(stage.broadcast.catch_up())
+    await gate.reached.wait()
+    await anas_account_is_another_one(stage)
+    gate.goes_on.set()
+    await reading
+
+    await approves_nothing(stage, proposal_id)
