@@ -88,15 +88,21 @@ class HeardStops:
             self.drop(stop.key)
 
     def add(self, stop: HeardStop) -> bool:
-        """Let it wait; False where it does already, of which more may be known now."""
-        known = stop.key in self._all
+        """Let it wait; False where it does already, of which more may be known now.
+
+        What is known of it stays known where it is told of again: of what it is, and since when.
+        """
+        known = self._all.get(stop.key)
+        if known is not None:
+            of_what, at_ms = stop.proposal_id or known.proposal_id, min(stop.at_ms, known.at_ms)
+            stop = replace(stop, proposal_id=of_what, at_ms=at_ms)
         self._all[stop.key] = stop
         if stop.proposal_id is None:
             self._others[stop.key] = stop
         else:
             self._named.setdefault(stop.proposal_id, {})[stop.key] = stop
             self._others.pop(stop.key, None)
-        return not known
+        return known is None
 
     def get(self, key: str) -> HeardStop | None:
         """Return the stop of this key where it waits."""

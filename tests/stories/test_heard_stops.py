@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from lifecycle.freezing import FLAG as FREEZE
-from lifecycle.heard import HEARD, UNPLACED_MS, HeardStop, kept_stops, note
+from lifecycle.heard import HEARD, OVERDUE_MS, UNPLACED_MS, HeardStop, kept_stops, note
 from lifecycle.proposal import Attention
 from lifecycle.spooling import held_words
 from lifecycle.state import State
@@ -156,6 +157,21 @@ async def test_a_stop_on_a_card_is_known_to_be_of_its_proposal(world: World) -> 
     stop = HeardStop("terminal:e1", "terminal", world.clock.now_ms(), None, "m-p1")
     placed = await world.store.write(lambda tx: note(tx, stop))
     assert placed.proposal_id == "p1"
+
+
+async def test_what_is_known_of_a_stop_stays_known_when_it_is_told_of_again(world: World) -> None:
+    """Half of it was left behind when it was worked: nothing else could let go of that."""
+    await in_window(world)
+    stops, now_ms = world.workflow.world.heard, world.clock.now_ms()
+    stop = HeardStop("terminal:e1", "terminal", now_ms, None, "m-p1")
+    stops.add(stop)
+    await world.workflow.recover()
+    assert not stops.add(replace(stop, at_ms=now_ms + 5_000))
+    assert stops.of("p1") == (replace(stop, proposal_id="p1"),)
+
+    stops.drop(stop.key)
+    assert stops.ids() == frozenset()
+    assert stops.overdue(now_ms + OVERDUE_MS, "p1") == ()
 
 
 @pytest.mark.parametrize("steps", range(6))
