@@ -96,11 +96,13 @@ class Listening:
         await self.board.run()
 
     async def close(self) -> None:
-        """Let go; what is kept is taken up at the next start."""
-        for task in self._tasks:
+        """Let go; what is kept is taken up at the next start. A stop that is not kept so far is
+        left to the end of the process, which gives it a moment."""
+        ours = self._tasks - self._workflow.world.tasks
+        for task in ours:
             task.cancel()
         closing = (self.offering.close(), self._commands.answers.close())
-        await asyncio.gather(*self._tasks, *closing, return_exceptions=True)
+        await asyncio.gather(*ours, *closing, return_exceptions=True)
         await self.inbox.close()
         await self._asides.close()
 
@@ -197,7 +199,7 @@ class Listening:
         self, event_id: str, lane: str, payload: Payload | None, stops: StopOf | None = None
     ) -> None:
         if payload is not None:
-            self._spawn(self._kept(event_id, lane, payload, stops))
+            self._spawn(self._kept(event_id, lane, payload, stops), stops=stops is not None)
 
     async def _kept(self, event_id: str, lane: str, payload: Payload, stops: StopOf | None) -> None:
         """Store an event, then work it; where nothing can be stored a ❌ must still be heard."""
@@ -206,8 +208,9 @@ class Listening:
         except StoreUnavailable:
             await self._unstored.work(event_id, lane, payload, stops)
 
-    def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
-        task = asyncio.create_task(work)
+    def _spawn(self, work: Coroutine[Any, Any, object], *, stops: bool = False) -> None:
+        spawn = self._workflow.world.spawn if stops else asyncio.create_task
+        task: asyncio.Task[Any] = spawn(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 
