@@ -102,7 +102,9 @@ class Asked:
         try:
             await self._inbox.take(event_id, lane, payload, _stops(payload))
         except StoreUnavailable:
-            await self._inbox.work_unstored(event_id, lane, payload, _stops(payload))
+            # A stranger's stops nothing: nobody can fill the memory with what is tried again.
+            once = True if self.sender(payload).identity is None else None
+            await self._inbox.work_unstored(event_id, lane, payload, _stops(payload), once=once)
 
     async def _answer(self, event_id: str, taking: asyncio.Task[None]) -> list[Said]:
         answer = self._waiting[event_id]

@@ -17,8 +17,8 @@ from lifecycle.proposal import ActorKind, Identity
 from lifecycle.spooling import unavailable
 from lifecycle.workflow import Workflow
 
-#: What tells one emoji of one account from another.
-_EMOJI: Final = ("message", "user", "signal")
+#: What tells one emoji of one account from another: a ✅ and a super ✅ are two.
+_EMOJI: Final = ("message", "user", "signal", "variant")
 
 
 class Unstored:

@@ -11,6 +11,8 @@ from tests.builders import PROD
 from tests.fakes.discord_stage import ANA, BEN, CROSS, LEILA, TICK, DiscordStage, until
 
 MANY = 20
+#: Somebody of the server whom the config does not name.
+STRANGER = "999"
 
 
 def waiting(stage: DiscordStage) -> int:
@@ -71,6 +73,53 @@ async def test_of_one_check_mark_that_is_taken_off_again_and_again_one_is_tried(
         return await house_is_kept(stage) and await counting(stage, proposal_id) == []
 
     await until(taken_back, "and counts")
+
+
+@pytest.mark.parametrize("failing", [("write",), ("read", "write")], ids=["unwritten", "unread"])
+async def test_a_check_mark_is_taken_off_although_a_super_one_was_right_before_it(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch, failing: tuple[str, ...]
+) -> None:
+    """The two passed for one: the other was known to stand still, and its approval counted on."""
+    proposal_id, card = await approved_once(stage)
+    stage.server.reacts(ANA, card, TICK, burst=True)
+    await stage.quiet()
+    disk = Disk(stage, monkeypatch, *failing)
+    stage.server.unreacts(ANA, card, TICK, burst=True)
+    stage.server.unreacts(ANA, card, TICK)
+    await until(stage._all_heard, "heard")
+    await until(lambda: disk.refused > 1, "tried")
+    disk.fails = False
+
+    async def taken_back() -> bool:
+        return await house_is_kept(stage) and await counting(stage, proposal_id) == []
+
+    await until(taken_back, "taken back")
+
+
+async def test_what_strangers_send_is_tried_once_and_answered(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each form of theirs held the card's proposal up, and was tried every other second."""
+    proposal_id, card = await seeded(stage, PROD)
+    disk, tasks = Disk(stage, monkeypatch, "read", "write"), stage.workflow.world.tasks
+    forms = [
+        stage.server.submits(STRANGER, f"signoff:reason:{card.id}", card, text="no")
+        for _ in range(MANY)
+    ]
+    await until(stage._all_heard, "heard")
+    await until(lambda: not tasks, "nothing is tried again")
+    await until(lambda: all("nothing was done" in str(f.answers) for f in forms), "told")
+    assert not stage.workflow.world.heard.unplaced()
+
+    stage.server.submits(BEN, f"signoff:reason:{card.id}", card, text="wrong version")
+    await until(stage._all_heard, "heard")
+    await until(lambda: stage.workflow.world.heard.unplaced(), "ben's holds")
+    disk.fails = False
+
+    async def rejected() -> bool:
+        return await house_is_kept(stage) and await state_of(stage, proposal_id) == "rejected"
+
+    await until(rejected, "and counts")
 
 
 async def test_what_an_agent_says_below_a_card_is_not_tried_again(
