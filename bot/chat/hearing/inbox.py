@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
 from bot.cancelling import being_cancelled
 from bot.chat.commands.typed import PROPOSING
+from bot.chat.hearing.holds import Holds
 from bot.chat.hearing.kept_events import KeptEvent, KeptEvents, Standing
 from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.not_worked import let_go
 from bot.chat.hearing.shown import as_it_showed, with_shown
 from bot.chat.hearing.stops import StopOf
 from bot.chat.surface import SurfaceFailed
-from lifecycle.heard import HeardStop, forget, key_of, note
+from lifecycle.heard import HeardStop, forget, note
 from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.world import World
@@ -34,7 +35,7 @@ _MOST_FAILURES: Final = 3
 
 Payload = Mapping[str, Any]
 Work = Callable[[str, Payload], Awaitable[None]]
-Take = Callable[[StopOf | None, int], Awaitable[bool]]
+Take = Callable[[StopOf | None], Awaitable[bool]]
 
 
 class Inbox:
@@ -51,6 +52,7 @@ class Inbox:
         self._world = world
         self._work = work
         self._kept = KeptEvents(surface, world.ring)
+        self._holds = Holds(surface, world)
         self._pace = asyncio.Lock()
         self._lanes = Lanes()
         self._resumed = False
@@ -74,27 +76,27 @@ class Inbox:
         `stops` says of what it is a stop. Raises StoreUnavailable: it must not be acknowledged
         then.
         """
-        return await self._taken(event_id, lane, payload, stops, self._world.clock.now_ms())
+        return await self._taken(event_id, lane, payload, self._world.clock.now_ms(), stops)
 
     async def _taken(
-        self, event_id: str, lane: str, payload: Payload, stops: StopOf | None, now_ms: int
+        self, event_id: str, lane: str, payload: Payload, now_ms: int, stops: StopOf | None
     ) -> bool:
         """Take what was heard then."""
         payload = dict(payload)
-        stop = self._stop(event_id, now_ms, stops) if stops is not None else None
-        new = stop is not None and self._world.heard.add(stop)
-        fresh = False
+        new, fresh = self._holds.begin(event_id, now_ms, stops), False
+        stop = self._holds.get(event_id) if stops is not None else None
+        ended = self._holds.pass_on  # to whoever works all the same what cannot be stored
         try:
             waits, stop = await self._stored(event_id, lane, payload, now_ms, stop)
-            fresh = waits and self._begin(event_id, lane, payload)
+            fresh, ended = waits and self._begin(event_id, lane, payload), self._holds.end
         finally:
             if new and not fresh:
-                self._world.heard.drop(self._key(event_id))
+                ended(event_id)
         if stop is not None and fresh:
             self._world.heard.add(stop)
         return fresh
 
-    async def work_unstored(
+    def work_unstored(
         self,
         event_id: str,
         lane: str,
@@ -102,17 +104,29 @@ class Inbox:
         stops: StopOf | None = None,
         *,
         once: bool | None = None,
-    ) -> None:
-        """Work what could not be stored; the law lets nothing be made final over it meanwhile.
+    ) -> Coroutine[Any, Any, None]:
+        """Work what could not be stored; the law lets nothing be made final over it, from now on.
 
         What stops something is tried until its platform says whose it is, or until it can be
         stored, which is tried last where the process ends over it; `once`, where it is heard again,
         or told, as all else unless `once` is False. Raises SurfaceFailed, StoreUnavailable.
         """
-        once = stops is None if once is None else once
-        now_ms, pause_s = self._world.clock.now_ms(), 0.5
-        take = partial(self._taken, event_id, lane, payload)
-        new = stops is not None and self._world.heard.add(self._stop(event_id, now_ms, stops))
+        now_ms, once = self._world.clock.now_ms(), stops is None if once is None else once
+        new = self._holds.begin(event_id, now_ms, stops)
+        take = partial(self._taken, event_id, lane, payload, now_ms)
+        return self._tried(event_id, payload, take, stops, new=new, once=once)
+
+    async def _tried(
+        self,
+        event_id: str,
+        payload: Payload,
+        take: Take,
+        stops: StopOf | None,
+        *,
+        new: bool,
+        once: bool,
+    ) -> None:
+        pause_s = 0.5
         try:
             while True:
                 try:
@@ -124,7 +138,7 @@ class Inbox:
                     if once:
                         raise
                     self._waits(event_id, error)
-                    if await self._stored_by_now(event_id, take, stops, now_ms, pause_s):
+                    if await self._stored_by_now(event_id, take, stops, pause_s):
                         new = False  # whoever works it lets go of it
                         return
                     if self._world.stopping or being_cancelled():
@@ -132,7 +146,7 @@ class Inbox:
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
         finally:
             if new and event_id not in self._lanes.events():
-                self._world.heard.drop(self._key(event_id))
+                self._holds.end(event_id)
 
     async def work_in_turn(self, event_id: str, lane: str, payload: Payload) -> None:
         """Work what could not be stored, in memory alone, before what comes in its lane after it:
@@ -149,7 +163,7 @@ class Inbox:
             self._lanes.leave(event_id, lane)
 
     async def _stored_by_now(
-        self, event_id: str, take: Take, stops: StopOf | None, now_ms: int, pause_s: float
+        self, event_id: str, take: Take, stops: StopOf | None, pause_s: float
     ) -> bool:
         """Try for so long whether it can be stored: in memory alone it would end with the process.
 
@@ -161,10 +175,10 @@ class Inbox:
                 pausing_s = 0 if being_cancelled() else min(_STORED_AGAIN_S, pause_s)
                 await self._world.clock.sleep(pausing_s)
             ends = self._world.stopping or being_cancelled()
-            holds = self._world.heard.get(self._key(event_id)) is not None
+            holds = self._holds.get(event_id) is not None
             with suppress(StoreUnavailable, TimeoutError, asyncio.CancelledError):
                 async with asyncio.timeout(_LAST_TRY_S if ends else None):
-                    await take(stops if holds else None, now_ms)
+                    await take(stops if holds else None)
                 return True
             pause_s = 0.0 if ends else max(pause_s - _STORED_AGAIN_S, float(being_cancelled()))
         return False
@@ -209,7 +223,7 @@ class Inbox:
 
     def _is_worked(self, event_id: str, each: KeptEvent) -> bool:
         """Say whether it is worked after a start; a stop counts also where it waited in a copy."""
-        stops = self._world.heard.get(self._key(event_id)) is not None
+        stops = self._holds.get(event_id) is not None
         return each.standing is Standing.OURS or (stops and each.standing is Standing.OF_A_COPY)
 
     async def settled(self) -> None:
@@ -237,7 +251,7 @@ class Inbox:
         async with turn:
             if await self._done(event_id, payload):
                 await self._world.write_surely(lambda tx: self._forget(tx, event_id))
-                self._world.heard.drop(self._key(event_id))
+                self._holds.end(event_id)
 
     def _ended(self, task: asyncio.Task[None], event_id: str, lane: str) -> None:
         self._tasks.discard(task)
@@ -261,7 +275,7 @@ class Inbox:
                 failures += 1
                 log.error("%s: event %s: %s", self._surface, event_id, located(error))
                 if failures >= _MOST_FAILURES:
-                    return not self._still_stops(event_id)
+                    return not self._holds.placed(event_id)
                 await self._world.clock.sleep(pause_s)
         return False
 
@@ -281,18 +295,6 @@ class Inbox:
         async with self._pace:
             await asyncio.sleep(0)
 
-    def _still_stops(self, event_id: str) -> bool:
-        """Say whether something must stand still until a person, or the next start, comes to it:
-        no stop is let go because of a mistake of ours."""
-        stop = self._world.heard.get(self._key(event_id))
-        return stop is not None and not stop.unplaced
-
-    def _key(self, event_id: str) -> str:
-        return key_of(self._surface, event_id)
-
-    def _stop(self, event_id: str, now_ms: int, stops: StopOf) -> HeardStop:
-        return HeardStop(self._key(event_id), self._surface, now_ms, *stops)
-
     def _forget(self, tx: Transaction, event_id: str) -> None:
         self._kept.drop(tx, event_id)
-        forget(tx, [self._key(event_id)])
+        forget(tx, [self._holds.key(event_id)])

@@ -122,6 +122,13 @@ class Accounts:
         return not (profile.bot and found.kind is ActorKind.PERSON)
 
 
+def user_of(payload: Mapping[str, Any]) -> str:
+    """Return which account did what an inbox keeps, empty where that does not tell."""
+    body, event = payload.get("body") or {}, payload.get("event") or {}
+    named = body.get("user_id") or (body.get("user") or {}).get("id") or event.get("user")
+    return str(named or "")
+
+
 def turn_of(policy: Policy, user: str) -> Turn:
     """Return the line in which an account is answered, before Slack is asked who it is."""
     people = (each.accounts.get(SURFACE, "") for each in policy.people.values())

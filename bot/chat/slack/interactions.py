@@ -13,6 +13,7 @@ from bot.chat.hearing.incoming import UNREAD, Incoming
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.stops import StopOf, stop_on, stop_typed
 from bot.chat.showing.aside import Asides
+from bot.chat.slack.accounts import is_named, user_of
 from bot.chat.slack.commands import SlackCommands, received
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.reactions import Reactions
@@ -177,8 +178,11 @@ class Interactions:
         except StoreUnavailable:
             if not unstored:
                 raise
-            working = self._inbox.work_unstored(event_id, lane, kept, stops)
-            self._desk.workflow.world.spawn(working)
+            # A stranger's stops nothing: nobody can fill the memory with what is tried again.
+            workflow = self._desk.workflow
+            once = None if is_named(workflow.policy, user_of(kept)) else True
+            working = self._inbox.work_unstored(event_id, lane, kept, stops, once=once)
+            workflow.world.spawn(working)
             return True
 
     async def _decided(self, event_id: str, asked: Pressed) -> None:

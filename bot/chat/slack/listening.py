@@ -19,7 +19,7 @@ from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.stops import StopOf, stop_by, stop_typed
 from bot.chat.showing.aside import Asides
 from bot.chat.showing.delivery import Delivery
-from bot.chat.slack.accounts import SURFACE, is_named, turn_of
+from bot.chat.slack.accounts import SURFACE, is_named, turn_of, user_of
 from bot.chat.slack.checks import Me
 from bot.chat.slack.commands import Said, SlackCommands, said
 from bot.chat.slack.desk import Desk
@@ -175,7 +175,9 @@ class Listening:
         and none of a stranger's: nobody can fill the memory while nothing can be stored for hours.
         """
         said = reacted(payload["event"]) if payload["kind"] == "reaction" else None
-        key = event_id if said is None else f"{said.signal.name}:{said.message_ts}:{said.user}"
+        key = event_id
+        if said is not None and stops is not None:  # a ❌ taken off is none that is put there again
+            key = f"{said.signal.name}:{said.message_ts}:{said.user}"
         working = self._unstored.get(key)
         if working is None:
             strange = said is not None and not is_named(self._workflow.policy, said.user)
@@ -205,7 +207,7 @@ class Listening:
 
     async def work(self, event_id: str, payload: Payload) -> None:
         """Work one stored event. Raises SurfaceFailed, StoreUnavailable: it waits then."""
-        with taking_turns_as(turn_of(self._workflow.policy, _user(payload))):
+        with taking_turns_as(turn_of(self._workflow.policy, user_of(payload))):
             await self._work(event_id, payload)
 
     async def _work(self, event_id: str, payload: Payload) -> None:
@@ -283,10 +285,3 @@ def _number(body: Mapping[str, Any]) -> str:
     event = body.get("event") or {}
     parts = ("type", "user", "reaction", "event_ts", "ts", "deleted_ts")
     return str(body.get("event_id") or ":".join(str(event.get(part, "")) for part in parts))
-
-
-def _user(payload: Payload) -> str:
-    """Return which account did it, as far as the event names it."""
-    body, event = payload.get("body") or {}, payload.get("event") or {}
-    named = body.get("user_id") or (body.get("user") or {}).get("id") or event.get("user")
-    return str(named or "")
