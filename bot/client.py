@@ -114,6 +114,11 @@ class Signoff:
                 await asyncio.sleep(_PAUSE_S)
             before = found["state"]
 
+    async def question(self, question_id: str, *, wait_s: int = 0) -> dict[str, Any]:
+        """Return a question of one's own; held up to `wait_s` until a reviewer has answered."""
+        path = f"/v1/questions/{part_of_path(question_id)}"
+        return await self._asked("GET", f"{path}?wait={wait_s}", wait_s=wait_s)
+
     async def withdraw(self, proposal_id: str) -> dict[str, Any]:
         """Take a proposal of one's own back before it is carried out."""
         return await self._asked("DELETE", f"/v1/proposals/{part_of_path(proposal_id)}")
@@ -221,10 +226,8 @@ class _Governed:
     def __init__(
         self, session: Signoff, tool: str, target: Mapping[str, Any] | None, justification: str
     ) -> None:
-        self._session = session
-        self._tool = tool
-        self._target = target
-        self._justification = justification
+        self._session, self._tool = session, tool
+        self._target, self._justification = target, justification
 
     async def permitted(self, parameters: dict[str, Any], timeout_s: float | None) -> str:
         """Propose, wait and redeem; return the id. Raises SignoffRefused, TypeError."""

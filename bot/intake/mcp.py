@@ -1,4 +1,4 @@
-"""The MCP door: seven tools over the HTTP door, on the same port and over standard input."""
+"""The MCP door: its tools over the HTTP door, on the same port and over standard input."""
 
 from __future__ import annotations
 
@@ -23,22 +23,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.client import Signoff, SignoffRefused, SignoffUnreachable
 from bot.intake.http.places import PLACE
-from bot.intake.mcp_reading import Judge, Lines, strictly
+from bot.intake.mcp_lines import Lines
+from bot.intake.mcp_reading import Judge, strictly
+from bot.intake.mcp_tools import TOOLS, misfit
 from lifecycle.codes import retry_of
 from lifecycle.located import located
-from lifecycle.schema import proposal_schema
 
 _Context = ServerRequestContext[Any, Any]
 Session = Callable[[_Context], AbstractAsyncContextManager[Signoff]]
-_Run = Callable[[Signoff, Mapping[str, Any]], Any]
 
 log = logging.getLogger("signoff.http")
 
 _LARGEST_BYTES: Final = 1024 * 1024
-_LONGEST_WAIT_S: Final = 300
-_USUAL_WAIT_S: Final = 60
 _LOCAL: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
-_ID: Final = {"type": "string", "pattern": r"^(?!\.+$)[A-Za-z0-9._-]{1,64}$"}
 _INSTRUCTIONS: Final = (
     "Propose what you want done; people sign off. Call list_tools, then propose, then wait. A tool "
     "of kind agent hands you a permit: redeem it with exactly the proposed parameters, act, and "
@@ -55,7 +52,7 @@ def mcp_server(session: Session, version: str, judge: Judge | None = None) -> Se
     async def list_tools(
         _context: _Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[tool for tool, _ in _TOOLS.values()])
+        return types.ListToolsResult(tools=[tool for tool, _ in TOOLS.values()])
 
     async def call_tool(
         context: _Context, params: types.CallToolRequestParams
@@ -128,17 +125,18 @@ async def over_stdio(url: str, token: str, version: str) -> None:
     server = mcp_server(lambda _context: Signoff(url, token), version, lines.judge)
     # The SDK goes through its input line by line, and asks no more of it.
     async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (reading, writing):
+        lines.answered_by(writing.send)
         await server.run(reading, writing, server.create_initialization_options())
 
 
 async def _called(
     session: Session, context: _Context, name: str, arguments: Mapping[str, Any]
 ) -> types.CallToolResult:
-    found = _TOOLS.get(name)
+    found = TOOLS.get(name)
     if found is None:
-        return _refused("unknown_tool", f"Tools: {', '.join(_TOOLS)}.")
+        return _refused("unknown_tool", f"Tools: {', '.join(TOOLS)}.")
     tool, run = found
-    problem = _misfit(tool.input_schema, arguments)
+    problem = misfit(tool.input_schema, arguments)
     if problem:
         return _refused("invalid_parameter", problem)
     try:
@@ -180,119 +178,3 @@ def _failed(answer: Mapping[str, Any]) -> types.CallToolResult:
         },
         failed=True,
     )
-
-
-def _misfit(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
-    """Say what is wrong with the names and plain types of arguments; documents judge themselves."""
-    known: Mapping[str, Any] = schema["properties"]
-    strange = sorted(arguments.keys() - known.keys())
-    missing = sorted(set(schema.get("required", ())) - arguments.keys())
-    if strange or missing:
-        return f"Needed: {', '.join(schema.get('required', ())) or 'nothing'}. Known: " + (
-            f"{', '.join(known) or 'nothing'}."
-        )
-    for name, value in arguments.items():
-        python = _TYPES[known[name]["type"]]
-        if not isinstance(value, python) or isinstance(value, bool):
-            return f"{name} must be of type {known[name]['type']}."
-    return None
-
-
-_TYPES: Final[Mapping[str, type]] = {"string": str, "object": dict, "integer": int}
-
-
-async def _list_tools(signoff: Signoff, _given: Mapping[str, Any]) -> Any:
-    return {"advisory": True, "tools": await signoff.tools()}
-
-
-async def _propose(signoff: Signoff, given: Mapping[str, Any]) -> Any:
-    return await signoff.propose(given["document"])
-
-
-async def _proposal(signoff: Signoff, given: Mapping[str, Any]) -> Any:
-    return await signoff.proposal(str(given["proposal_id"]))
-
-
-async def _wait(signoff: Signoff, given: Mapping[str, Any]) -> Any:
-    seconds = max(1, min(_LONGEST_WAIT_S, given.get("timeout_s", _USUAL_WAIT_S)))
-    try:
-        return await signoff.wait(str(given["proposal_id"]), timeout_s=seconds)
-    except TimeoutError:
-        return await _proposal(signoff, given)  # its state says that it still waits
-
-
-async def _withdraw(signoff: Signoff, given: Mapping[str, Any]) -> Any:
-    return await signoff.withdraw(str(given["proposal_id"]))
-
-
-async def _redeem(signoff: Signoff, given: Mapping[str, Any]) -> Any:
-    return await signoff.redeem(str(given["proposal_id"]), given["permit"], given["parameters"])
-
-
-async def _report(signoff: Signoff, given: Mapping[str, Any]) -> Any:
-    return await signoff.report(str(given["proposal_id"]), given["outcome"], given.get("receipt"))
-
-
-def _tool(name: str, words: str, properties: dict[str, Any], *optional: str) -> types.Tool:
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": properties,
-        "required": [key for key in properties if key not in optional],
-        "additionalProperties": False,
-    }
-    return types.Tool(name=name, description=words, input_schema=schema)
-
-
-def _document() -> dict[str, Any]:
-    schema = proposal_schema()
-    schema.pop("$schema")
-    defs = schema.pop("$defs")
-    return {"type": "object", "description": "A Proposal.", "$defs": defs, **schema} | {
-        "$id": "urn:signoff:proposal"
-    }
-
-
-_ONE: Final = {"proposal_id": _ID}
-_TOOLS: Final[dict[str, tuple[types.Tool, _Run]]] = {
-    "list_tools": (
-        _tool("list_tools", "List what can be proposed. To be listed is no permission.", {}),
-        _list_tools,
-    ),
-    "propose": (
-        _tool("propose", "Propose one action; people or rules decide.", {"document": _document()}),
-        _propose,
-    ),
-    "proposal": (_tool("proposal", "Show one of your proposals.", dict(_ONE)), _proposal),
-    "wait": (
-        _tool(
-            "wait",
-            "Wait until a proposal of yours has ended, its permit waits for you, or the time is "
-            "over; then show it. While it is open, call wait again.",
-            _ONE | {"timeout_s": {"type": "integer", "minimum": 1, "maximum": _LONGEST_WAIT_S}},
-            "timeout_s",
-        ),
-        _wait,
-    ),
-    "withdraw": (_tool("withdraw", "Take your proposal back.", dict(_ONE)), _withdraw),
-    "redeem": (
-        _tool(
-            "redeem",
-            "Use up a permit with exactly the proposed parameters; act only after that.",
-            _ONE | {"permit": {"type": "string"}, "parameters": {"type": "object"}},
-        ),
-        _redeem,
-    ),
-    "report": (
-        _tool(
-            "report",
-            "Report what you did under a permit; failed means nothing was left behind.",
-            _ONE
-            | {
-                "outcome": {"type": "string", "enum": ["done", "failed"]},
-                "receipt": {"type": "object"},
-            },
-            "receipt",
-        ),
-        _report,
-    ),
-}

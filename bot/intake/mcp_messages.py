@@ -6,7 +6,6 @@ import asyncio
 import json
 from typing import Final
 
-from mcp import types
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -15,7 +14,7 @@ from bot.intake.http.bodies import TURN, Turn
 from bot.intake.http.door import Door, is_agent
 from bot.intake.http.problems import json_response, problem
 from bot.intake.http.turns import LEAST_BYTES
-from bot.intake.mcp_reading import Context, Judge, flaw_of, is_unanswerable, repaired
+from bot.intake.mcp_reading import Context, Judge, flaw_of, refused_at_once, repaired
 from lifecycle.answers import Answer, refusal
 from lifecycle.errors import Refused
 
@@ -55,15 +54,13 @@ class StrictMessages:
         if flaw is None:
             await self._app(scope, replayed(raw, receive), send)
             return
-        body = repaired(raw)
-        message = json.loads(body) if body is not None else {}
-        if body is None or is_unanswerable(message):
-            code = types.PARSE_ERROR if body is None else types.INVALID_REQUEST
-            error = {"code": code, "message": f"{flaw.code}: {flaw}"}
-            answer = json_response({"jsonrpc": "2.0", "id": None, "error": error}, 400)
-            await answer(scope, receive, send)
+        refused = refused_at_once(raw, flaw)
+        if refused is not None:
+            told = refused.model_dump(by_alias=True, exclude_unset=True)
+            await json_response(told, 400)(scope, receive, send)
             return
-        noted = (flaw, raw, message.get("method"))
+        body = repaired(raw) or b"{}"
+        noted = (flaw, raw, json.loads(body).get("method"))
         await self._app({**scope, _FLAW: noted}, replayed(body, receive), send)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
-import anyio
 from mcp import types
 from mcp.server.context import (
     CallNext,
@@ -16,9 +14,10 @@ from mcp.server.context import (
     ServerRequestContext,
 )
 from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 
 from bot.intake.http.bodies import LARGEST_CALL_BYTES
-from lifecycle.answers import Answer, refusal
+from lifecycle.answers import Answer
 from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.reading import MAX_DEPTH, read_object
 
@@ -28,6 +27,12 @@ Judge = Callable[[Context], Awaitable[Answer | None]]
 
 #: A document lies in the arguments, these in the parameters, and these in the message.
 _AROUND: Final = 3
+_NO_MESSAGE: Final = Fault(
+    "wrong_type",
+    required="a message of JSON-RPC 2.0",
+    suggestion='Send a message of JSON-RPC 2.0: "jsonrpc" is "2.0", "method" a text, and "params" '
+    "an object.",
+)
 _NO_ID: Final = Fault(
     "wrong_type", "id", suggestion="The id of a message is a string or a whole number."
 )
@@ -53,7 +58,36 @@ def flaw_of(raw: bytes) -> Refused | None:
         message = read_object(raw, limit_bytes=LARGEST_CALL_BYTES, max_depth=MAX_DEPTH + _AROUND)
     except Refused as error:
         return error
-    return Refused([_NO_ID]) if is_unanswerable(message) else None
+    if is_unanswerable(message):
+        return Refused([_NO_ID])
+    return None if _is_message(message) else Refused([_NO_MESSAGE])
+
+
+def refused_at_once(raw: bytes, flaw: Refused) -> types.JSONRPCError | None:
+    """Return the answer to what is no message at all, None where the SDK can have it judged.
+
+    The SDK would tell its sender over HTTP how it is built, and over standard input nothing.
+    """
+    body = repaired(raw)
+    message = json.loads(body) if body is not None else {}
+    if body is not None and not is_unanswerable(message) and _is_message(message):
+        return None
+    code = types.PARSE_ERROR if body is None else types.INVALID_REQUEST
+    asked_id = None if is_unanswerable(message) else message.get("id")
+    return types.JSONRPCError(
+        jsonrpc="2.0",
+        id=asked_id if isinstance(asked_id, int | str) else None,
+        error=types.ErrorData(code=code, message=f"{flaw.code}: {flaw}"),
+    )
+
+
+def _is_message(message: Mapping[str, Any]) -> bool:
+    """Say whether the SDK takes an object for a message of JSON-RPC."""
+    try:
+        types.jsonrpc_message_adapter.validate_python(message, by_name=False)
+    except ValidationError:
+        return False
+    return True
 
 
 def is_unanswerable(message: Mapping[str, Any]) -> bool:
@@ -77,33 +111,3 @@ def repaired(raw: bytes) -> bytes | None:
     except (ValueError, RecursionError):
         return None
     return text.encode("utf-8", "replace") if isinstance(message, dict) else None
-
-
-class Lines:
-    """Standard input a line at a time, as the SDK takes it; what is wrong with one is noted."""
-
-    def __init__(self) -> None:
-        """Begin with nothing wrong."""
-        self._flaws: dict[types.RequestId, Refused] = {}
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        """Yield every line as text."""
-        async for line in anyio.wrap_file(sys.stdin.buffer):
-            flaw = flaw_of(line)
-            yield self._flawed(line, flaw) if flaw else line.decode()
-
-    async def judge(self, context: Context) -> Answer | None:
-        """Return the answer to a message of which a line was noted."""
-        flaw = self._flaws.pop(context.request_id, None) if context.request_id is not None else None
-        return refusal(flaw) if flaw is not None else None
-
-    def _flawed(self, line: bytes, flaw: Refused) -> str:
-        """Note what is wrong with a line; return it as something that the SDK can read."""
-        body = repaired(line)
-        if body is None:
-            return line.decode("utf-8", "replace")  # the SDK passes over it
-        message = json.loads(body)
-        asked_id = message.get("id")
-        if "method" in message and isinstance(asked_id, int | str):
-            self._flaws[asked_id] = flaw
-        return body.decode() + "\n"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
-import select
-import threading
 from collections.abc import Callable
 from typing import Final
 
 from bot.chat.terminal.documents import LONGEST_LINE, Abandoned
+from bot.inlet import Inlet
 
-_CHUNK: Final = 65_536
 #: A document that is not closed after so long is told of: whoever waits for an answer may wait
 #: for ever.
 _PATIENCE_S: Final = 1.0
@@ -26,24 +23,20 @@ _GIVEN_UP: Final = "The document was given up; nothing in it was read as a comma
 class Lines:
     """Gives the lines of a file descriptor one by one, without their ends.
 
-    A thread of its own reads, a chunk at a time and only when asked: a blocking read could not be
-    taken back, and a daemon thread does not keep the process alive. The last line may lack its
-    end; CRLF counts as one end. What is longer than LONGEST_LINE is given in parts.
+    The last line may lack its end; CRLF counts as one end. What is longer than LONGEST_LINE is
+    given in parts.
     """
 
     def __init__(self, fd: int, say: Callable[[str], None]) -> None:
         """Take the descriptor, and how a line is shown to whoever writes into it."""
         self.amid = False
-        self._fd = fd
         self._say = say
         self._loop = asyncio.get_running_loop()
-        self._wanted = threading.Semaphore(0)
-        self._chunks: asyncio.Queue[bytes] = asyncio.Queue()
+        self._inlet = Inlet(fd)
         self._buffer = bytearray()
         self._ended = False
         self._open_since_s: float | None = None
         self._ending = ""
-        threading.Thread(target=self._read, name="terminal-input", daemon=True).start()
 
     async def next(self, *, within: bool = False) -> bytes | None:
         """Return the next line, None at the end of the input.
@@ -98,35 +91,6 @@ class Lines:
         return line.removesuffix(b"\r") if line else None
 
     async def _more(self) -> None:
-        self._wanted.release()
-        chunk = await self._chunks.get()
+        chunk = await self._inlet.next()
         self._ended = not chunk
         self._buffer += chunk
-
-    def _read(self) -> None:
-        while True:
-            self._wanted.acquire()
-            try:
-                chunk = _chunk_of(self._fd)
-            except OSError:
-                chunk = b""
-            try:
-                self._loop.call_soon_threadsafe(self._chunks.put_nowait, chunk)
-            except RuntimeError:
-                return  # the loop is closed: nobody waits any more
-            if not chunk:
-                return
-
-
-def _chunk_of(fd: int) -> bytes:
-    """Return what comes next, empty at the end.
-
-    Whoever shares the descriptor may have made it non-blocking: nothing there is no end.
-    """
-    while True:
-        try:
-            return os.read(fd, _CHUNK)
-        except BlockingIOError:
-            ready = select.poll()
-            ready.register(fd, select.POLLIN)
-            ready.poll()

@@ -17,7 +17,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from bot.config import load_config
-from bot.intake import mcp
+from bot.intake import mcp_tools
 from bot.intake.http.openapi import openapi
 from bot.intake.http.queries import LONGEST_WAIT_S, MOST_ITEMS
 from bot.intake.http.table import OPERATIONS
@@ -82,10 +82,10 @@ def test_the_tools_over_mcp_and_the_longest_waits_are_told_as_they_are(root: Pat
     page = (root / "docs" / "agents.md").read_text(encoding="utf-8")
     named = page.split("Seven tools: ")[1].split(". ")[0]
 
-    assert re.findall(r"`(\w+)`", named) == list(mcp._TOOLS)
-    assert len(mcp._TOOLS) == 7
+    assert re.findall(r"`(\w+)`", named) == list(mcp_tools.TOOLS)
+    assert len(mcp_tools.TOOLS) == 7
     assert f"`?wait=` seconds, {LONGEST_WAIT_S} at most" in page
-    assert f"`timeout_s`, {mcp._LONGEST_WAIT_S} at most" in page
+    assert f"`timeout_s`, {mcp_tools._LONGEST_WAIT_S} at most" in page
     assert f"`limit` of at most {MOST_ITEMS}" in page
 
 

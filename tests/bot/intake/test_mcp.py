@@ -23,6 +23,7 @@ from bot.client import Signoff
 from bot.intake.mcp import mcp_server
 from tests.bot.intake.conftest import Outside
 from tests.builders import MAIL, PROD, REFUND, a_document
+from tests.stories.test_plans import HINTS, an_envelope
 
 TOOLS = ["list_tools", "propose", "proposal", "wait", "withdraw", "redeem", "report"]
 
@@ -92,6 +93,26 @@ async def test_an_agent_waits_for_its_proposal_and_withdraws_it(outside: Outside
         assert found["reason"] == "withdrawn"
 
 
+async def test_an_agent_that_asked_over_mcp_reads_the_reply_there(outside: Outside) -> None:
+    plan = {"proposalKind": "refinementPlan", "candidateRefs": HINTS}
+    async with over_http(outside, "leila-token") as client:
+        envelope = an_envelope(outside.world, [], plan, intent="Which of the two orders?")
+        _, asked = await called(client, "propose", document=envelope)
+        asked_id = asked["result"]["question_id"]
+        _, open_ = await called(client, "proposal", proposal_id=asked_id)
+        waiting = asyncio.create_task(called(client, "wait", proposal_id=asked_id, timeout_s=20))
+        await asyncio.sleep(0)
+        await outside.world.workflow.answer_question(
+            asked_id, outside.world.sender("ben"), "order 17"
+        )
+        failed, told = await waiting
+
+    assert (open_["answer"], failed, told["answer"]) == (None, False, "order 17")
+    async with over_http(outside, "nour-token") as client:
+        failed, told = await called(client, "proposal", proposal_id=asked_id)
+    assert (failed, told["reason"]) == (True, "unknown_proposal")
+
+
 async def posted(client: httpx.AsyncClient, method: str, params: str = "{}") -> httpx.Response:
     body = f'{{"jsonrpc": "2.0", "id": 1, "method": "{method}", "params": {params}}}'
     headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
@@ -121,7 +142,7 @@ async def test_there_is_no_stream_of_news(outside: Outside) -> None:
 
 async def test_a_source_proposes_nothing_over_mcp(outside: Outside) -> None:
     async with over_http(outside, "sensor-token") as client:
-        assert len((await client.list_tools()).tools) == 7
+        assert len((await client.list_tools()).tools) == len(TOOLS)
         failed, told = await called(client, "propose", document=a_document(PROD))
         assert (failed, told["reason"]) == (True, "unknown_agent")
 

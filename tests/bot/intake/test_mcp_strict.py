@@ -6,7 +6,9 @@ import asyncio
 import json
 import os
 import sys
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -131,38 +133,127 @@ async def test_a_source_is_told_what_it_is_first(outside: Outside) -> None:
     assert told["reason"] == "unknown_agent"
 
 
-async def test_standard_input_is_read_as_strictly(
-    outside: Outside, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begin = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "x", "version": "0"},
-    }
-    lines = [
-        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": begin}).encode(),
-        b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
-    ]
+class Stdio:
+    """A client of `over_stdio`: what is given, line by line, and what is answered."""
+
+    def __init__(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        given, self._giving = os.pipe()
+        answers, answering = os.pipe()
+        self._answered = os.fdopen(answers)
+        self._streams = os.fdopen(given), os.fdopen(answering, "w")
+        for name, stream in zip(("stdin", "stdout"), self._streams, strict=True):
+            monkeypatch.setattr(sys, name, stream)
+        self.serving = asyncio.create_task(over_stdio(url, "leila-token", "0"))
+
+    def give(self, *lines: bytes) -> None:
+        os.write(self._giving, b"\n".join(lines) + b"\n")
+
+    async def told(self) -> dict[str, Any]:
+        line = await asyncio.wait_for(asyncio.to_thread(self._answered.readline), 20)
+        return cast("dict[str, Any]", json.loads(line))
+
+    def hang_up(self) -> None:
+        """Read no more, but leave the input open."""
+        self._answered.close()
+
+    async def leave(self) -> None:
+        """End the input, and wait until the server has ended, however it does."""
+        os.close(self._giving)
+        await asyncio.gather(self.serving, return_exceptions=True)
+        self.hang_up()
+        for stream in self._streams:
+            with suppress(BrokenPipeError):  # what nobody read is still in it
+                stream.close()
+
+
+BEGIN = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "x", "version": "0"},
+}
+BEGUN = [
+    json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": BEGIN}).encode(),
+    b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+]
+
+
+@pytest.fixture
+async def stdio(outside: Outside, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stdio]:
+    """MCP over standard input, begun, served until the end of the test."""
+    client = Stdio(outside.url, monkeypatch)
+    client.give(*BEGUN)
+    assert (await client.told())["id"] == 1
+    yield client
+    await client.leave()
+
+
+async def test_standard_input_is_read_as_strictly(outside: Outside, stdio: Stdio) -> None:
+    lines = []
     for place, (value, _) in enumerate(FLAWS):
         line = calling("propose", a_refund(), value)
         lines.append(line.replace(b'"id": 7', b'"id": "f%d"' % place))
-    (given, giving), (answers, answering) = os.pipe(), os.pipe()
-    with (
-        os.fdopen(given) as read,
-        os.fdopen(answering, "w") as said,
-        os.fdopen(answers) as answered,
-    ):
-        monkeypatch.setattr(sys, "stdin", read)
-        monkeypatch.setattr(sys, "stdout", said)
-        serving = asyncio.create_task(over_stdio(outside.url, "leila-token", "0"))
-        os.write(giving, b"\n".join(lines) + b"\n")
-        told = [json.loads(await asyncio.to_thread(answered.readline)) for _ in (1, *FLAWS)]
-        os.close(giving)
-        await serving
+    stdio.give(*lines)
+    told = [await stdio.told() for _ in FLAWS]
 
     codes = {each["id"]: each["result"].get("structuredContent", {}).get("reason") for each in told}
-    assert codes == {1: None} | {f"f{place}": code for place, (_, code) in enumerate(FLAWS)}
+    assert codes == {f"f{place}": code for place, (_, code) in enumerate(FLAWS)}
     assert await outside.world.audit("submitted") == []
+
+
+PING = b'{"jsonrpc":"2.0","id":9,"method":"ping"}'
+NO_MESSAGES = [
+    (b"{", None, "malformed_json"),
+    (b"[]", None, "malformed_json"),
+    (b"\xff", None, "invalid_unicode"),
+    (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', None, "wrong_type"),
+    (b'{"jsonrpc":"1.0","id":5,"method":"ping","params":{"pin":"4711"}}', 5, "wrong_type"),
+    (b'{"id":"a","method":"ping"}', "a", "wrong_type"),
+    (b'{"jsonrpc":"2.0","id":5,"method":5}', 5, "wrong_type"),
+    (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":[1]}', 5, "wrong_type"),
+    (b'{"jsonrpc":"2.0","id":5}', 5, "wrong_type"),
+    (b'{"jsonrpc":"1.0","id":5,"method":"ping","params":{"n":NaN}}', 5, "non_finite_number"),
+]
+
+
+async def test_who_sends_no_message_over_standard_input_does_not_wait_for_ever(
+    stdio: Stdio,
+) -> None:
+    told = []
+    for raw, _, _ in NO_MESSAGES:
+        stdio.give(b"", raw)
+        told.append(await stdio.told())
+    stdio.give(PING)
+    assert await stdio.told() == {"jsonrpc": "2.0", "id": 9, "result": {}}
+
+    answers = [(each["id"], each["error"]["message"].partition(":")[0]) for each in told]
+    assert answers == [(asked_id, code) for _, asked_id, code in NO_MESSAGES]
+
+
+@pytest.mark.parametrize(("raw", "asked_id", "code"), NO_MESSAGES)
+async def test_what_is_no_message_is_refused_without_an_inside(
+    leila: httpx.AsyncClient, raw: bytes, asked_id: object, code: str
+) -> None:
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    answer = await leila.post("/mcp", content=raw, headers=headers)
+
+    told = answer.json()
+    assert (answer.status_code, told["id"]) == (400, asked_id)
+    assert told["error"]["message"].startswith(f"{code}: ")
+    assert not any(word in answer.text for word in ("pydantic", "validation", "4711"))
+
+
+@pytest.mark.parametrize("why", ["Ctrl-C", "nobody reads"])
+async def test_a_client_over_standard_input_ends_although_its_input_stays_open(
+    stdio: Stdio, why: str
+) -> None:
+    if why == "Ctrl-C":
+        stdio.serving.cancel()
+    else:
+        stdio.hang_up()
+        stdio.give(PING)
+
+    done, _ = await asyncio.wait({stdio.serving}, timeout=5)
+    assert done == {stdio.serving}
 
 
 async def test_what_agents_send_wrongly_does_not_fill_the_log(

@@ -12,6 +12,7 @@ from tests.bot.intake.conftest import Outside
 from tests.bot.intake.test_protocol import connected
 from tests.builders import PROD
 
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 BEARER = b"Authorization: Bearer leila-token\r\n"
 
 
@@ -56,8 +57,9 @@ async def test_the_host_of_the_address_counts_and_not_the_field(outside: Outside
     here, elsewhere = b"127.0.0.1:80", b"evil.example"
     for address, field, status in ((elsewhere, here, 421), (here, elsewhere, 406)):
         wire = b"POST http://%s/mcp HTTP/1.1\r\nHost: %s\r\n" % (address, field)
-        wire += b"Content-Type: application/json\r\nAccept: x/y\r\nContent-Length: 2\r\n"
-        found, *_ = await said(outside, wire + BEARER + b"\r\n{}")
+        wire += b"Content-Type: application/json\r\nAccept: x/y\r\n"
+        wire += b"Content-Length: %d\r\n" % len(PING)
+        found, *_ = await said(outside, wire + BEARER + b"\r\n" + PING)
 
         assert found == status
 

@@ -1,0 +1,75 @@
+"""MCP over standard input: a line is a message, and none of them is left without an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import anyio
+from mcp import types
+from mcp.shared.message import SessionMessage
+
+from bot.inlet import Inlet
+from bot.intake.mcp_reading import Context, flaw_of, refused_at_once, repaired
+from lifecycle.answers import Answer, refusal
+from lifecycle.errors import Refused
+
+_Answered = Callable[[SessionMessage], Awaitable[None]]
+
+
+class Lines:
+    """Standard input a line at a time, as the SDK takes it; what is wrong with one is noted.
+
+    What is no message at all is answered here: the SDK passes over it, and its sender would wait.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing wrong; needs a running loop."""
+        self._inlet = Inlet(sys.stdin.fileno())
+        self._flaws: dict[types.RequestId, Refused] = {}
+        self._answered: asyncio.Future[_Answered] = asyncio.Future()
+
+    def answered_by(self, send: _Answered) -> None:
+        """Take where answers go; nothing is read before."""
+        self._answered.set_result(send)
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        """Yield every message as text."""
+        send = await self._answered
+        async for line in self._lines():
+            flaw = flaw_of(line) if line.strip() else None
+            refused = refused_at_once(line, flaw) if flaw else None
+            if refused is not None:
+                try:
+                    await send(SessionMessage(refused))
+                except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                    return  # nobody serves any more
+            elif line.strip():
+                yield self._flawed(line, flaw) if flaw else line.decode()
+
+    async def judge(self, context: Context) -> Answer | None:
+        """Return the answer to a message of which a line was noted."""
+        flaw = self._flaws.pop(context.request_id, None) if context.request_id is not None else None
+        return refusal(flaw) if flaw is not None else None
+
+    async def _lines(self) -> AsyncIterator[bytes]:
+        """Yield every line without its end; the last one may lack it."""
+        held: list[bytes] = []
+        while chunk := await self._inlet.next():
+            *whole, rest = chunk.split(b"\n")
+            for end in whole:
+                yield b"".join((*held, end))
+                held = []
+            held.append(rest)
+        yield b"".join(held)
+
+    def _flawed(self, line: bytes, flaw: Refused) -> str:
+        """Note what is wrong with a line; return it as something that the SDK can read."""
+        body = repaired(line) or b"{}"
+        message = json.loads(body)
+        asked_id = message.get("id")
+        if "method" in message and isinstance(asked_id, int | str):
+            self._flaws[asked_id] = flaw
+        return body.decode()

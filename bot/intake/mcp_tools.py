@@ -1,0 +1,163 @@
+"""What an agent can call over MCP; each is a call of the HTTP door."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from mcp import types
+
+from bot.client import Signoff, SignoffRefused
+from bot.intake.http.queries import LONGEST_WAIT_S
+from lifecycle.schema import proposal_schema
+
+_Run = Callable[[Signoff, Mapping[str, Any]], Awaitable[Any]]
+
+_LONGEST_WAIT_S: Final = 300
+_USUAL_WAIT_S: Final = 60
+_ID: Final = {"type": "string", "pattern": r"^(?!\.+$)[A-Za-z0-9._-]{1,64}$"}
+
+
+def misfit(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
+    """Say what is wrong with the names and plain types of arguments; documents judge themselves."""
+    known: Mapping[str, Any] = schema["properties"]
+    strange = sorted(arguments.keys() - known.keys())
+    missing = sorted(set(schema.get("required", ())) - arguments.keys())
+    if strange or missing:
+        return f"Needed: {', '.join(schema.get('required', ())) or 'nothing'}. Known: " + (
+            f"{', '.join(known) or 'nothing'}."
+        )
+    for name, value in arguments.items():
+        python = _TYPES[known[name]["type"]]
+        if not isinstance(value, python) or isinstance(value, bool):
+            return f"{name} must be of type {known[name]['type']}."
+    return None
+
+
+_TYPES: Final[Mapping[str, type]] = {"string": str, "object": dict, "integer": int}
+
+
+async def _list_tools(signoff: Signoff, _given: Mapping[str, Any]) -> Any:
+    return {"advisory": True, "tools": await signoff.tools()}
+
+
+async def _propose(signoff: Signoff, given: Mapping[str, Any]) -> Any:
+    return await signoff.propose(given["document"])
+
+
+async def _proposal(signoff: Signoff, given: Mapping[str, Any]) -> Any:
+    try:
+        return await signoff.proposal(str(given["proposal_id"]))
+    except SignoffRefused as refused:
+        return await _question(signoff, given, refused, 0)
+
+
+async def _wait(signoff: Signoff, given: Mapping[str, Any]) -> Any:
+    seconds = max(1, min(_LONGEST_WAIT_S, given.get("timeout_s", _USUAL_WAIT_S)))
+    try:
+        return await signoff.wait(str(given["proposal_id"]), timeout_s=seconds)
+    except TimeoutError:
+        return await _proposal(signoff, given)  # its state says that it still waits
+    except SignoffRefused as refused:
+        return await _question(signoff, given, refused, seconds)
+
+
+async def _question(
+    signoff: Signoff, given: Mapping[str, Any], refused: SignoffRefused, wait_s: int
+) -> Any:
+    """Return the question that is meant where `refused` says that no proposal is: what `propose`
+    answers with may be either. Raises SignoffRefused where it is none."""
+    if refused.reason != "unknown_proposal":
+        raise refused
+    left_s = wait_s
+    while True:
+        held_s = min(LONGEST_WAIT_S, left_s)
+        found = await signoff.question(str(given["proposal_id"]), wait_s=held_s)
+        left_s -= held_s
+        if found["answer"] is not None or left_s <= 0:
+            return found
+
+
+async def _withdraw(signoff: Signoff, given: Mapping[str, Any]) -> Any:
+    return await signoff.withdraw(str(given["proposal_id"]))
+
+
+async def _redeem(signoff: Signoff, given: Mapping[str, Any]) -> Any:
+    return await signoff.redeem(str(given["proposal_id"]), given["permit"], given["parameters"])
+
+
+async def _report(signoff: Signoff, given: Mapping[str, Any]) -> Any:
+    return await signoff.report(str(given["proposal_id"]), given["outcome"], given.get("receipt"))
+
+
+def _tool(name: str, words: str, properties: dict[str, Any], *optional: str) -> types.Tool:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": properties,
+        "required": [key for key in properties if key not in optional],
+        "additionalProperties": False,
+    }
+    return types.Tool(name=name, description=words, input_schema=schema)
+
+
+def _document() -> dict[str, Any]:
+    schema = proposal_schema()
+    schema.pop("$schema")
+    defs = schema.pop("$defs")
+    return {"type": "object", "description": "A Proposal.", "$defs": defs, **schema} | {
+        "$id": "urn:signoff:proposal"
+    }
+
+
+_ONE: Final = {"proposal_id": _ID}
+TOOLS: Final[dict[str, tuple[types.Tool, _Run]]] = {
+    "list_tools": (
+        _tool("list_tools", "List what can be proposed. To be listed is no permission.", {}),
+        _list_tools,
+    ),
+    "propose": (
+        _tool("propose", "Propose one action; people or rules decide.", {"document": _document()}),
+        _propose,
+    ),
+    "proposal": (
+        _tool(
+            "proposal",
+            "Show one of your proposals, or a question that your plan was posted as, by its id.",
+            dict(_ONE),
+        ),
+        _proposal,
+    ),
+    "wait": (
+        _tool(
+            "wait",
+            "Wait until a proposal of yours has ended, its permit waits for you, or the time is "
+            "over; then show it. While it is open, call wait again. By the id of a question it "
+            "waits for the answer of a reviewer.",
+            _ONE | {"timeout_s": {"type": "integer", "minimum": 1, "maximum": _LONGEST_WAIT_S}},
+            "timeout_s",
+        ),
+        _wait,
+    ),
+    "withdraw": (_tool("withdraw", "Take your proposal back.", dict(_ONE)), _withdraw),
+    "redeem": (
+        _tool(
+            "redeem",
+            "Use up a permit with exactly the proposed parameters; act only after that.",
+            _ONE | {"permit": {"type": "string"}, "parameters": {"type": "object"}},
+        ),
+        _redeem,
+    ),
+    "report": (
+        _tool(
+            "report",
+            "Report what you did under a permit; failed means nothing was left behind.",
+            _ONE
+            | {
+                "outcome": {"type": "string", "enum": ["done", "failed"]},
+                "receipt": {"type": "object"},
+            },
+            "receipt",
+        ),
+        _report,
+    ),
+}
