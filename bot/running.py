@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
@@ -82,34 +82,38 @@ async def _serve(
     scheduler.start()
     # With HTTP on, the end of every surface is not the end.
     served = broadcast.serve(app.workflow, on=app.config.intake.http.enabled)
+    serving = [asyncio.create_task(each) for each in (served, keep_database(app))]
     supervisor.begun()
     signs = asyncio.create_task(supervisor.give_signs())
     try:
-        await _until_ended(ended, served, keep_database(app))
+        await _until_ended(ended, serving)
     finally:
         app.ends()
         supervisor.ending()
-        signs.cancel()
+        # All at once: who is slow to leave takes none of the time that calls and answers have.
+        leaving = _cancelled(signs, *serving)
         stopping = (scheduler.stop(GRACE_S), app.workflow.stop(GRACE_S), doors.aclose())
-        await asyncio.gather(*stopping)
-        await asyncio.gather(signs, return_exceptions=True)
+        await asyncio.gather(leaving, *stopping)
+        await app.workflow.stop(GRACE_S)  # what was begun as the surfaces left; no time is added
         await _leave(broadcast)
 
 
-async def _until_ended(ended: asyncio.Event, *serving: Coroutine[Any, Any, None]) -> None:
+async def _until_ended(ended: asyncio.Event, serving: Sequence[asyncio.Task[None]]) -> None:
     """Wait for a signal, for the end of every surface, or for what does not let us go on."""
     told = asyncio.create_task(ended.wait())
-    served = [asyncio.create_task(each) for each in serving]
     try:
-        await asyncio.wait((told, *served), return_when=asyncio.FIRST_COMPLETED)
-        for each in served:
+        await asyncio.wait((told, *serving), return_when=asyncio.FIRST_COMPLETED)
+        for each in serving:
             if each.done():
                 each.result()  # what broke a surface is told, not swallowed
     finally:
-        told.cancel()
-        for each in served:
-            each.cancel()
-        await asyncio.gather(told, *served, return_exceptions=True)
+        await _cancelled(told)
+
+
+async def _cancelled(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _leave(broadcast: Broadcast) -> None:
