@@ -52,6 +52,10 @@ class StoreUnavailable(Exception):
     """The store could not commit or read; nothing of the unit has happened."""
 
 
+class StoreClosed(StoreUnavailable):
+    """The process ends, and the store serves nobody any more: nothing is wrong with it."""
+
+
 class RowAtFault(StoreUnavailable):
     """One row stands in the way of this unit alone; the store itself is well."""
 

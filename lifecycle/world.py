@@ -24,6 +24,7 @@ from lifecycle.ports import (
     RowRefused,
     RowUnreadable,
     Spool,
+    StoreClosed,
     StoreUnavailable,
     Toolbox,
     Transaction,
@@ -32,6 +33,7 @@ from lifecycle.rows_met import note_row
 from lifecycle.unwritten import Unwritten, takes_others
 
 T = TypeVar("T")
+Told = tuple[type[Exception], ...]
 log = logging.getLogger("signoff.workflow")
 
 _LONGEST_PAUSE_S = 60.0
@@ -91,10 +93,10 @@ class World:
             stopping=self.stopping,
         )
 
-    async def write(self, unit: Callable[[Transaction], T]) -> T:
-        """Run a unit, then let the surfaces know that there may be something to show."""
+    async def write(self, unit: Callable[[Transaction], T], *, news: bool = True) -> T:
+        """Run a unit, then let the surfaces know that there may be something to show (`news`)."""
         value = await self._tried(unit)
-        await self._written()
+        await self._written(news=news)
         return value
 
     async def write_surely(self, unit: Callable[[Transaction], T]) -> T:
@@ -109,7 +111,7 @@ class World:
                     self.owed[ours] = error
                     if isinstance(error, RowAtFault):  # of which nobody is told otherwise
                         self.step_failed(_OWING, str(error), whose=str(id(ours)))
-                pause_s = await self._paused("written", pause_s)
+                pause_s = await self._paused("written", pause_s, told=True)
         except Exception as error:
             given_up = type(error).__name__
             raise
@@ -134,7 +136,7 @@ class World:
                     raise
                 except StoreUnavailable as error:
                     self.step_failed(step, str(error))
-                pause_s = await self._paused("read", pause_s)
+                pause_s = await self._paused("read", pause_s, told=pause_s > _MOMENT_S)
         except Exception as error:
             given_up = str(error) if isinstance(error, RowUnreadable) else type(error).__name__
             raise
@@ -146,36 +148,34 @@ class World:
 
         `known`: it follows from what they were told already. `whose`: who tried it.
         """
-        words = self.failing.failed(step, self.clock.now_ms(), why, known=known, whose=whose)
-        if words is not None and not self.stopping:
-            self.notifier.alert(words)
+        self._tell(self.failing.failed(step, self.clock.now_ms(), why, known=known, whose=whose))
 
     def step_hangs(self, step: str, since_ms: int) -> None:
         """Note that a step of the bot's own does not end; people are told once."""
-        words = self.failing.hangs(step, since_ms)
-        if words is not None and not self.stopping:
-            self.notifier.alert(words)
+        self._tell(self.failing.hangs(step, since_ms))
 
     def step_ended(self, step: str) -> None:
         """Note that it has ended; give the all-clear where people were told that it did not."""
-        words = self.failing.ended(step, self.clock.now_ms())
-        if words is not None and not self.stopping:
-            self.notifier.alert(words)
+        self._tell(self.failing.ended(step, self.clock.now_ms()))
 
     def step_mended(self, step: str, whose: str = "", *, given_up: str = "") -> None:
         """Note that a step went well; give the all-clear where it failed. `given_up`: why it is
         tried no more, which is no all-clear."""
-        words = self.failing.mended(step, self.clock.now_ms(), whose, given_up=given_up)
-        if words is not None and not self.stopping:
-            self.notifier.alert(words)
+        self._tell(self.failing.mended(step, self.clock.now_ms(), whose, given_up=given_up))
 
-    async def _paused(self, what: str, pause_s: float) -> float:
+    def _tell(self, words: str | None) -> None:
+        """Let people know; at the end, when no surface takes anything, by the log alone."""
+        if words:
+            (log.error if self.stopping else self.notifier.alert)(words)
+
+    async def _paused(self, what: str, pause_s: float, *, told: bool) -> float:
         """Wait before the store is tried again; return how long to wait after the next failure.
 
         Near the end that is a moment: what the store takes until then is not lost.
         """
         pause_s = _MOMENT_S if self.stopping else pause_s
-        log.error("the store cannot be %s; trying again in %.1f s", what, pause_s)
+        tell = log.info if told else log.error  # many may wait for one thing
+        tell("the store cannot be %s; trying again in %.1f s", what, pause_s)
         until_ms = self.clock.now_ms() + round(pause_s * 1000)
         await self.clock.sleep(_MOMENT_S)
         while not self.stopping and (left_ms := until_ms - self.clock.now_ms()) > 0:
@@ -200,32 +200,33 @@ class World:
             raise StoreUnavailable(str(error)) from error
 
     def _not_taken(self, error: StoreUnavailable) -> None:
-        words = self.unwritten.failed(self.clock.now_ms(), str(error))
-        if words and not self.stopping:  # which closes the store itself
-            self.notifier.alert(words)
+        if not isinstance(error, StoreClosed):  # by the bot itself, which ends
+            self._tell(self.unwritten.failed(self.clock.now_ms(), str(error)))
 
-    async def _written(self) -> None:
+    async def _written(self, *, news: bool = True) -> None:
         """Let the surfaces know of a unit, and give the all-clear once no other still fails."""
-        self.notifier.nudge()
-        if self._owes() or not await self.unwritten.over(self.store) or self._owes():
-            return
-        if mended := self.unwritten.mended(self.clock.now_ms()):
-            self.notifier.alert(mended)
+        if news:
+            self.notifier.nudge()
+        if not self._owes() and await self.unwritten.over(self.store) and not self._owes():
+            self._tell(self.unwritten.mended(self.clock.now_ms()))
 
     def _owes(self) -> bool:
         """Say whether a write waits for the store itself, not for one row of it."""
         return any(not isinstance(why, RowAtFault) for why in self.owed.values())
 
-    def spawn(self, work: Coroutine[Any, Any, T], *, calls_for: str = "") -> asyncio.Task[T]:
+    def spawn(
+        self, work: Coroutine[Any, Any, T], *, calls_for: str = "", told: Told = ()
+    ) -> asyncio.Task[T]:
         """Start work that goes on although its caller is cancelled.
 
-        `calls_for` is the id of the proposal whose tool it calls, where it calls one.
+        `calls_for` is the id of the proposal whose tool it calls, where it calls one; of failures
+        that are `told` people hear otherwise, as of a store that takes nothing.
         """
         task = asyncio.create_task(work)
         self.tasks.add(task)
         if calls_for:
             self.calls[task] = calls_for
-        task.add_done_callback(self._finished)
+        task.add_done_callback(partial(self._finished, told))
         return task
 
     async def surely(self, work: Coroutine[Any, Any, T]) -> T:
@@ -255,11 +256,10 @@ class World:
         """
         try:
             return await work
-        except RowUnreadable as error:
-            self._tell_once(proposal_id, str(error))
         except RowAtFault as error:
             self._tell_once(proposal_id, str(error))
-            note_row(error)  # it may be mended, and nothing else says that it stands
+            if not isinstance(error, RowUnreadable):
+                note_row(error)  # it may be mended, and nothing else says that it stands
         except StoreUnavailable:
             raise
         except Exception as error:
@@ -279,8 +279,7 @@ class World:
 
     async def idle(self) -> None:
         """Wait until nothing that was started is still going on, whoever started it."""
-        current = asyncio.current_task()
-        while others := [task for task in self.tasks if task is not current]:
+        while others := self.tasks - {asyncio.current_task()}:
             await asyncio.wait(others)
 
     async def called(self, proposal_ids: Collection[str]) -> None:
@@ -288,11 +287,13 @@ class World:
         while ours := [task for task, about in self.calls.items() if about in proposal_ids]:
             await asyncio.wait(ours)
 
-    def _finished(self, task: asyncio.Task[Any]) -> None:
+    def _finished(self, told: Told, task: asyncio.Task[Any]) -> None:
         self.tasks.discard(task)
         self.calls.pop(task, None)
-        if not task.cancelled() and task.exception() is not None:
-            log.error("background work failed: %s", located(task.exception()))
+        if not task.cancelled() and (error := task.exception()) is not None:
+            known = told if self.unwritten.since_ms is None else (*told, StoreUnavailable)
+            is_told = isinstance(error, (*known, StoreClosed)) and not isinstance(error, RowAtFault)
+            (log.info if is_told else log.error)("background work failed: %s", located(error))
 
 
 def _of_one(unit: Callable[[Transaction, Sequence[str]], int], each: str, tx: Transaction) -> int:

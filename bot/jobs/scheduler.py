@@ -46,13 +46,15 @@ class Round:
         self._failures = 0
         self._undone: set[str] = set()
         self._not_before_ms = 0
+        self._unwritten = False
         self._began_ms = 0
         self._hangs = False
         self.running = False
 
     async def run(self) -> None:
         """Run one round unless an earlier failure still asks to wait; never raises."""
-        if self.running or self._clock.now_ms() < self._not_before_ms:
+        waits = self._clock.now_ms() < self._not_before_ms and not self._taken_again()
+        if self.running or waits:
             return
         self.running, self._began_ms = True, self._clock.now_ms()
         try:
@@ -77,6 +79,11 @@ class Round:
             self._hangs = True
             self._workflow.world.step_hangs(self.job.doing, self._began_ms)
 
+    def _taken_again(self) -> bool:
+        """Say whether the store that took nothing when this failed takes everything again: a stop
+        that was kept meanwhile is to wait no longer."""
+        return self._unwritten and self._workflow.world.unwritten.since_ms is None
+
     def _well(self) -> None:
         self._failures = 0
         while self._undone:
@@ -85,10 +92,15 @@ class Round:
     def _back_off(self, error: Exception) -> None:
         self._failures += 1
         self._tell(error)
+        failed = isinstance(error, StoreUnavailable)
+        self._unwritten = failed and self._workflow.world.unwritten.since_ms is not None
         longest_s = _LONGEST_FOR_ONE_S if isinstance(error, RowAtFault) else LONGEST_PAUSE_S
         pause_s = min(longest_s, 2 ** min(self._failures, 10))
         self._not_before_ms = self._clock.now_ms() + pause_s * 1000
-        log.error(
+        # At the end there is no next round, and that the store takes nothing is told.
+        ends = self._workflow.world.stopping and isinstance(error, StoreUnavailable)
+        tell = log.info if ends else log.error
+        tell(
             "The job %s failed (%s), for the %d. time; it is tried again in %d s.",
             self.job.name,
             located(error),

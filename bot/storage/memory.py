@@ -30,7 +30,7 @@ from lifecycle.ports import (
     Proposals,
     Reviews,
     Spending,
-    StoreUnavailable,
+    StoreClosed,
     Transaction,
     Uses,
 )
@@ -98,4 +98,4 @@ class MemoryStore:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StoreUnavailable("The store is closed.")
+            raise StoreClosed("The store is closed.")

@@ -12,7 +12,7 @@ from bot.storage.connection import Connection, ConnectionClosed
 from bot.storage.queries import QUERIES
 from bot.storage.remedies import remedy, said
 from bot.storage.transaction import SqliteTransaction
-from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.ports import StoreClosed, StoreUnavailable, Transaction
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class Readers:
             words = f"The database cannot be read: {said(error)}.{remedy(error)}"
             raise StoreUnavailable(words) from error
         except ConnectionClosed as error:
-            raise StoreUnavailable("The store is closed.") from error
+            raise StoreClosed("The store is closed.") from error
 
 
 def _on_snapshot(view: Callable[[Transaction], T], plain: sqlite3.Connection) -> T:

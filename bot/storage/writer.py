@@ -18,7 +18,7 @@ from bot.storage.remedies import remedy, said
 from bot.storage.side_file import SideFile
 from bot.storage.transaction import SqliteTransaction
 from lifecycle.located import located, written_at
-from lifecycle.ports import RowRefused, StoreUnavailable, Transaction
+from lifecycle.ports import RowRefused, StoreClosed, StoreUnavailable, Transaction
 
 T = TypeVar("T")
 log = logging.getLogger("signoff.storage")
@@ -84,7 +84,8 @@ class Writer:
     async def write(self, unit: Callable[[Transaction], T]) -> T:
         """Run `unit` and return its value once it is durable."""
         if self._closed:
-            raise StoreUnavailable(self.broken or "The store is closed.")
+            broken = self.broken
+            raise StoreUnavailable(broken) if broken else StoreClosed("The store is closed.")
         answer: asyncio.Future[T] = self._loop.create_future()
         self._jobs.put(Job(unit, answer))
         return await answer
@@ -122,7 +123,8 @@ class Writer:
                 side_file.empty("hurry" if self._hurried else "patience")
             except BaseException as error:
                 log.error("the store stopped: %s", located(error))
-                self._closed, self.broken = True, f"The store stopped ({type(error).__name__})."
+                self.broken = f"The store stopped ({type(error).__name__})."
+                self._closed = True
                 left_over = self._left_over()
                 jobs += left_over
                 for job in (*waiting, *left_over):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from lifecycle.audit import GENESIS, broken_links
-from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
+from lifecycle.ports import ProposalStore, StoreClosed, StoreUnavailable, Transaction
 from lifecycle.state import State
 from tests.builders import DAY_MS
 from tests.contracts.store_examples import InStore, event, waiting
@@ -173,9 +173,9 @@ class UnitsContract(InStore):
         await store.close()
 
         await asyncio.wait_for(taken, 5)
-        with pytest.raises(StoreUnavailable):
+        with pytest.raises(StoreClosed):
             await store.write(lambda tx: None)
-        with pytest.raises(StoreUnavailable):
+        with pytest.raises(StoreClosed):
             await store.read(lambda tx: None)
 
     async def test_a_view_that_comes_while_the_store_closes_is_answered_or_refused(

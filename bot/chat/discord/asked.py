@@ -69,7 +69,8 @@ class Asked:
         payload = {"kind": KIND, **place_of(interaction), **asked}
         event_id = payload["number"]  # the sender's too: by it the law knows when it was heard
         self._waiting[event_id] = asyncio.get_running_loop().create_future()
-        taking = self._workflow.world.spawn(self._taken(event_id, lane, payload))
+        taken = self._taken(event_id, lane, payload)
+        taking = self._workflow.world.spawn(taken, told=(SurfaceFailed,))
         await asyncio.wait({taking}, timeout=_STORED_S)
         return asyncio.create_task(self._answer(event_id, taking))
 

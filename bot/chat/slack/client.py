@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
@@ -22,6 +21,7 @@ from bot.chat.slack.callers import Callers, listening
 from bot.chat.slack.calls import FATAL, SlackRefused, SlackWeb, bypassed
 from bot.chat.slack.checks import Me
 from bot.chat.slack.left_out import notice
+from bot.chat.slack.sdk import Acknowledging, NotTaken, library_log
 from bot.chat.slack.signed import only_signed
 from bot.chat.surface import SurfaceFailed
 from bot.config.models import SlackHttpEntry
@@ -31,7 +31,6 @@ from lifecycle.ports import Clock
 log = logging.getLogger("signoff.slack")
 
 _ANYTHING: Final = re.compile(".*")
-_TICKET: Final = re.compile(r"ticket=[^&\s'\"]+")
 _PING_S: Final = 10
 _CONNECT_S: Final = 20
 #: So long Slack may take to answer that we leave; then we leave without.
@@ -79,6 +78,7 @@ class SlackClient:
         self._hearing = hearing
         self._clock = clock
         self._stood = False
+        self._not_taken = NotTaken()
 
     async def run(self, me: Me, hear: Hear) -> None:
         """Hear until cancelled. Raises StartFailed where the first connection cannot ever stand."""
@@ -123,10 +123,10 @@ class SlackClient:
 
     async def _over_socket(self, app: AsyncApp, app_token: str) -> None:
         url = await self._web.socket_url(app_token)
-        handler = AsyncSocketModeHandler(
+        handler = Acknowledging(
             app,
             app_token,
-            logger=_library_log(),
+            logger=library_log(),
             web_client=self._web.client,
             ping_interval=_PING_S,
         )
@@ -205,7 +205,7 @@ class SlackClient:
             )
 
         app = AsyncApp(
-            logger=_library_log(),
+            logger=library_log(),
             client=AsyncWebClient(base_url=self._web.client.base_url),
             authorize=authorize,
             signing_secret=self._doors.signing_secret or "",
@@ -213,6 +213,7 @@ class SlackClient:
             ignoring_self_events_enabled=False,
         )
         notice(app, self._left_out)
+        app.error(self._not_taken.failed)
         _listen(app, self._alive_then(hear))
         return app
 
@@ -229,7 +230,9 @@ class SlackClient:
         async def heard(kind: str, body: Mapping[str, Any]) -> Mapping[str, Any] | str | None:
             self._hearing.alive()
             async with at_once if kind == "event" else contextlib.nullcontext():
-                return await hear(kind, body)
+                said = await hear(kind, body)
+            self._not_taken.taken()
+            return said
 
         return heard
 
@@ -271,19 +274,3 @@ async def _closed(socket: SocketModeClient) -> None:
 
 def _words(error: BaseException) -> str:
     return str(error) if isinstance(error, SlackRefused) else f"{type(error).__name__}: {error}"
-
-
-def _library_log() -> logging.Logger:
-    """The SDK's own log: errors alone, each as one line."""
-    library = logging.getLogger("signoff.slack.sdk")
-    library.setLevel(logging.ERROR)
-    if not library.filters:
-        library.addFilter(_without_trace)
-    return library
-
-
-def _without_trace(entry: logging.LogRecord) -> bool:
-    entry.exc_info = entry.exc_text = None
-    # The SDK quotes the address of its socket, and the ticket in it opens another one.
-    entry.msg, entry.args = _TICKET.sub("ticket=…", entry.getMessage()), ()
-    return True

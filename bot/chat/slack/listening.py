@@ -28,8 +28,9 @@ from bot.chat.slack.reacting import Reacting, place_of, shared, team_of
 from bot.chat.slack.reactions import Reactions, ms_of, reacted
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
+from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import taking_turns_as
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import StoreClosed, StoreUnavailable
 from lifecycle.proposal import ActorKind
 
 #: So long what cannot be stored is worked before Slack is left to deliver it again: it gives 3 s.
@@ -73,7 +74,7 @@ class Listening:
     async def hear(self, kind: str, body: Mapping[str, Any]) -> Mapping[str, Any] | str | None:
         """Store what was delivered. Raises StoreUnavailable: Slack delivers it again then."""
         if self._closed:
-            raise StoreUnavailable("Signoff is stopping")
+            raise StoreClosed("Signoff is stopping")
         match kind:
             case "event":
                 await self._heard_event(body)
@@ -183,7 +184,8 @@ class Listening:
             strange = said is not None and not is_named(self._workflow.policy, said.user)
             once = True if strange else None
             work = self.inbox.work_unstored(event_id, lane, payload, stops, once=once)
-            working = self._unstored[key] = self._workflow.world.spawn(work)
+            working = self._workflow.world.spawn(work, told=(SurfaceFailed,))
+            self._unstored[key] = working
             working.add_done_callback(lambda _: self._unstored.pop(key, None))
         return working
 

@@ -17,8 +17,13 @@ from apscheduler.triggers import interval
 from bot.jobs import JOBS, catch_up, deliver
 from bot.jobs.job import Job
 from bot.jobs.scheduler import LONGEST_PAUSE_S, Round, Scheduler
+from lifecycle.audit import AuditEvent
+from lifecycle.workflow import Workflow
 from tests.stage import staged
+from tests.stories.unrecorded import FILE, break_audit, mend_audit
 from tests.world import World
+
+ANYTHING = AuditEvent(at="2026-03-02T12:00:00.000Z", kind="tried")
 
 
 class FakeClock:
@@ -193,6 +198,33 @@ async def test_failures_wait_longer_each_time_but_never_above_a_minute(
     assert set(pauses[6:]) == {LONGEST_PAUSE_S}
     assert "The job fail failed (RuntimeError at jobs/test_scheduler.py:" in caplog.text
     assert "hunter2" not in caplog.text
+
+
+async def test_what_waits_for_a_store_goes_on_once_that_takes_everything_again(
+    tmp_path: Path,
+) -> None:
+    done_ms: list[int] = []
+
+    async def note(workflow: Workflow) -> int:
+        await workflow.world.write(lambda tx: tx.audit.append(ANYTHING))
+        done_ms.append(workflow.world.clock.now_ms())
+        return 1
+
+    async with staged(f"sqlite:///{FILE}", tmp_path) as world:
+        round_ = Round(Job("note", "noting", 1, note), world.workflow, world.clock)
+        break_audit(tmp_path)
+        for _ in range(8):
+            await round_.run()
+            world.clock.advance(LONGEST_PAUSE_S)
+        await round_.run()
+
+        mend_audit(tmp_path)
+        world.clock.advance(1)
+        await round_.run()
+        assert done_ms == []  # nobody knows yet, and its pause is a minute by now
+        await world.submits(proposal_id="m1")
+        await round_.run()
+        assert done_ms == [world.clock.now_ms()]
 
 
 async def test_no_round_begins_beside_one_that_has_not_ended() -> None:

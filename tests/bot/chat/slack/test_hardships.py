@@ -244,8 +244,8 @@ async def test_a_typed_stop_is_kept_where_the_store_cannot_be_written() -> None:
 
 
 def test_the_ticket_of_a_socket_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
-    from bot.chat.slack.client import _library_log
+    from bot.chat.slack.sdk import library_log
 
-    _library_log().error("Failed to connect (url='wss://x.example/?ticket=SECRET&app_id=x')")
+    library_log().error("Failed to connect (url='wss://x.example/?ticket=SECRET&app_id=x')")
     assert "SECRET" not in caplog.text
     assert "app_id=x" in caplog.text
