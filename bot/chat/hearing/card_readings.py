@@ -78,6 +78,8 @@ class CardReadings:
             self._begun.pop(key)
         if went_well(begun.task):
             return begun.task.result() and not begun.stale
+        if begun.task.cancelling():
+            return False  # the bot ends, and reads nothing any more
         why = None if begun.task.cancelled() else begun.task.exception()
         log.warning("a card could not be read: %s", located(why))
         return False

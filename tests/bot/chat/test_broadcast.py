@@ -98,6 +98,26 @@ async def test_an_answer_that_came_far_too_late_is_asked_for_again(
     assert len(asked) == 2
 
 
+async def test_a_card_that_is_being_read_as_the_bot_ends_is_not_read_and_no_trouble(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    surface, begun = Breaking(), asyncio.Event()
+    stage = Stage(surface)
+    await stage.submits(PROD)
+
+    async def hangs(card: Card) -> bool:
+        begun.set()
+        return await asyncio.Event().wait()
+
+    monkeypatch.setattr(surface, "read_card", hangs)
+    reading = asyncio.create_task(stage.broadcast.read_cards("p1"))
+    await begun.wait()
+    await stage.broadcast.serve(stage.world.workflow)
+
+    assert not await reading
+    assert caplog.messages == []
+
+
 async def test_an_answer_of_another_connection_counts_for_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
