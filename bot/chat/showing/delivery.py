@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from enum import Enum
@@ -182,7 +182,7 @@ class Delivery:
         except SurfaceFailed as failure:
             await self._failed(card, failure)
             return _Outcome.FAILED
-        await self.world.store.write(partial(self._written, card, content.version, posted))
+        await self._note(partial(self._written, card, content.version, posted))
         return _Outcome.DONE
 
     async def _placed(self, card: Card, content: CardContent) -> tuple[Card, Posted | None]:
@@ -198,7 +198,7 @@ class Delivery:
                 card = replace(card, claim="" if card.delivered else card.claim, delivered=False)
         if not card.claim:
             card = replace(card, claim=self.world.nonce()[-24:])
-            await self.world.store.write(partial(_claimed, card, content.version))
+            await self._note(partial(_claimed, card, content.version))
         return card, await self.surface.post_card(content, card.claim)
 
     def _written(self, card: Card, version: int, posted: Posted | None, tx: Transaction) -> None:
@@ -225,7 +225,7 @@ class Delivery:
             case Message():
                 at_ms = self.world.clock.now_ms() + _pause_ms(item.attempts + 1, failure)
                 why = str(failure)
-                await self.world.store.write(lambda tx: tx.outbox.failed(item.key, at_ms, why))
+                await self._note(lambda tx: tx.outbox.failed(item.key, at_ms, why))
             case _:
                 assert_never(item)
 
@@ -249,7 +249,12 @@ class Delivery:
             if enough:
                 undelivered(tx, self.world.moment(), card.proposal_id, card.surface, str(failure))
 
-        await self.world.store.write(unit)
+        await self._note(unit)
+
+    async def _note(self, unit: Callable[[Transaction], None]) -> None:
+        """Note what became of something, which is no news to a surface; people are told where the
+        store takes nothing."""
+        await self.world.write(unit, news=False)
 
     async def _message(self, message: Message) -> _Outcome:
         to_agent = message.recipient in self.world.law.policy.agents
@@ -260,7 +265,7 @@ class Delivery:
             await self._failed(message, failure)
             return _Outcome.FAILED
         now_ms = self.world.clock.now_ms()
-        await self.world.store.write(lambda tx: _said(tx, message, stands_in, now_ms))
+        await self._note(lambda tx: _said(tx, message, stands_in, now_ms))
         return _Outcome.DONE
 
 

@@ -207,7 +207,10 @@ async def test_what_was_said_and_cannot_be_noted_is_not_said_again_at_every_nudg
     delivering.cancel()
     await asyncio.gather(delivering, return_exceptions=True)
 
-    assert len(surface.said) == 2  # once more at once, and then after a pause
+    said = [message.key.partition(":")[0] for message in surface.said]
+    assert said.count("freeze") == 2  # once more at once, and then after a pause
+    told = [str(message.body["text"]) for message in surface.said if message.key[:6] != "freeze"]
+    assert [words[:34] for words in told] == ["The store cannot be written since "]
 
 
 async def test_a_cancellation_out_of_a_library_ends_no_delivery(

@@ -167,6 +167,28 @@ async def test_a_row_that_cannot_be_written_holds_up_no_line(terminal: Terminal)
     waits.cancel()
 
 
+async def test_what_is_shown_and_cannot_be_noted_is_shown_once_and_people_are_told_why(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    world, file, elsewhere = terminal.world, tmp_path / FILE, tmp_path / "elsewhere"
+    await terminal.proposes(MAIL, proposal_id="m1")
+    await terminal.proposes(PROD, proposal_id="d1")
+    await world.workflow.reject("m1", world.sender("ben"), "not this")  # on another surface
+    file.rename(elsewhere)
+
+    looked = [await terminal.types("pending") for _ in range(4)]
+    status = await terminal.types("status")
+
+    assert ["not this" in " ".join(lines) for lines in looked] == [True, False, False, False]
+    assert any("The store cannot be written since" in line for line in status)
+
+    elsewhere.rename(file)
+    await terminal.types("approve d1")
+    status = await terminal.types("status")
+    assert not any("The store cannot be written since" in line for line in status)
+    assert (await world.proposal("d1")).state is State.COMPLETED
+
+
 async def test_the_end_of_the_input_waits_for_what_was_done_to_be_written(
     terminal: Terminal, tmp_path: Path
 ) -> None:
