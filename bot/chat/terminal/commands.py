@@ -12,7 +12,7 @@ from typing import Final
 
 from bot.chat.commands.commands import Commands
 from bot.chat.commands.replies import CommandReply
-from bot.chat.commands.typed import as_bytes, begun_id, typed
+from bot.chat.commands.typed import HEARD_UNSTORED, as_bytes, begun_id, typed
 from bot.chat.hearing.others import Elsewhere
 from bot.chat.terminal.documents import Said
 from bot.chat.terminal.elsewhere import placed
@@ -57,7 +57,9 @@ class TerminalCommands:
             return await self._not_closed(word, rest, said.sender)
         if word in TAKE_DOCUMENTS and rest.lstrip().startswith("@"):
             return await self._from_file(word, rest.strip().removeprefix("@"), said.sender)
-        if not _is_utf8(command.line) and word not in TAKE_DOCUMENTS:
+        if not _is_utf8(command.line) and word in HEARD_UNSTORED:
+            said = said._replace(text=_readable(said.text))  # a stop counts, whatever its words
+        elif not _is_utf8(command.line) and word not in TAKE_DOCUMENTS:
             return CommandReply.words(
                 "This line is not UTF-8: set the terminal or the file to UTF-8.",
                 code="invalid_unicode",
@@ -149,6 +151,11 @@ def _unreadable(name: str, error: OSError) -> Fault:
         suggestion=f"The file {name[:200]!r} cannot be read ({why}): the user that runs Signoff "
         "must be allowed to, and able to.",
     )
+
+
+def _readable(text: str) -> str:
+    """Return a text with a mark in the place of each byte that is no UTF-8."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _is_utf8(line: bytes) -> bool:

@@ -12,6 +12,9 @@ import pytest
 
 from bot.chat.terminal.documents import LONGEST_LINE, Heard
 from bot.chat.terminal.lines import Lines
+from lifecycle.freezing import frozen
+from lifecycle.review import Decision
+from lifecycle.state import State
 from tests.builders import MAIL, NOW_MS, a_document
 from tests.terminal import Lines as TypedLines
 from tests.terminal import Terminal, a_terminal, documents
@@ -170,3 +173,18 @@ async def test_bytes_that_are_no_utf8_are_answered() -> None:
     assert "UTF-8" in (await terminal.types(b"approve \xff"))[0]
     answer = documents(await terminal.types(b'leila: propose {"a":"\xff"}'))[0]
     assert answer["reason"] == "invalid_unicode"
+
+
+async def test_a_stop_counts_although_its_words_are_no_utf8() -> None:
+    terminal = a_terminal()
+    await terminal.proposes(MAIL, proposal_id="m1")
+
+    await terminal.types("reject m1 trop élevé".encode("latin-1"))
+    await terminal.types("freeze arrêt".encode("latin-1"))
+
+    store = terminal.world.store
+    (review,) = await store.read(lambda tx: tx.reviews.of("m1"))
+    assert (review.decision, review.reason) == (Decision.REJECT, "trop \ufffdlev\ufffd")
+    assert (await terminal.world.proposal("m1")).state is State.REJECTED
+    assert await store.read(frozen) is not None
+    assert "UTF-8" in (await terminal.types(b"thaw \xe9"))[0]
