@@ -144,13 +144,13 @@ class Acting:
         """
         by_person = act.sender.kind is ActorKind.PERSON and act.sender.id is not None
         asked = {str(act.sender.id)} if by_person and counts else set()
-        at_once, known_under = opens, self.world.law.policy
+        at_once = opens
         while True:
             if asked:
                 act = await self._with_lost(act, asked)
             moment = self.world.moment()
             if asked:
-                act = with_account_lost(act, known_under, moment.policy)
+                act = with_account_lost(act, moment.policy)
             try:
                 run = partial(self._unit, unit, moment, act, asked, at_once)
                 return await self.world.write(run)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from lifecycle.codes import Retry, retry_of
 from lifecycle.errors import Fault, GovernanceError, Refused, ReviewRefused
-from lifecycle.policy import Level
+from lifecycle.policy import Level, Policy
 from lifecycle.proposal import ActorKind, Identity
 from lifecycle.text.masking import mask_text
 
@@ -20,7 +20,8 @@ class Sender:
 
     `kind` and `id` are those of the config; both None for an account no entry claims. `account`
     is what the surface knows (for the audit), `event_id` the platform's id of this event, `place`
-    where an answer belongs (channel, thread), opaque to the law.
+    where an answer belongs (channel, thread), opaque to the law. `proof` says whether what the
+    surface knew them by is theirs under a policy too; None where nobody can ask any more.
     """
 
     surface: str
@@ -29,11 +30,20 @@ class Sender:
     account: str = ""
     event_id: str | None = None
     place: str | None = None
+    proof: Callable[[Policy], bool] | None = field(default=None, compare=False, repr=False)
 
     @property
     def identity(self) -> Identity | None:
         """The identity of the config, None for a stranger."""
         return Identity(self.kind, self.id) if self.kind and self.id else None
+
+    def is_known_to(self, policy: Policy) -> bool:
+        """Say whether they are who they were taken for under this policy too.
+
+        A body, a file or a platform may have been waited for since, and a new config have taken
+        the account or the token away, or given it to somebody else.
+        """
+        return self.proof is None or self.proof(policy)
 
 
 @dataclass(frozen=True, slots=True)

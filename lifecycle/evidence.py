@@ -22,7 +22,8 @@ _KEYS: Final = ("evidence_id", "source", "observed_at_ms", "payload")
 
 def read_packet(raw: bytes, sender: Sender, moment: Moment) -> EvidencePacket:
     """Read `{evidence_id, source, observed_at_ms, payload}` strictly; raises Refused."""
-    if sender.kind is not ActorKind.SOURCE or sender.id not in moment.policy.sources:
+    by_source = sender.kind is ActorKind.SOURCE and sender.is_known_to(moment.policy)
+    if not by_source or sender.id not in moment.policy.sources:
         raise Refused(
             [
                 Fault(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from lifecycle.answers import Reply, Sender
 from lifecycle.door import announce, record
@@ -99,6 +99,8 @@ def thaw(tx: Transaction, moment: Moment, sender: Sender) -> Reply:
     One that was heard and could not be worked so far holds nothing up any more.
     """
     _operator(moment, sender)
+    if not sender.is_known_to(moment.policy):
+        _no_operator()
     let_go = _let_go(tx, moment, sender)
     if frozen(tx) is None:
         return Reply(f"Nothing is frozen.{let_go}")
@@ -124,4 +126,8 @@ def _operator(moment: Moment, sender: Sender) -> None:
     operators = moment.policy.group("operators")
     if sender.kind is ActorKind.PERSON and sender.id in operators:
         return
+    _no_operator()
+
+
+def _no_operator() -> NoReturn:
     raise ReviewRefused("not_an_operator", "Only people of the group operators may do that.")

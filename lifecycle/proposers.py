@@ -25,7 +25,7 @@ def configured(policy: Policy, actor: Identity | None) -> Agent | Person | None:
 def proposer_of(sender: Sender, moment: Moment) -> Agent | Person:
     """Return the configured agent or person who speaks; raises Refused unknown_agent."""
     found = configured(moment.policy, sender.identity)
-    if found is None:
+    if found is None or not sender.is_known_to(moment.policy):
         raise Refused(
             [
                 Fault(

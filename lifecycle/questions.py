@@ -116,7 +116,8 @@ def waits_in(tx: Transaction, surface: str, message_id: str) -> str | None:
 
 def may_answer(moment: Moment, sender: Sender) -> bool:
     """Say whether this is a reviewer, whose reply is an answer."""
-    return sender.kind is ActorKind.PERSON and sender.id in moment.policy.group(_GROUP)
+    by_person = sender.kind is ActorKind.PERSON and sender.is_known_to(moment.policy)
+    return by_person and sender.id in moment.policy.group(_GROUP)
 
 
 def question_of(tx: Transaction, asked_id: str) -> Mapping[str, Any] | None:

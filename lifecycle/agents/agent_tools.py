@@ -111,7 +111,7 @@ def _redeemed(
 ) -> Reply | None:
     """Begin, or say why not; None where policy or evidence moved, and it is to be judged again."""
     proposal = tx.proposals.get(permit.proposal_id)
-    if proposal is None or asked.sender.identity != proposal.actor:
+    if proposal is None or not is_its_agent(moment, proposal, asked.sender):
         raise PermitRefused("permit_mismatch", "This permit was given to somebody else.")
     kept = tx.permits.get(permit.permit_id)
     if kept is None:
@@ -128,6 +128,11 @@ def _redeemed(
     if asked.along is not None and reply is not None and reply.done:
         asked.along(tx)
     return reply
+
+
+def is_its_agent(moment: Moment, proposal: Proposal, sender: Sender) -> bool:
+    """Say whether the proposer speaks, by what is theirs under the policy in force."""
+    return sender.identity == proposal.actor and sender.is_known_to(moment.policy)
 
 
 def _as_permitted(permit: permits.Permit, proposal: Proposal) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from lifecycle.agents.agent_tools import note_refused
+from lifecycle.agents.agent_tools import is_its_agent, note_refused
 from lifecycle.answers import Reply, Sender
 from lifecycle.calls.calling import CallResult, result_of
 from lifecycle.calls.concluding import conclude
@@ -91,7 +91,7 @@ def _reported(
     proposal = tx.proposals.get(proposal_id)
     if proposal is None:
         raise PermitRefused("proposal_not_found", "No proposal has this id.")
-    if sender.identity != proposal.actor:
+    if not is_its_agent(moment, proposal, sender):
         raise PermitRefused("permit_mismatch", "Only the agent that redeemed can report.")
     execution = proposal.execution
     if execution is not None and not execution.by_agent:

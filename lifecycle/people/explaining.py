@@ -24,6 +24,9 @@ def give_reason(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     by_this_person = proposal is not None and stopper_of(proposal) == act.sender.identity
     if proposal is None or due_ms is None or moment.now_ms >= due_ms or not by_this_person:
         raise ReviewRefused("already_decided", "No decision of yours waits for a reason here.")
+    if not act.sender.is_known_to(moment.policy):
+        words = "This account is another one's by now; nothing was changed."
+        raise ReviewRefused("not_a_reviewer", words)
     tx.reviews.give_reason(proposal.proposal_id, person, act.reason)
     if not proposal.terminal:
         return _passed_on(_explained_early(tx, moment, proposal, act))

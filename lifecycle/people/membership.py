@@ -51,18 +51,12 @@ async def with_lost(world: World, act: Act, asked: Collection[str]) -> Act:
     return replace(act, lost=lost, unsure=unsure)
 
 
-def with_account_lost(act: Act, asked_under: Policy, now: Policy) -> Act:
-    """Note whether the sender's account was taken from them while the platform was asked: then it
-    is no proof of who they are any more, whoever is a member."""
-    person, surface = str(act.sender.id), act.sender.surface
-    if _account(asked_under, person, surface) == _account(now, person, surface):
+def with_account_lost(act: Act, now: Policy) -> Act:
+    """Note whether the sender's account was taken from them since they were named: then it is no
+    proof of who they are any more, whoever is a member."""
+    if act.sender.is_known_to(now):
         return act
-    return replace(act, lost={*act.lost, person}, unsure=False)
-
-
-def _account(policy: Policy, person: str, surface: str) -> str | None:
-    known = policy.people.get(person)
-    return known.accounts.get(surface) if known is not None else None
+    return replace(act, lost={*act.lost, str(act.sender.id)}, unsure=False)
 
 
 async def with_who_left(world: World, act: Act) -> Act:

@@ -186,7 +186,8 @@ def _orchestrated(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
 
 def _is_orchestrator(moment: Moment, sender: Sender) -> bool:
     named = moment.policy.orchestrator
-    return named is not None and sender.kind is ActorKind.AGENT and sender.id == named
+    by_agent = sender.kind is ActorKind.AGENT and sender.is_known_to(moment.policy)
+    return by_agent and named is not None and sender.id == named
 
 
 def _approver(moment: Moment, proposal: Proposal, act: Act) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from bot.chat.turns import Rank, Turn
 from lifecycle.answers import Sender
 from lifecycle.policy import Policy
@@ -24,8 +26,14 @@ def sender_of(
     ):
         for entry in known.values():
             if entry.accounts.get(surface) == account:
-                return Sender(surface, kind, entry.id, account, event_id, place)
+                proof = partial(_is_still, kind, entry.id, surface, account)
+                return Sender(surface, kind, entry.id, account, event_id, place, proof)
     return stranger(surface, account, event_id=event_id, place=place)
+
+
+def _is_still(kind: ActorKind, name: str, surface: str, account: str, policy: Policy) -> bool:
+    found = sender_of(policy, surface, account)
+    return (found.kind, found.id) == (kind, name)
 
 
 def as_known_now(policy: Policy, sender: Sender) -> Sender:

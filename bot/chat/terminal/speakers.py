@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final, NamedTuple
 
 from lifecycle.answers import Sender
@@ -44,7 +45,7 @@ def spoken(text: str, policy: Policy) -> Spoken:
 def _by_default(text: str, policy: Policy) -> Spoken:
     first = next((person.id for person in policy.people.values() if person.terminal), None)
     if first is not None:
-        return Spoken(Sender(SURFACE, ActorKind.PERSON, first, account=first), text)
+        return Spoken(_spoken_for(ActorKind.PERSON, first), text)
     return Spoken(
         Sender(SURFACE, None, None),
         text,
@@ -60,8 +61,17 @@ def _sender(name: str, policy: Policy) -> Sender | None:
     ):
         entry = known.get(name)
         if entry is not None and entry.terminal:
-            return Sender(SURFACE, kind, name, account=name)
+            return _spoken_for(kind, name)
     return None
+
+
+def _spoken_for(kind: ActorKind, name: str) -> Sender:
+    return Sender(SURFACE, kind, name, account=name, proof=partial(_may_be, kind, name))
+
+
+def _may_be(kind: ActorKind, name: str, policy: Policy) -> bool:
+    found = _sender(name, policy)
+    return found is not None and found.kind is kind
 
 
 def _objection(name: str, policy: Policy) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from bot.intake.aap.book import Asked, as_first_sent, fresh_call, keep, known_call
-from bot.intake.aap.wire import AapRefused
+from bot.intake.aap.wire import AapRefused, unauthorized
 from bot.intake.http.door import Door
 from lifecycle.answers import Answer, Sender
 from lifecycle.errors import Fault, Refused
@@ -38,6 +38,8 @@ class Asking:
         fresh = fresh_call(str(sender.id), key, submission, self.door.now_ms())
         # Twice at once would be two documents under one id, as their times differ.
         async with self._turns.setdefault(fresh.id, asyncio.Lock()):
+            if not sender.is_known_to(self.door.policy):
+                raise unauthorized()  # removed while it waited behind the same call
             known = await self.door.store.read(lambda tx: known_call(tx, fresh))
             return (known, False) if known else await self._proposed(fresh, sender, raw)
 
@@ -105,6 +107,8 @@ def _no_agent_tool(call: Asked, tool: ToolPolicy | None) -> Refused:
 
 def _raise_for_now(answer: Answer) -> None:
     """Raise AapRefused where the answer decides nothing about the call itself."""
+    if answer.reason == "unknown_agent":
+        raise unauthorized()  # removed in this very moment
     if answer.reason in _LATER:
         status = 503 if answer.reason == "audit_unavailable" else 429
         raise AapRefused(status, str(answer.reason), answer.explanation, answer.retry_after_s or 1)

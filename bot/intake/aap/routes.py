@@ -18,6 +18,7 @@ from bot.intake.aap.wire import (
     key_of,
     seconds,
     submission_of,
+    unauthorized,
 )
 from bot.intake.http.app import carried_out
 from bot.intake.http.bodies import body_of, object_of
@@ -49,8 +50,7 @@ def aap_routes(door: Door) -> list[BaseRoute]:
         text = incoming.query_params.get("wait")
         wait_s = min(LONGEST_WAIT_S, seconds(text)) if text else 0
         found = await provider.look(asked_id, wait_s, sender, incoming)
-        if not door.speaks(incoming, sender):
-            raise _unauthorized()  # removed while the answer was held back
+        _check_speaks(door, incoming, sender)  # removed while the answer was held back
         return json_response(found)
 
     async def consume(incoming: Request, sender: Sender) -> Response:
@@ -58,7 +58,9 @@ def aap_routes(door: Door) -> list[BaseRoute]:
         return json_response(await provider.consume(incoming.path_params["asked_id"], key, sender))
 
     async def report(incoming: Request, sender: Sender) -> Response:
-        told = _outcome(await object_of(incoming))
+        body = await object_of(incoming)
+        _check_speaks(door, incoming, sender)
+        told = _outcome(body)
         return json_response(await provider.report(incoming.path_params["asked_id"], told, sender))
 
     one = "/aap/v1/requests/{asked_id}"
@@ -78,6 +80,7 @@ async def _submitted(
     try:
         key = key_of(incoming.headers.getlist(_KEY))
         raw = await body_of(incoming)
+        _check_speaks(door, incoming, sender)
         return key, submission_of(read_object(raw)), raw
     except Misshapen as error:
         fault = Fault(error.fault, suggestion=str(error))
@@ -96,8 +99,10 @@ def _outcome(body: dict[str, Any]) -> dict[str, Any]:
     return {"status": body["status"]} | ({"note": note} if note else {})
 
 
-def _unauthorized() -> AapRefused:
-    return AapRefused(401, "unauthorized", "Send the bearer token of an agent.")
+def _check_speaks(door: Door, incoming: Request, sender: Sender) -> None:
+    """Raise AapRefused 401 where a new config has taken the token away meanwhile."""
+    if not door.speaks(incoming, sender):
+        raise unauthorized()
 
 
 def _guarded(
@@ -109,7 +114,7 @@ def _guarded(
             if sender is None or not is_agent(sender):
                 if intake:
                     await door.turned_away(sender)
-                raise _unauthorized()
+                raise unauthorized()
             with door.places.place(incoming, sender):
                 return await _in_place(door, run, incoming, sender)
         except AapRefused as refused:
@@ -126,6 +131,5 @@ def _guarded(
 
 async def _in_place(door: Door, run: _Run, incoming: Request, sender: Sender) -> Response:
     async with door.turns.turn(incoming, sender):
-        if not door.speaks(incoming, sender):
-            raise _unauthorized()  # removed while it waited for its turn
+        _check_speaks(door, incoming, sender)  # removed while it waited for its turn
         return await run(incoming, sender)

@@ -51,6 +51,11 @@ class AapRefused(Exception):
         self.retry_after_s = retry_after_s
 
 
+def unauthorized() -> AapRefused:
+    """Return the refusal of whoever is no agent, or is none any more."""
+    return AapRefused(401, "unauthorized", "Send the bearer token of an agent.")
+
+
 class Misshapen(AapRefused):
     """What came is no submission."""
 

@@ -42,6 +42,8 @@ log = logging.getLogger("signoff.http")
 _FOR_SOURCES: Final = frozenset({"evidence", "tools", "policy", "schema", "whoami"})
 #: Submitting tells strangers and sources itself that they are no agents, and audits it.
 _ASKS_ITSELF: Final = frozenset({"submit"})
+#: What besides GET is answered with what a tool said.
+_TELLS_RESULTS: Final = frozenset({"submit"})
 #: What is answered at once, and to everybody, however many ask for something else.
 _ALWAYS: Final = frozenset({"health"})
 
@@ -124,9 +126,11 @@ async def _in_place(
         if not door.speaks(incoming, sender):
             return unauthorized()  # removed while it waited for its turn
         answer = await operation.run(door, incoming, sender)
-    if operation.method == "GET" and not door.speaks(incoming, sender):
-        return unauthorized()  # removed while the answer was held back, a permit in it perhaps
-    return answer
+    if door.speaks(incoming, sender):
+        return answer
+    # Removed meanwhile: a permit or a result is not for them any more. What was done is told.
+    held_back = operation.method == "GET" or operation.name in _TELLS_RESULTS
+    return unauthorized() if held_back or answer.status_code >= 400 else answer
 
 
 async def carried_out(door: Door, run: Callable[[], Awaitable[T]]) -> T | Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from lifecycle.answers import Sender
@@ -23,28 +24,37 @@ class Tokens:
         """Ask `policy` each time; what it names is looked up in `environment`."""
         self._policy = policy
         self._environment = environment
-        self._read_from: Policy | None = None
-        self._known: tuple[tuple[bytes, ActorKind, str], ...] = ()
+        # One value: units ask too, in the thread of the store.
+        self._read: tuple[Policy, tuple[tuple[bytes, ActorKind, str], ...]] | None = None
 
     def sender(self, authorization: str | None) -> Sender | None:
         """Return who speaks, None for nobody known; a token that two share belongs to neither."""
         if authorization is None or not authorization.lower().startswith(_SCHEME):
             return None
         given = _digest(authorization[len(_SCHEME) :].strip())
+        found = self._found(given, self._policy())
+        if found is None:
+            return None
+        kind, name = found
+        return Sender(SURFACE, kind, name, name, proof=partial(self._is_still, found, given))
+
+    def _is_still(self, known: tuple[ActorKind, str], given: bytes, policy: Policy) -> bool:
+        return self._found(given, policy) == known
+
+    def _found(self, given: bytes, policy: Policy) -> tuple[ActorKind, str] | None:
         # Every token is compared, whatever was found: time tells nothing.
         found = [
-            (kind, name) for kept, kind, name in self._all() if hmac.compare_digest(kept, given)
+            (kind, name)
+            for kept, kind, name in self._all(policy)
+            if hmac.compare_digest(kept, given)
         ]
-        if len(found) != 1:
-            return None
-        kind, name = found[0]
-        return Sender(SURFACE, kind, name, account=name)
+        return found[0] if len(found) == 1 else None
 
-    def _all(self) -> tuple[tuple[bytes, ActorKind, str], ...]:
-        policy = self._policy()
-        if policy is not self._read_from:
-            self._known, self._read_from = tuple(self._tokens(policy)), policy
-        return self._known
+    def _all(self, policy: Policy) -> tuple[tuple[bytes, ActorKind, str], ...]:
+        read = self._read
+        if read is None or read[0] is not policy:
+            read = self._read = policy, tuple(self._tokens(policy))
+        return read[1]
 
     def _tokens(self, policy: Policy) -> Iterator[tuple[bytes, ActorKind, str]]:
         entries = [(ActorKind.AGENT, each.id, each.token_env) for each in policy.agents.values()]

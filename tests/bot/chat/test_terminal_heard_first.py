@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
+from lifecycle.checking.sentinel_run import Sentinel
+from sentinel_rules import load_rules
 from tests.bot.chat.discord.standing import DEPLOY, unheard
 from tests.bot.chat.test_two_surfaces import Two
 from tests.bot.chat.test_two_surfaces import two as two
@@ -70,3 +73,24 @@ async def test_what_is_not_an_approval_waits_for_no_other_surface(two: Two) -> N
     assert await terminal.types("pending")
     await terminal.types(f"ben: reject {proposal_id} no")
     assert (await two.proposal(proposal_id)).reason == "rejected_by_person"
+
+
+async def test_whoever_may_be_spoken_for_no_more_when_a_typed_approval_counts_approves_nothing(
+    two: Two,
+) -> None:
+    proposal_id, _, _ = await two.on_both()
+    gate = asyncio.Event()
+    held = two.server.fails("GET", "/messages/", gate=gate, times=None)
+    two.server.gateway.forgets_sessions = True
+    two.server.gateway.cut()
+    await until(lambda: not two.surface.hearing.connected, "the loss")
+    typing = asyncio.create_task(terminal_of(two).types(f"ana: approve {proposal_id}"))
+    await until(lambda: held.seen, "its card is read")
+    people = {**two.policy.people, "ana": replace(two.policy.people["ana"], terminal=False)}
+    policy = replace(two.policy, people=people)
+    await two.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    gate.set()
+
+    assert "not_a_reviewer" in (await typing)[0]
+    assert await two.reviews(proposal_id) == []
+    assert two.tool(DEPLOY).verbs() == []

@@ -62,3 +62,12 @@ def test_whose_token_it_is_is_what_the_policy_in_force_says() -> None:
     assert tokens.sender("Bearer two") is None
     policies.pop()
     assert tokens.sender("Bearer two") is not None
+
+
+def test_a_token_that_a_new_policy_gives_to_two_is_nobodys_any_more() -> None:
+    policy = a_house(None)
+    sender = Tokens(lambda: policy, {LEILA: "one", NOUR: "one"}).sender("Bearer one")
+
+    assert sender is not None
+    assert sender.is_known_to(policy)
+    assert not sender.is_known_to(a_house())

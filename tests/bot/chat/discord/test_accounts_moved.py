@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from lifecycle.checking.sentinel_run import Sentinel
 from sentinel_rules import load_rules
 from tests.bot.chat.discord.cards import seeded
 from tests.bot.chat.discord.standing import DEPLOY, unheard
-from tests.builders import PROD
+from tests.builders import MAIL, PROD, a_document
 from tests.fakes.discord_server.state import GUILD, Message
 from tests.fakes.discord_stage import ANA, TICK, DiscordStage, until
 
@@ -142,3 +143,20 @@ async def test_what_is_found_on_a_card_counts_for_whose_account_it_is_once_all_c
     await reading
 
     await approves_nothing(stage, proposal_id)
+
+
+async def test_an_account_that_is_taken_away_while_its_file_is_fetched_proposes_nothing(
+    stage: DiscordStage,
+) -> None:
+    await until(lambda: stage.server.rest.commands, "commands are offered")
+    gate = asyncio.Event()
+    held = stage.server.fails("GET", "/files/", gate=gate)
+    document = json.dumps(a_document(MAIL, proposal_id="s1", actor="ana"))
+    asked = stage.server.runs(ANA, "propose", files={"mail.json": document.encode()})
+    await until(lambda: held.seen, "its file is fetched")
+    await anas_account_is_another_one(stage)
+    gate.set()
+
+    await until(lambda: "unknown_agent" in asked.text, "answered")
+    await stage.quiet()
+    assert await stage.audit("submitted") == []
