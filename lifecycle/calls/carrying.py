@@ -24,6 +24,13 @@ from lifecycle.tier import Tier
 from lifecycle.windows import call_limit_ms
 from lifecycle.world import World, log
 
+#: What has begun is called so soon after, or not at all: half a minute Sentinel's word holds until
+#: the beginning is written, and so long a busy machine may need from there.
+_CALLED_WITHIN_MS: Final = 60_000
+_TOO_LATE: Final = (
+    "The store took too long to say that this was written down, or the machine slept: what was "
+    "checked may not hold any more, and the window has begun long ago. Propose it again."
+)
 _NOT_AS_TOLD: Final = (
     "What the tool would be handed back is not what the trail tells that it answered, so it was "
     "not called. Somebody changed the database. Take it back by hand."
@@ -112,6 +119,9 @@ class Carrier:
             return _not_called(called, f"{proposal.tool} is no longer configured.")
         if called.verb is not Verb.ROLL_BACK and configured_tier(tool_policy) is Tier.BLOCK:
             return _not_called(called, f"{proposal.tool} may not be used any more.")
+        begun_for_ms = self.world.clock.now_ms() - called.began_at_ms
+        if called.verb is Verb.EXECUTE and begun_for_ms > _CALLED_WITHIN_MS:
+            return _not_called(called, _TOO_LATE)
         refused = self._permit_objection(proposal, called, token)
         if refused is not None:
             return _not_called(called, refused)

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Attention
 from lifecycle.state import State
 from lifecycle.verdict import Verdict
 from lifecycle.world import Law
 from tests.builders import MAIL
-from tests.fakes.tools import waiting_for
+from tests.fakes.tools import raising, waiting_for
 from tests.stage import staged
 from tests.stories.resting_on_evidence import CONDITION
 from tests.world import World
@@ -153,3 +155,53 @@ async def test_what_a_person_found_done_has_its_whole_window_after_a_standstill(
     settling = world.workflow.settle("p1", world.sender("ana"), happened=True)
     await waits_for_the_store(world, settling, is_asked_to_write(world))
     assert await has_its_whole_window(world)
+
+
+async def waits_for_the_commit(world: World, work: Coroutine[Any, Any, object]) -> None:
+    """Let what some work writes run in time, and be on disk only twenty minutes later."""
+    before, beside, reached = threading.Event(), threading.Event(), threading.Event()
+
+    def stands_still_in_the_same_commit(_: Transaction) -> None:
+        reached.set()
+        beside.wait()
+
+    first = asyncio.create_task(world.store.write(lambda _: before.wait()))
+    await asyncio.sleep(0)
+    asked = asyncio.create_task(is_asked_to_write(world))
+    await asyncio.sleep(0)
+    working = asyncio.create_task(work)
+    await asked
+    await asyncio.sleep(0)
+    last = asyncio.create_task(world.store.write(stands_still_in_the_same_commit))
+    await asyncio.sleep(0)
+    before.set()
+    await asyncio.to_thread(reached.wait)
+    world.clock.advance(_SLEPT_S)
+    beside.set()
+    await asyncio.gather(first, working, last)
+    await world.workflow.idle()
+
+
+async def test_what_was_on_disk_too_late_is_not_called(world: World) -> None:
+    """Its window would have been over as soon as its tool had answered."""
+    await is_approved_and_waits(world)
+    await waits_for_the_commit(world, world.workflow.open_ready())
+
+    ended = await world.proposal("p1")
+    assert (ended.state, ended.reason) == (State.ROLLED_BACK, "tool_failed")
+    assert "Nothing was called" in ended.explanation
+    assert world.tool("send-email").verbs() == []
+
+
+async def test_what_is_tried_again_and_was_on_disk_too_late_is_for_a_person(world: World) -> None:
+    world.tool("send-email").on["execute"] = raising(RuntimeError("cut off"))
+    await is_approved_and_waits(world)
+    await world.workflow.open_ready()
+    await world.workflow.idle()
+    assert (await world.proposal("p1")).attention is Attention.OUTCOME_UNKNOWN
+    await waits_for_the_commit(world, world.workflow.retry("p1", world.sender("ben")))
+
+    doubtful = await world.proposal("p1")
+    assert doubtful.attention is Attention.OUTCOME_UNKNOWN
+    assert "Nothing was called this time" in doubtful.attention_why
+    assert world.tool("send-email").verbs() == ["execute"]
