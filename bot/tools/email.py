@@ -84,7 +84,7 @@ class EmailTool:
         return await asyncio.to_thread(self._discard, call)
 
     def _stage(self, call: Call) -> Mapping[str, Any]:
-        name = fingerprint(call.idempotency_key) + ".eml"
+        name = fingerprint(call) + ".eml"
         path = self._drafts / name
         try:
             own_folder(self._drafts)

@@ -53,9 +53,9 @@ class Envelope(NamedTuple):
 def composed(call: Call, sender: str, now_ms: int) -> bytes:
     """Return the mail of a call: `to cc bcc reply_to subject body`, whatever else it names.
 
-    The Message-ID comes from the idempotency key, so that a repeat can be recognised by whoever
-    receives it. Raises ToolFailed for what is no address or no text, and where whoever reads the
-    bytes would find another mail in them.
+    The Message-ID stands for the call, so that a repeat can be recognised by whoever receives it,
+    and no other mail is taken for one. Raises ToolFailed for what is no address or no text, and
+    where whoever reads the bytes would find another mail in them.
     """
     mail = EmailMessage(policy=_POLICY)
     try:
@@ -66,7 +66,7 @@ def composed(call: Call, sender: str, now_ms: int) -> bytes:
                 mail[header] = addresses
         mail["Subject"] = _subject(_text(call.parameters.get("subject")))
         mail["Date"] = format_datetime(datetime.fromtimestamp(now_ms // 1000, UTC))
-        mail["Message-ID"] = message_id(call.idempotency_key, from_address.domain)
+        mail["Message-ID"] = f"<{fingerprint(call)}@{from_address.domain}>"
         mail.set_content(_text(call.parameters.get("body")))
         return _read_back(mail, _text(call.parameters.get("subject")))
     except (ValueError, HeaderParseError, IndexError, LookupError) as error:
@@ -101,14 +101,13 @@ def _read_back(mail: EmailMessage, subject: str) -> bytes:
     return data
 
 
-def message_id(idempotency_key: str, domain: str) -> str:
-    """Return the Message-ID that belongs to an idempotency key."""
-    return f"<{fingerprint(idempotency_key)}@{domain}>"
+def fingerprint(call: Call) -> str:
+    """Return 40 hex digits that stand for a call in file names and ids: for its idempotency key and
+    the document that was approved.
 
-
-def fingerprint(idempotency_key: str) -> str:
-    """Return 40 hex digits that stand for an idempotency key in file names and ids."""
-    return sha256(idempotency_key.encode()).hexdigest()[:40]
+    The key alone comes again where a bot begins with another database, and with it another mail.
+    """
+    return sha256(f"{call.idempotency_key}\n{call.digest}".encode()).hexdigest()[:40]
 
 
 def _listed(mail: Any, header: str) -> tuple[Address, ...]:

@@ -24,7 +24,7 @@ class Failed(Exception):
 
 
 def execute(call: dict[str, Any]) -> dict[str, Any]:
-    """Make a version live and keep the one before; a key that was served is answered again."""
+    """Make a version live and keep the one before; a call that was served is answered again."""
     served = DATA / "done" / f"{_fingerprint(call)}.json"
     if served.exists():
         return json.loads(served.read_bytes())
@@ -69,8 +69,11 @@ def roll_back(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fingerprint(call: dict[str, Any]) -> str:
-    """Return a file name that stands for the call's idempotency key."""
-    return sha256(call["idempotency_key"].encode()).hexdigest()[:40]
+    """Return a file name that stands for the call: for its key and the document it carries out.
+
+    Beside another database the same ids, and with them the same keys, come again.
+    """
+    return sha256(f"{call['idempotency_key']} {call['digest']}".encode()).hexdigest()[:40]
 
 
 def _name(value: object, what: str) -> str:

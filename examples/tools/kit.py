@@ -44,7 +44,7 @@ def serve(verbs: dict[str, Callable[[Call], Receipt]]) -> NoReturn:
 
 
 def once(act: Callable[[Call], Receipt]) -> Callable[[Call], Receipt]:
-    """Make an action that answers a repeated idempotency key with the receipt of the first time."""
+    """Make an action that answers a repeated call with the receipt of the first time."""
 
     def act_once(call: Call) -> Receipt:
         memory = _DONE / (fingerprint(call) + ".json")
@@ -64,8 +64,11 @@ def receipts() -> list[Receipt]:
 
 
 def fingerprint(call: Call) -> str:
-    """Return a file name that stands for the call's idempotency key."""
-    return sha256(call["idempotency_key"].encode()).hexdigest()[:40]
+    """Return a file name that stands for the call: for its key and the document it carries out.
+
+    Beside another database the same ids, and with them the same keys, come again.
+    """
+    return sha256(f"{call['idempotency_key']} {call['digest']}".encode()).hexdigest()[:40]
 
 
 def text(call: Call, name: str) -> str:

@@ -23,12 +23,19 @@ def use(tmp_path):
     """Run a sample tool as the bot does: JSON in, JSON out, in the folder of the config."""
 
     def run(
-        script: str | Path, verb: str, parameters: Any, *, key="p1:execute:1", receipt=None, fails=0
+        script: str | Path,
+        verb: str,
+        parameters: Any,
+        *,
+        key="p1:execute:1",
+        digest="sha256:aa",
+        receipt=None,
+        fails=0,
     ):
         told = {
             "verb": verb,
             "proposal_id": key.split(":")[0],
-            "digest": "sha256:aa",
+            "digest": digest,
             "idempotency_key": key,
             "tool": str(script),
             "target": {"domain": "staging.shop.example", "resource_id": "shop"},
@@ -105,6 +112,17 @@ def test_the_same_key_again_is_answered_and_not_done_again(use, site):
     assert json.loads(site.read_text())["version"] == "2.0"
 
 
+def test_the_key_of_another_database_is_no_answer_for_another_document(use, site):
+    use("deploy", "execute", {"version": "1.0"})
+
+    receipt = use("deploy", "execute", {"version": "2.0"}, digest="sha256:bb")
+
+    assert (receipt["version"], receipt["previous_version"]) == ("2.0", "1.0")
+    assert json.loads(site.read_text())["version"] == "2.0"
+    use("deploy", "roll_back", {}, receipt=receipt)
+    assert json.loads(site.read_text())["version"] == "1.0"
+
+
 @pytest.mark.parametrize("version", [None, "", 1, "../x", "a/b", ".x", "a\nb"])
 def test_a_version_that_is_no_name_fails_and_leaves_nothing(use, tmp_path, version):
     assert use("deploy", "execute", {"version": version}, fails=10)
@@ -127,7 +145,9 @@ def test_records_are_written_read_and_deleted_with_their_data_set(use, tmp_path)
 def test_an_interrupted_deletion_is_finished_by_a_repeat(use, tmp_path):
     from hashlib import sha256
 
-    left = tmp_path / "data/records" / f".leaving-{sha256(b'p1:execute:1').hexdigest()[:40]}"
+    left = (
+        tmp_path / "data/records" / f".leaving-{sha256(b'p1:execute:1 sha256:aa').hexdigest()[:40]}"
+    )
     left.mkdir(parents=True)
     (left / "a.json").write_text("{}")
 
