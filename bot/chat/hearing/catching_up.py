@@ -30,6 +30,7 @@ from bot.chat.hearing.refused import (
     gone_from,
     note_gone,
     note_refused,
+    says_anew,
     turn_of,
     written,
 )
@@ -213,7 +214,7 @@ class CatchingUp:
         }
 
     async def _approved(self, card: Card, found: Found, known: Known) -> int:
-        new = [sender for sender in found.approving if _new(sender, known)]
+        new = [sender for sender in found.approving if says_anew(sender, known)]
         if new and not await self.elsewhere.heard(card.proposal_id):
             raise SurfaceFailed(f"{card.proposal_id}: a ❌ may stand on another surface")
         if new and await self._ended(card):
@@ -278,19 +279,6 @@ class CatchingUp:
 
     def _place(self, card: Card) -> CardPlace:
         return CardPlace(self._surface, card.message_ids[-1])
-
-
-def _new(sender: Sender, known: Known) -> bool:
-    """Say whether a ✅ that stands says anything that the law has not heard.
-
-    One that counts says so only where its quorum was reached and nobody could be confirmed
-    then. One that was void, or taken back elsewhere, stands for nothing until it was seen gone
-    from this card: what merely still stands is no new decision.
-    """
-    mine = [r for r in known.reviews if r.person == sender.id and approves(r)]
-    if any(review.counts for review in mine):
-        return known.short
-    return not mine or sender.id in known.seen_gone
 
 
 def _void_words(review: Review) -> str:

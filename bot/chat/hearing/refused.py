@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from bot.chat.hearing.event_ids import on_card
-from bot.chat.hearing.known import GONE, approves, stops
+from bot.chat.hearing.known import GONE, Known, approves, stops
 from bot.chat.hearing.signals import Signal
 from lifecycle.answers import Reply, Sender
 from lifecycle.policy import Policy
@@ -46,8 +46,9 @@ def turn_of(
     """Return which act of this person an emoji is that is found on the card as it stands in the
     store: one that was refused is another once it was seen gone.
 
-    A ❌ is judged anew under every policy, so that whoever may stop now is heard. A ✅ is not: one
-    that merely still stands approves nothing because somebody's authority has changed.
+    A ❌ is judged anew under every policy, and for whoever has its account by now, which no policy
+    tells, so that whoever may stop now is heard. A ✅ is not: one that merely still stands approves
+    nothing because somebody's authority has changed.
     """
     parts = [str(sum(review.person == sender.id for review in reviews))]
     gone_ms = card.extra.get(GONE, {}).get(sender.id or "")
@@ -55,7 +56,8 @@ def turn_of(
         parts.append(str(gone_ms))
     times = _noted(card).get(_name((sender.account, signal)), (0, 0))[0] // 2
     parts += [f"r{times}"] if times else []
-    parts += [policy.digest[-_DIGITS:]] if signal is Signal.STOP else []
+    if signal is Signal.STOP:
+        parts += [policy.digest[-_DIGITS:], *((f"of:{sender.id}",) if sender.id else ())]
     return ".".join(parts)
 
 
@@ -83,6 +85,27 @@ def heard_already(
 def for_good(reply: Reply) -> bool:
     """Say whether an emoji was refused now, and not for a moment alone."""
     return not reply.done and not reply.passing and reply.code != "duplicate_event"
+
+
+def says_anew(sender: Sender, known: Known) -> bool:
+    """Say whether a ✅ that stands says anything that the law has not heard.
+
+    One that counts says so only where its quorum was reached and nobody could be confirmed
+    then. One that was refused there, void, or taken back elsewhere, stands for nothing until it was
+    seen gone from this card: what merely still stands is no new decision, days later either.
+    """
+    mine = [r for r in known.reviews if r.person == sender.id and approves(r)]
+    if any(review.counts for review in mine):
+        return known.short
+    given = not mine or sender.id in known.seen_gone
+    return given and not _is_refused(known.card, (sender.account, Signal.APPROVE))
+
+
+def _is_refused(card: Card, key: Key) -> bool:
+    """Say whether an emoji was refused in the message in which the card stands, and not seen gone
+    since."""
+    times, at_ms = _noted(card).get(_name(key), (0, 0))
+    return bool(times % 2) and at_ms >= (card.posted_at_ms or 0)
 
 
 def note_refused(tx: Transaction, card: Card, key: Key, now_ms: int) -> None:

@@ -14,6 +14,9 @@ from tests.builders import PROD
 from tests.fakes.discord_server.state import NORMAL, Message
 from tests.fakes.discord_stage import CAL, CROSS, TICK, DiscordStage, until
 
+#: An account that no entry of the config names.
+STRANGER = "999"
+
 
 async def may_decide(stage: DiscordStage, *, now: bool, digit: str = "1") -> None:
     """Let a policy come under which cal is of the approvers, or is not."""
@@ -71,6 +74,55 @@ async def test_a_stop_found_and_refused_is_heard_under_a_policy_by_which_its_sen
     await may_decide(stage, now=True)
     await read_again(stage)
     await stage.reaches(proposal_id, "rolled_back")
+
+
+@pytest.mark.parametrize("by", ["a reading", "an event"])
+async def test_a_stop_of_an_account_that_nobody_had_is_heard_once_it_is_somebodys(
+    stage: DiscordStage, by: str
+) -> None:
+    """Accounts are no part of the policy's digest, by which it was taken for the same act."""
+    proposal_id, card = await in_window(stage)
+    if by == "an event":
+        stage.server.fails("DELETE", "/reactions/", status=403, code=50013, times=None)
+        stage.server.reacts(STRANGER, card, CROSS)
+    else:
+        unheard(card, STRANGER, CROSS)
+        await read_again(stage)
+    await stage.ignored("not_a_reviewer")
+    people = dict(stage.policy.people)
+    people["ben"] = replace(people["ben"], accounts={"discord": STRANGER})
+    policy = replace(stage.policy, people=people)
+    await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await read_again(stage)
+    await stage.reaches(proposal_id, "rolled_back")
+
+
+async def test_a_check_mark_that_was_refused_and_merely_stands_says_nothing_new_days_later(
+    stage: DiscordStage,
+) -> None:
+    """It was forgotten after a day that it had been refused, and it counted for what it had not."""
+    limits = replace(stage.policy.limits, proposal_ttl_s=3 * 86_400)
+    people = dict(stage.policy.people)
+    people["ben"] = replace(people["ben"], accounts={})
+    policy = replace(stage.policy, limits=limits, people=people, digest="pol1_" + "1" * 64)
+    await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    unheard(card, STRANGER, TICK)
+    await read_again(stage)
+    await stage.ignored("not_a_reviewer")
+    people["ben"] = replace(people["ben"], accounts={"discord": STRANGER})
+    policy = replace(policy, people=people)
+    await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    for _ in range(25):
+        stage.clock.advance(3600)
+        await read_again(stage)
+    assert await counting(stage, proposal_id) == []
+
+    card.reactions[TICK][NORMAL].remove(STRANGER)
+    await read_again(stage)
+    unheard(card, STRANGER, TICK)
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == ["ben"]
 
 
 async def test_a_check_mark_refused_once_and_given_again_in_an_absence_is_answered(
