@@ -127,13 +127,14 @@ class Reactions:
         began_ms, message_id = self._workflow.world.clock.now_ms(), card.message_ids[-1]
         await self._catching_up.elsewhere.heard_in_time(card.proposal_id)
         other_line = payload.get(LINE_MS) != self._hearing.line_ms
-        unkept = self._taken_off_by.unkept(message_id, account)
+        taken_off, variant = self._taken_off_by, payload["variant"]
+        unkept = taken_off.unkept(message_id, account, variant)
         standing = await self._stop_first(card, surely=other_line or unkept)
         if standing is not None and account not in standing:
             heard_ms = payload.get(HEARD_MS, began_ms)
-            if not self._taken_off_by.waits(message_id, account, heard_ms):
+            if not taken_off.waits(message_id, account, heard_ms, variant):
                 return False  # should Discord tell of it late, it is found when it is read again
-        return not self._taken_off_by.since(message_id, (account,), began_ms + 1)
+        return not taken_off.since(message_id, (account,), began_ms + 1, variant)
 
     async def heard_before(self, text: str) -> bool:
         """Hear a ❌ before a typed command lets anything begin; False where the card cannot be read
@@ -237,7 +238,7 @@ class Reactions:
             self._workflow.world.spawn(self._hints.tell(Hint(sender, message_id, reply)))
         for signal, lists in emoji.lists.items():
             for variant, accounts in lists.items():
-                left = self._taken_off_by.since(message_id, accounts, asked_ms)
+                left = self._taken_off_by.since(message_id, accounts, asked_ms, variant)
                 for account in accounts - (left if signal is Signal.APPROVE else set()):
                     self.known.add(message_id, account, signal, variant)
         self._seeds.found(int(message_id), emoji.own)
@@ -253,10 +254,9 @@ class Reactions:
         return standing
 
     def _found(self, card: Card, emoji: Emoji, asked_ms: int) -> Found:
-        approving = emoji.accounts(Signal.APPROVE)
-        left = self._taken_off_by.since(card.message_ids[-1], approving, asked_ms)
+        message_id, lists = card.message_ids[-1], emoji.lists[Signal.APPROVE]
         return Found(
-            self._senders(approving - left),
+            self._senders(self._taken_off_by.left_there(message_id, lists, asked_ms)),
             self._senders(emoji.accounts(Signal.STOP)),
             Signal.APPROVE in emoji.own,
             asked_ms,

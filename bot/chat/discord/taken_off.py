@@ -1,4 +1,7 @@
-"""Whose ✅ was taken off: noted when it is heard, which is before it is worked."""
+"""Whose ✅ was taken off: noted when it is heard, which is before it is worked.
+
+A ✅ and a super ✅ of one account are two: taking the one off takes nothing from the other.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,23 @@ from bot.chat.hearing.signals import Signal
 _MOST: Final = 4_096
 
 
+#: Message, account, and which of Discord's two lists it stood in.
+_Key = tuple[str, str, str]
+
+
 class TakenOff:
-    """When that was, by message and account."""
+    """When that was, by message, account and variant."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
-        self._at_ms: dict[tuple[str, str], int] = {}
-        self._unkept: dict[tuple[str, str], None] = {}
+        self._at_ms: dict[_Key, int] = {}
+        self._unkept: dict[_Key, None] = {}
 
     def heard(self, payload: Mapping[str, Any]) -> None:
         """Note at once that a ✅ was taken off: a list that was read before still names it."""
         if payload["signal"] != Signal.APPROVE.name:
             return
-        key = (payload["message"], payload["user"])
+        key = _key(payload)
         if payload["added"]:
             self._unkept.pop(key, None)
             return
@@ -32,10 +39,23 @@ class TakenOff:
         while len(self._at_ms) > _MOST:
             self._at_ms.pop(next(iter(self._at_ms)))
 
-    def since(self, message_id: str, accounts: Collection[str], asked_ms: int) -> set[str]:
-        """Return who was heard taking a ✅ off since then."""
-        never = asked_ms - 1
-        return {each for each in accounts if self._at_ms.get((message_id, each), never) >= asked_ms}
+    def since(
+        self, message_id: str, accounts: Collection[str], asked_ms: int, variant: str
+    ) -> set[str]:
+        """Return who was heard taking a ✅ of this variant off since then."""
+        off_ms = ((each, self._at_ms.get((message_id, each, variant))) for each in accounts)
+        return {each for each, at_ms in off_ms if at_ms is not None and at_ms >= asked_ms}
+
+    def left_there(
+        self, message_id: str, lists: Mapping[str, frozenset[str]], asked_ms: int
+    ) -> frozenset[str]:
+        """Return who stands in one of these lists, by variant, that were asked for then, and was
+        not heard taking that one off since."""
+        there = (
+            accounts - self.since(message_id, accounts, asked_ms, variant)
+            for variant, accounts in lists.items()
+        )
+        return frozenset().union(*there)
 
     def not_kept(self, payload: Mapping[str, Any]) -> None:
         """Note that what was heard could not be stored: where it took a ✅ off, it does not wait
@@ -43,15 +63,19 @@ class TakenOff:
         if payload["kind"] != "reaction" or payload["added"]:
             return
         if payload["signal"] == Signal.APPROVE.name:
-            self._unkept[payload["message"], payload["user"]] = None
+            self._unkept[_key(payload)] = None
             while len(self._unkept) > _MOST:
                 self._unkept.pop(next(iter(self._unkept)))
 
-    def unkept(self, message_id: str, account: str) -> bool:
+    def unkept(self, message_id: str, account: str, variant: str) -> bool:
         """Say whether that is so of their ✅, and they were not heard giving it again since."""
-        return (message_id, account) in self._unkept
+        return (message_id, account, variant) in self._unkept
 
-    def waits(self, message_id: str, account: str, heard_ms: int) -> bool:
+    def waits(self, message_id: str, account: str, heard_ms: int, variant: str) -> bool:
         """Say whether what was heard since then took their ✅ off, and waits behind it."""
-        gone = self.since(message_id, (account,), heard_ms)
-        return bool(gone) and not self.unkept(message_id, account)
+        gone = self.since(message_id, (account,), heard_ms, variant)
+        return bool(gone) and not self.unkept(message_id, account, variant)
+
+
+def _key(payload: Mapping[str, Any]) -> _Key:
+    return payload["message"], payload["user"], payload["variant"]
