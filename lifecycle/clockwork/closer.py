@@ -42,21 +42,21 @@ class Closer:
     async def close_due(self) -> int:
         """Close the windows that have passed, nearest first; return how many.
 
-        What cannot be closed hides nothing behind it.
+        What cannot be closed hides nothing behind it, and is tried once a round, however long that
+        takes: what waits for the next round would wait for ever else.
         """
-        closed, seen = 0, set[str]()
-        page = await self._page(None)
+        closed, seen, began_ms = 0, set[str](), self.world.clock.now_ms()
+        page = await self._page(began_ms, None)
         while page and not self.world.stopping:
             seen.update(proposal.proposal_id for proposal in page)
             closed += await self._close_page(page)
-            page = await self._page(page[-1]) if len(page) == _PAGE else ()
+            page = await self._page(began_ms, page[-1]) if len(page) == _PAGE else ()
         if not page:
             self.cards_seen.keep(seen)
         return closed
 
-    async def _page(self, after: Proposal | None) -> Sequence[Proposal]:
-        now_ms = self.world.clock.now_ms()
-        return await self.world.store.read(partial(_due_to_close, now_ms, after))
+    async def _page(self, began_ms: int, after: Proposal | None) -> Sequence[Proposal]:
+        return await self.world.store.read(partial(_due_to_close, began_ms, after))
 
     async def _close_page(self, page: Sequence[Proposal]) -> int:
         """Close a page and return how many windows that were; what was begun ends before a batch

@@ -103,6 +103,24 @@ async def test_what_cannot_be_closed_does_not_keep_the_round_going(
     assert len(set(world.notifier.read)) == len(world.notifier.read)
 
 
+async def test_what_cannot_be_closed_is_tried_once_a_round_however_long_that_takes(
+    world: World, mails: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its back-off was over before the round was, which began with it again, and did not end."""
+    read: list[str] = []
+
+    async def reading(proposal_id: str) -> bool:
+        read.append(proposal_id)
+        world.clock.advance(10)
+        return False
+
+    monkeypatch.setattr(closer, "_PAGE", 1)
+    monkeypatch.setattr(world.notifier, "read_cards", reading)
+
+    assert await world.workflow.close_due() == 0
+    assert sorted(read) == sorted(mails)
+
+
 async def test_one_card_that_takes_long_to_read_holds_up_its_own_window_alone(
     world: World, slow: SlowCard
 ) -> None:
