@@ -66,7 +66,9 @@ class Hearing:
     def lost(self, why: str) -> None:
         """The connection is gone; the first reason since it stood is kept."""
         if self._since_ms is not None:
-            self._lost_ms, self._until_ms = self.now_ms(), self._last_ms
+            # One that was silent heard nothing before it was found dead either.
+            self._lost_ms = self._last_ms if self.silent else self.now_ms()
+            self._until_ms = self._last_ms
             self._before_ms, self._gap_before = self._since_ms, self.gap
         self._since_ms, self._why, self.gap = None, why, True
 
@@ -80,8 +82,8 @@ class Hearing:
 
     def blinded(self, why: str) -> None:
         """The connection stands, but nothing of the channel comes over it."""
-        since_ms = self._blind.since_ms if self._blind else self.now_ms()
-        self._blind = Trouble(since_ms, why)
+        began_ms = self._lost_ms if self._since_ms is None else self.now_ms()
+        self._blind = Trouble(self._blind.since_ms if self._blind else began_ms, why)
 
     def sees(self) -> bool:
         """What is done in the channel comes over the connection; say whether it did not before."""
@@ -132,12 +134,20 @@ class Hearing:
         return self.now_ms() - self._last_ms <= FRESH_FOR_S * 1000
 
     def trouble(self) -> Trouble | None:
-        """Return what people on other surfaces should know, None where all is well."""
+        """Return what people on other surfaces should know, None where all is well.
+
+        What follows upon another trouble, as a line that is found dead upon its silence, goes on
+        from there: nothing was heard in between.
+        """
         if self._since_ms is not None and self.silent:
             return Trouble(self._last_ms, "connected, but nothing was heard")
-        away = Trouble(self._lost_ms, self._why) if self._since_ms is None else self._blind
+        away = self._away() if self._since_ms is None else self._blind
         late = away is not None and self.now_ms() - away.since_ms > TOLD_AFTER_S * 1000
         return away if late else None
+
+    def _away(self) -> Trouble:
+        since_ms = min(self._lost_ms, self._blind.since_ms) if self._blind else self._lost_ms
+        return Trouble(since_ms, self._why)
 
     def words(self) -> str:
         """Return one line for `status`."""
