@@ -16,6 +16,7 @@ from referencing.exceptions import Unresolvable
 
 from lifecycle.canonical import canonical_bytes
 from lifecycle.errors import Fault
+from lifecycle.nearest import meant
 from lifecycle.paths import dotted
 from lifecycle.policy import ToolKind, ToolPolicy
 from lifecycle.text.patterns import BadPattern, compiled
@@ -96,15 +97,36 @@ _Validator: Final[Any] = extend(  # type: ignore[no-untyped-call]
         "uniqueItems": _unique_items,
     },
 )
-#: Keywords whose library code runs patterns with backtracking.
-_NOT_SERVED: Final = frozenset({"unevaluatedProperties"})
-
+#: What a schema is not read by, and what takes its place: one keyword lets the library run patterns
+#: with backtracking, older drafts have the others, which this one would pass over.
+_NOT_SERVED: Final = {
+    "unevaluatedProperties": "additionalProperties",
+    "dependencies": "dependentRequired or dependentSchemas",
+    "additionalItems": "items beside prefixItems",
+    "nullable": 'type: [..., "null"]',
+    "id": "$id",
+    "$recursiveRef": "$dynamicRef",
+    "$recursiveAnchor": "$dynamicAnchor",
+}
 
 #: Keywords that hold schemas by names of the operator's choice, and those that hold plain values.
 _BY_NAME: Final = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 )
-_VALUES: Final = frozenset({"const", "enum", "default", "examples"})
+_VALUES: Final = frozenset(
+    {"const", "enum", "default", "examples", "dependentRequired", "$vocabulary"}
+)
+#: Keywords that ask nothing by themselves.
+_ANNOTATIONS: Final = frozenset(
+    {"$schema", "$id", "$anchor", "$dynamicAnchor", "$vocabulary", "$comment", "then", "else"}
+    | {"title", "description", "default", "deprecated", "readOnly", "writeOnly", "examples"}
+    | {"contentEncoding", "contentMediaType", "contentSchema", "minContains", "maxContains"}
+    | _BY_NAME
+)
+_KNOWN: Final = frozenset(_Validator.VALIDATORS) | _ANNOTATIONS
+#: What begins so is the operator's own, and asks nothing.
+_OWN: Final = "x-"
+_DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 Where = tuple[str | int, ...]
 
 
@@ -129,7 +151,7 @@ def _keywords(schema: Any, where: Where) -> Iterator[tuple[Where, str, Any]]:
             if keyword in _BY_NAME and isinstance(value, dict):
                 for name, inner in value.items():
                     yield from _keywords(inner, (*where, keyword, name))
-            elif keyword not in _VALUES:
+            elif keyword in _KNOWN - _VALUES:
                 yield from _keywords(value, (*where, keyword))
     elif isinstance(schema, list):
         for number, item in enumerate(schema):
@@ -138,7 +160,12 @@ def _keywords(schema: Any, where: Where) -> Iterator[tuple[Where, str, Any]]:
 
 def _odd(keyword: str, value: Any) -> Iterator[str]:
     if keyword in _NOT_SERVED:
-        yield f"{keyword} is not served: use additionalProperties"
+        yield f"{keyword} is not served: use {_NOT_SERVED[keyword]}"
+    elif keyword not in _KNOWN and not keyword.startswith(_OWN):
+        hint = meant(keyword, _KNOWN) or " Names of parameters stand under properties."
+        yield f"JSON Schema has no such keyword, so that it would ask nothing.{hint}"
+    if keyword == "$schema" and value != _DRAFT:
+        yield f"schemas of draft 2020-12 are read alone: write {_DRAFT}, or take the key out"
     if keyword in ("$ref", "$dynamicRef") and isinstance(value, str) and not value.startswith("#"):
         yield f"{keyword} may only point within the schema (#…); nothing is fetched"
     patterns = [value] if keyword == "pattern" else []

@@ -108,6 +108,39 @@ def test_a_schema_that_cannot_be_evaluated_safely_is_named_at_start_up(schema: A
     assert len(schema_problems(schema)) == 1
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "requried": ["to"]},
+        {"properties": {"to": {"maxlength": 5}}},
+        {"anyOf": [{"required": ["to"]}, {"additonalProperties": False}]},
+        {"to": {"type": "string"}},
+        {"dependencies": {"bcc": ["reason"]}},
+        {"nullable": True},
+        {"$schema": "http://json-schema.org/draft-07/schema#"},
+    ],
+)
+def test_a_keyword_that_asks_nothing_is_named_at_start_up(schema: Any) -> None:
+    assert len(schema_problems(schema)) == 1
+
+
+def test_a_schema_may_hold_notes_of_its_own_and_everything_that_its_draft_knows() -> None:
+    known = "https://json-schema.org/draft/2020-12/schema"
+    schema = {
+        "$schema": known,
+        "$comment": "ours",
+        "x-owner": {"team": {"requried": 1}},
+        "definitions": {"short": {"maxLength": 5}},
+        "properties": {"to": {"$ref": "#/definitions/short"}},
+        "dependentRequired": {"bcc": ["reason"]},
+        "if": {"required": ["bcc"]},
+        "then": {"minProperties": 2},
+        "contains": True,
+        "minContains": 1,
+    }
+    assert schema_problems(schema) == []
+
+
 def test_names_and_values_in_a_schema_are_no_keywords() -> None:
     schema = {
         "properties": {"pattern": {"type": "string"}, "unevaluatedProperties": {}},
