@@ -42,7 +42,7 @@ def load_ring(data: Path, secret_env: str | None, environment: Mapping[str, str]
             _make(path)
         kept = _read(path)
         return KeyRing(kept, next(iter(kept)))
-    if len(secret) < _SHORTEST_SECRET:
+    if len(secret.strip()) < _SHORTEST_SECRET:  # blanks anybody could guess
         raise KeysRefused(
             f"{secret_env} holds fewer than {_SHORTEST_SECRET} characters; permits could be guessed"
         )

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 from standardwebhooks import Webhook
+from standardwebhooks.webhooks import EmptyWebhookSecretError
 
 from bot.tools.receipts import LARGEST_RECEIPT, receipt_in
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
@@ -22,6 +23,8 @@ _DONE: Final = frozenset({200, 201, 204})
 #: Refusals after which something may yet happen: time out, conflict, too early.
 _UNCLEAR: Final = frozenset({408, 409, 425})
 _CONNECT_S: Final = 10.0
+#: What stands before the base64 of a secret of Standard Webhooks.
+_PREFIX: Final = "whsec_"
 #: Content-Encodings that encode nothing.
 _PLAIN: Final = ("", "identity")
 
@@ -106,12 +109,13 @@ class WebhookTool:
 
     def _signer(self, name: str) -> Webhook:
         """Read the secret: `whsec_` and base64, or any other text taken as it is."""
-        secret = self._environment.get(name)
-        if not secret:
-            raise ToolFailed(f"the environment variable {name} is not set, so nothing was sent")
+        secret = self._environment.get(name, "")
+        if not secret.removeprefix(_PREFIX).strip():  # of blanks everybody knows the key
+            lacks = "holds nothing" if secret else "is not set"
+            raise ToolFailed(f"the environment variable {name} {lacks}, so nothing was sent")
         try:
-            return Webhook(secret if secret.startswith("whsec_") else secret.encode())
-        except ValueError as error:
+            return Webhook(secret if secret.startswith(_PREFIX) else secret.encode())
+        except (ValueError, EmptyWebhookSecretError) as error:
             raise ToolFailed(f"the secret in {name} is no base64") from error
 
 

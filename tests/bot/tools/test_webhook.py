@@ -159,6 +159,18 @@ async def test_a_secret_that_is_not_there_means_that_nothing_was_sent(url, side)
     assert "NOPE" in result.explanation
 
 
+@pytest.mark.parametrize("secret", [" ", "\n", "whsec_", "whsec_ ", "whsec_====", "whsec_%"])
+async def test_a_secret_that_everybody_knows_means_that_nothing_was_sent(
+    url, side, secret, monkeypatch
+):
+    monkeypatch.setitem(ENVIRONMENT, "WEBHOOK_SECRET", secret)
+
+    result = await outcome_of(WebhookBench(url, side, secret_env="WEBHOOK_SECRET"))
+
+    assert (result.outcome, side.heard) == (Outcome.FAILED, [])
+    assert "WEBHOOK_SECRET" in result.explanation
+
+
 @pytest.mark.parametrize(
     ("status", "outcome"),
     [
