@@ -7,10 +7,9 @@ import logging
 import os
 import secrets
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +18,7 @@ from bot.cancelling import being_cancelled
 from bot.clock import SystemClock
 from bot.clock_resumed import resume_clock
 from bot.config import Config, ConfigInvalid, load_config
+from bot.config.surfaces import choose
 from bot.keys import load_ring, passing_ring
 from bot.own_state import OwnState
 from bot.storage import open_store
@@ -36,6 +36,7 @@ from lifecycle.workflow import Workflow
 from lifecycle.world import Law, World
 
 _NONCE_BYTES: Final = 16
+_ONLY_AT_START: Final = ("database", "permit_secret_env", "chat", "intake", "groups")
 
 log = logging.getLogger("signoff")
 
@@ -50,6 +51,7 @@ class App:
     store: ProposalStore
     started_with: Config
     state: OwnState
+    environment: Mapping[str, str] = field(default_factory=dict)
     reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def ends(self) -> None:
@@ -82,8 +84,8 @@ class App:
     async def _reloaded(self) -> str:
         try:
             # A tool's module that never returns must not hold up the end.
-            fresh = await beside(partial(load_config, self.config.path), "signoff-config")
-            return await self._adopt(fresh)
+            fresh, notes = await beside(self._read, "signoff-config")
+            return await self._adopt(fresh, notes)
         except ConfigInvalid as error:
             return self.state.refused(
                 f"The config is invalid and the old one stays in force:\n{error}"
@@ -95,11 +97,22 @@ class App:
                 raise
             return self._not_taken(located(error))  # of tools and rules that others wrote
 
+    def _read(self) -> tuple[Config, list[str]]:
+        """Read the config; return what there is to note of it that is new, by the bot's own
+        environment: whoever asked for the reload has another one."""
+        fresh = load_config(self.config.path)
+        known = self._notes(self.config)
+        return fresh, [note for note in self._notes(fresh) if note not in known]
+
+    def _notes(self, config: Config) -> tuple[str, ...]:
+        kept = {part: getattr(self.started_with, part) for part in _ONLY_AT_START}
+        return choose(replace(config, **kept), self.environment, attached=False).notes
+
     def _not_taken(self, why: str) -> str:
         words = f"The config could not be taken and the old one stays in force: {why}"
         return self.state.refused(words)
 
-    async def _adopt(self, fresh: Config) -> str:
+    async def _adopt(self, fresh: Config, notes: Sequence[str]) -> str:
         """Swap tools and law at once: a tool of the new config serves no approval of the old.
 
         To judge anew what is open may take a minute: nobody waits for that, not even a next reload.
@@ -111,7 +124,7 @@ class App:
         def in_force() -> None:
             swap()
             self.config = fresh
-            told.append(self.state.taken(fresh, only_at_start(self.started_with, fresh)))
+            told.append(self.state.taken(fresh, only_at_start(self.started_with, fresh), notes))
 
         await self.workflow.put_in_force(fresh.policy, sentinel, in_force)
         self.workflow.world.spawn(self.workflow.judge_open())
@@ -157,7 +170,7 @@ async def opened(
         # What a start that fails has begun is not cut off in the middle either.
         closing.push_async_callback(workflow.stop)
         await resume_clock(world, await asyncio.to_thread(boot_id))
-        yield App(config, workflow, tools, store, config, state)
+        yield App(config, workflow, tools, store, config, state, environment)
 
 
 async def _none_left(config: Config) -> Leftovers:
@@ -175,8 +188,7 @@ async def _none_left(config: Config) -> Leftovers:
 
 def only_at_start(before: Config, fresh: Config) -> list[str]:
     """Return which parts of a config wait for the next start."""
-    parts = ("database", "permit_secret_env", "chat", "intake", "groups")
-    return [part for part in parts if getattr(before, part) != getattr(fresh, part)]
+    return [part for part in _ONLY_AT_START if getattr(before, part) != getattr(fresh, part)]
 
 
 def sentinel_of(config: Config) -> Sentinel:

@@ -25,13 +25,14 @@ class OwnState:
         self._now_ms = now_ms
         self._said: dict[str, Any] = {}
         self.unwritten: Unwritten = _Noted(self._writes)
-        self._works_with(config, ())
+        self._works_with(config, (), ())
 
-    def taken(self, fresh: Config, later: Sequence[str]) -> str:
-        """Note that a config is in force but for the parts that wait for a start; say it."""
-        self._works_with(fresh, later)
+    def taken(self, fresh: Config, later: Sequence[str], notes: Sequence[str] = ()) -> str:
+        """Note that a config is in force but for the parts that wait for a start; say it, and
+        `notes`, what may be a mistake in it."""
+        self._works_with(fresh, later, notes)
         waits = f" Changed, but only read at a start: {', '.join(later)}." if later else ""
-        return f"The config is in force: {fresh.policy.digest}.{waits}"
+        return "\n".join((f"The config is in force: {fresh.policy.digest}.{waits}", *notes))
 
     def refused(self, words: str) -> str:
         """Note why the config was not taken; return the same words."""
@@ -47,12 +48,13 @@ class OwnState:
         """Tell nothing any more: the process ends."""
         self._note.close()
 
-    def _works_with(self, config: Config, later: Sequence[str]) -> None:
+    def _works_with(self, config: Config, later: Sequence[str], notes: Sequence[str]) -> None:
         read = {
             "path": str(config.path),
             "digest": config.text_digest,
             "at_ms": self._now_ms(),
             "only_at_start": list(later),
+            "notes": _cut("\n".join(notes)),
         }
         self._tell(config=read, refused=None)
 

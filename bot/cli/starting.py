@@ -104,7 +104,8 @@ def _reloaded(pid: int, said: Mapping[str, Any]) -> str:
     read = said["config"]
     parts = ", ".join(read["only_at_start"])
     waits = f" Changed, but only read at a start: {parts}." if parts else ""
-    return f"The bot (process {pid}) works with {read['path']} as it is now.{waits}"
+    noted = f"\n{read['notes']}" if read.get("notes") else ""
+    return f"The bot (process {pid}) works with {read['path']} as it is now.{waits}{noted}"
 
 
 def check_config(
