@@ -23,7 +23,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, AwareDatetime, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, model_validator
 
 from lifecycle.document import ProposalDocument
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
@@ -32,8 +32,8 @@ from lifecycle.verdict import Finding
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _TIME: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])|24:00")
 
-#: What ends in a year before this was over before there was Signoff.
-_EARLIEST: Final = 2000
+#: Digits alone are read as seconds or as milliseconds since 1970, by how many there are.
+_DATE: Final = re.compile(r"[0-9]{4}-")
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
@@ -61,14 +61,21 @@ def _is_zone(value: str) -> str:
     return value
 
 
+def _has_date(value: Any) -> Any:
+    if not isinstance(value, str) or not _DATE.match(value):
+        raise ValueError("write date, time and offset, like 2026-12-24T00:00:00Z")
+    return value
+
+
 Time = Annotated[str, AfterValidator(_is_time)]
+Instant = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_has_date)]
 
 
 class Freeze(RuleOptions):
     """A time in which nothing may change."""
 
-    from_: AwareDatetime = Field(alias="from")
-    until: AwareDatetime
+    from_: Instant = Field(alias="from")
+    until: Instant
     tools: tuple[str, ...] | None = None
     why: str = ""
 
@@ -77,11 +84,6 @@ class Freeze(RuleOptions):
         if self.tools == ():
             raise ValueError(
                 "`tools: []` freezes nothing: name some tools, or leave `tools` out to freeze all"
-            )
-        if self.until.year < _EARLIEST:  # digits alone are read as seconds since 1970
-            raise ValueError(
-                f"a freeze until {self.until:%Y} freezes nothing: write date, time and offset, "
-                "like 2026-12-27T00:00:00Z"
             )
         if self.until <= self.from_:
             raise ValueError("a freeze ends after it begins: write `until` later than `from`")

@@ -26,24 +26,27 @@ def doubts(policy: Policy, environment: Mapping[str, str]) -> Iterator[str]:
     """Say who may not do what they are there for, which calls will not come about, and which tool
     may be taken for another."""
     tools = [tool for tool in policy.tools.values() if tool.tier is not Tier.BLOCK]
-    yield from _twins(policy.tools)
+    yield from _twins(policy.tools, "tools, each with a tier of its own,")
+    everybody = (*policy.people, *policy.agents, *policy.sources)
+    yield from _twins(everybody, "people, agents or sources, who count each for themselves,")
     yield from _groups(policy, tools)
     yield from _roles(policy, tools)
     for tool in tools:
         yield from _unset(tool, environment)
 
 
-def _twins(names: Collection[str]) -> Iterator[str]:
-    """Say which tools are told apart by a letter's case or a hyphen alone: whoever asks for one may
-    mean the other, and nothing strict that is said of that holds for it."""
+def _twins(names: Collection[str], what: str) -> Iterator[str]:
+    """Say which are told apart by a letter's case or a hyphen alone: whoever asks for one tool may
+    mean the other, and nothing strict that is said of that holds for it; one person under two ids
+    is two approvals."""
     alike: dict[str, list[str]] = {}
     for name in sorted(names):
         alike.setdefault(_spelt(name), []).append(name)
     for twins in alike.values():
         if len(twins) > 1:
             yield (
-                f"{' and '.join(twins)} are different tools, each with a tier of its own, and "
-                "easily taken for each other: give one of them another name."
+                f"{' and '.join(twins)} are different {what} and easily taken for each other: "
+                "give one of them another name."
             )
 
 

@@ -14,6 +14,7 @@ from bot.config.values import (
     Host,
     HttpUrl,
     Identifier,
+    Label,
     Names,
     Port,
     Seconds,
@@ -80,7 +81,7 @@ class Accounts(Entry):
 class Attributes(Entry):
     """What authority asks for beside roles (seed 004)."""
 
-    tenant: str | None = None
+    tenant: Label | None = None
 
 
 class PersonEntry(Accounts):

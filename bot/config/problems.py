@@ -39,14 +39,20 @@ class ConfigInvalid(Exception):
 
 @dataclass(slots=True)
 class Problems:
-    """Collects the problems of one file; `lines` says where each key stands."""
+    """Collects the problems of one file; `lines` says where each key stands.
+
+    Of what is `unread` one problem is noted, and nothing more is said of it.
+    """
 
     file: Path
     lines: Mapping[Parts, int]
     found: list[Problem] = field(default_factory=list)
+    unread: set[Parts] = field(default_factory=set)
 
     def add(self, parts: Parts, words: str, *, line: int | None = None) -> None:
         """Note that what stands at `parts` is wrong, in a sentence with its remedy."""
+        if parts in self.unread:
+            return
         where = self._line(parts) if line is None else line
         self.found.append(Problem(str(self.file), where, dotted(parts), words))
 

@@ -1,4 +1,4 @@
-"""Programs that a config names and this machine does not have: said before the first call."""
+"""Programs and methods that a config names and that are not there: said before the first call."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from inspect import getattr_static
 from pathlib import Path
 from typing import Final
 
+from bot.config.kinds import class_in
 from lifecycle.policy import ToolKind, ToolPolicy
 
 _VERBS: Final = ("execute", "roll_back", "commit")
@@ -30,6 +32,19 @@ def programs_missing(
                 missing = _missing(tool.settings.get(verb) or (), folder, path)
                 if missing is not None:
                     yield f"{tool.name} cannot {verb}: {missing} is not there."
+
+
+def methods_missing(tools: Iterable[ToolPolicy], folder: Path) -> Iterator[str]:
+    """Say which tools of kind python have a class without what is called; relative to `folder`.
+
+    No more than a note: it may get them as it is made, which a start tries and a check does not.
+    """
+    for tool in tools:
+        if tool.kind is ToolKind.PYTHON:
+            name, needed = tool.settings["class"], ["execute"] + ["roll_back"] * tool.reversible
+            for verb in needed:
+                if getattr_static(class_in(name, folder), verb, None) is None:
+                    yield f"{tool.name} cannot {verb}: {name} has no {verb}(call) of its own."
 
 
 def _missing(argv: Sequence[str], folder: Path, path: str) -> str | None:

@@ -32,6 +32,11 @@ _TAGGED: Final = "a tag (!…) is not read here; a text that begins with ! stand
 _ALIAS: Final = "an alias (*…) that nothing explains; a text that begins with * stands in quotes"
 #: Names under which a process finds what it was handed open.
 _HANDED: Final = re.compile(r"/dev/(std(in|out|err)|fd/\d+)|/proc/[^/]+/(task/[^/]+/)?fd/\d+")
+#: In the text of a version line: what YAML 1.1 takes for a truth or a number is another thing.
+_VERSION: Final = re.compile(r"\ufeff?(?:\s|[#%][^\n]*\n)*?%YAML[ \t]+([0-9.]+)")
+_READ_AS: Final = "1.2"
+#: A number beyond has no exact place in the policy's canonical form.
+_LARGEST_WHOLE: Final = 2**53 - 1
 _NO_FOLDER: Final = (
     "this has no folder of its own, in which data/ would stand: write the config into a file, and "
     "name that"
@@ -108,11 +113,14 @@ class _Reader:
         return result
 
     def _key(self, node: Node, parts: Parts) -> str | None:
-        if isinstance(node, ScalarNode) and node.tag == _TAG + "str":
+        is_text = isinstance(node, ScalarNode) and node.tag == _TAG + "str"
+        if is_text and not _UNWRITABLE.search(node.value):
             return str(node.value)
         line = node.start_mark.line + 1
         shown = node.value if isinstance(node, ScalarNode) else "a mapping or a list"
-        if isinstance(node, ScalarNode) and node.tag == _TAG + "merge":
+        if is_text:
+            words = _UNREAD["str"]
+        elif isinstance(node, ScalarNode) and node.tag == _TAG + "merge":
             words = "merge keys (<<) are not read here; write the keys out"
         else:
             words = f"the key {shown} is no text; write it in quotes"
@@ -122,24 +130,24 @@ class _Reader:
     def _scalar(self, node: Node, parts: Parts) -> Any:
         kind = str(node.tag).removeprefix(_TAG)
         read = _SCALARS.get(kind)
-        if read is None:
-            self.problems.add(parts, _TAGGED)
-            return None
         try:
-            return read(str(node.value))
+            if read is not None:
+                return read(str(node.value))
+            words = _TAGGED
         except ValueError:
-            words = (
-                "this number is not read here; write it in decimal digits, finite and shorter, "
-                "without a 0 before them"
-            )
-            self.problems.add(parts, words)
-            return None
+            words = _UNREAD[kind]
+        self.problems.add(parts, words)
+        self.problems.unread.add(parts)
+        return None
 
 
 def _whole(text: str) -> int:
     if _PADDED.match(text):
         raise ValueError(text)
-    return int(text, 10)
+    number = int(text, 10)
+    if abs(number) > _LARGEST_WHOLE:
+        raise ValueError(text)
+    return number
 
 
 def _finite(text: str) -> float:
@@ -149,13 +157,46 @@ def _finite(text: str) -> float:
     return number
 
 
+def _text(text: str) -> str:
+    if _UNWRITABLE.search(text):
+        raise ValueError(ascii(text))
+    return text
+
+
+def _one_of(**words: Any) -> Callable[[str], Any]:
+    """Return what reads these words, in any case, and no other: a tag may stand before anything."""
+
+    def read(text: str) -> Any:
+        if text.lower() not in words:
+            raise ValueError(text)
+        return words[text.lower()]
+
+    return read
+
+
 _SCALARS: Final[dict[str, Callable[[str], Any]]] = {
-    "str": str,
+    "str": _text,
     "int": _whole,
     "float": _finite,
-    "bool": lambda text: text.lower() == "true",
-    "null": lambda _: None,
-    "timestamp": str,  # dates stay what was written; who needs one reads it strictly
+    "bool": _one_of(true=True, false=False),
+    "null": _one_of(**{"": None, "~": None, "null": None}),
+    "timestamp": _text,  # dates stay what was written; who needs one reads it strictly
+}
+#: What neither a file, an address, a program nor a digest can hold: NUL, and halves of characters.
+_UNWRITABLE: Final = re.compile("[\0\ud800-\udfff]")
+_NO_NUMBER: Final = (
+    "this number is not read here; write it in decimal digits, finite and shorter, without a 0 "
+    "before them; an id stands in quotes"
+)
+_NO_TEXT: Final = r"a text here holds no NUL (\0) and no half of a character (\ud800)"
+#: Why a scalar of a kind cannot be read.
+_UNREAD: Final = {
+    "str": _NO_TEXT,
+    "timestamp": _NO_TEXT,
+    "int": _NO_NUMBER,
+    "float": _NO_NUMBER,
+    "bool": "write true or false, without a tag",
+    "null": "nothing is meant by this tag; write the value alone",
 }
 
 
@@ -216,6 +257,11 @@ def _passing(path: Path) -> bool:
 
 
 def _composed(path: Path, text: str) -> Node | None:
+    version = _VERSION.match(text)
+    if version is not None and version[1] != _READ_AS:
+        line = text.count("\n", 0, version.start(1)) + 1
+        words = f"only YAML {_READ_AS} is read here, in which yes is a text: take this line out"
+        raise _invalid(path, line, words)
     yaml = YAML(typ="safe", pure=True)
     try:
         return yaml.compose(text)  # type: ignore[no-any-return]

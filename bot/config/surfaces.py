@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from bot.config.doubts import doubts
 from bot.config.load import Config
-from bot.config.programs import programs_missing
+from bot.config.programs import methods_missing, programs_missing
+from bot.config.shared import known_to_agents
 from lifecycle.policy import ToolKind
 
 _STDIN: Final = 0
@@ -62,8 +63,10 @@ def choose(config: Config, environment: Mapping[str, str], *, attached: bool) ->
         notes += _speakers(config, environment)
     notes += _signers(config, environment)
     notes += _permits(config, environment)
+    notes += known_to_agents(config, environment)
     notes += doubts(config.policy, environment)
     notes += programs_missing(config.policy.tools.values(), config.folder, environment)
+    notes += methods_missing(config.policy.tools.values(), config.folder)
     if config.policy.solo_operator:
         notes.append("solo_operator is true: the owner of an agent may approve its proposals.")
     return Choice(discord, slack, terminal, http, tuple(notes))
@@ -90,7 +93,7 @@ def _speakers(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
             holders.setdefault(token, []).append(name)
             if len(token) < _SHORTEST_TOKEN:
                 yield f"{token_env} is short: a token has {_SHORTEST_TOKEN} characters at least."
-            if not (token.isascii() and token.isprintable()):
+            if not _can_be_sent(token):
                 yield f"{name} cannot speak over HTTP: {token_env} is not one line of ASCII."
     for names in holders.values():
         if len(names) > 1:
@@ -101,7 +104,7 @@ def _permits(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
     """Say that the start will refuse the secret of permits, as long as that can be mended."""
     named = config.permit_secret_env
     secret = environment.get(named) if named else None
-    if secret is not None and len(secret) < _SHORTEST_SECRET:
+    if secret is not None and len(secret.strip()) < _SHORTEST_SECRET:
         yield (
             f"No bot starts: {named} is set to fewer than {_SHORTEST_SECRET} characters. Set more, "
             "or do not set it at all."
@@ -129,8 +132,8 @@ def _signing(
     """Say what is wrong with a secret; a `plain` one is a text, taken as it is."""
     secret = environment.get(secret_env, "")
     text = secret.removeprefix(_PREFIX).rstrip("=")  # with its padding or without
-    if not secret:
-        yield f"{said}: {secret_env} is not set."
+    if not text.strip():
+        yield f"{said}: {secret_env} {'holds nothing' if secret else 'is not set'}."
     elif not plain:
         try:
             base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
@@ -138,11 +141,33 @@ def _signing(
             yield f"{said}, or cannot check who calls: {secret_env} is no base64."
 
 
+def token_fault(name: str | None, environment: Mapping[str, str]) -> str | None:
+    """Say why what a variable holds is no token; None where it may be one, or none is there.
+
+    What cannot be sent is refused by nobody: a surface would try for ever, and hear nothing.
+    """
+    if name is None or _can_be_sent(environment.get(name, "").strip()):
+        return None
+    return f"{name} is not one line of ASCII, so that it is no token: copy it anew."
+
+
+def _can_be_sent(token: str) -> bool:
+    return token.isascii() and token.isprintable()
+
+
+def _note_faults(
+    names: Iterable[str | None], environment: Mapping[str, str], notes: list[str]
+) -> None:
+    faults = (token_fault(name, environment) for name in names)
+    notes += [f"No bot starts: {fault}" for fault in faults if fault]
+
+
 def _discord(config: Config, environment: Mapping[str, str], notes: list[str]) -> bool:
     entry = config.chat.discord
     if entry is None:
         return False
     if environment.get(entry.token_env, "").strip():
+        _note_faults([entry.token_env], environment, notes)
         return True
     notes.append(f"Discord is off: {entry.token_env} is not set.")
     return False
@@ -160,6 +185,7 @@ def _slack(config: Config, environment: Mapping[str, str], notes: list[str]) -> 
         needed = " or ".join(ways) or "app_token_env or signing_secret_env in the config"
         notes.append(f"Slack is off: {needed} is not set.")
         return False
+    _note_faults([entry.bot_token_env, entry.app_token_env], environment, notes)
     return True
 
 

@@ -15,6 +15,7 @@ from bot.config.values import (
     Host,
     HttpUrl,
     Identifier,
+    Label,
     MailAddress,
     Names,
     Port,
@@ -28,8 +29,8 @@ class MatchEntry(Entry):
     """What a proposal's target must be for this tool."""
 
     action_type: Annotated[ActionType | None, Field(strict=False)] = None
-    resource_type: str | None = None
-    domain: str | None = None
+    resource_type: Label | None = None
+    domain: Label | None = None
 
 
 class QuorumEntry(Entry):

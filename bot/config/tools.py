@@ -15,6 +15,7 @@ from bot.config.tool_models import (
     CommandEntry,
     EmailEntry,
     QuorumEntry,
+    SmtpEntry,
     ToolEntry,
 )
 from bot.config.values import identifier
@@ -140,9 +141,16 @@ def _check_kind(name: str, entry: ToolEntry, problems: Problems) -> None:
         problems.add(
             (*parts, "commit"), f"{name} stages (commit) but cannot discard: add roll_back"
         )
-    if isinstance(entry, EmailEntry) and entry.smtp and entry.smtp.tls and entry.smtp.start_tls:
+    if isinstance(entry, EmailEntry) and entry.smtp:
+        _check_smtp(entry.smtp, (*parts, "smtp"), problems)
+
+
+def _check_smtp(smtp: SmtpEntry, parts: Parts, problems: Problems) -> None:
+    if smtp.tls and smtp.start_tls:
         words = "tls speaks TLS from the first byte, start_tls asks for it later: keep one of them"
-        problems.add((*parts, "smtp", "start_tls"), words)
+        problems.add((*parts, "start_tls"), words)
+    if (smtp.username_env is None) != (smtp.password_env is None):
+        problems.add(parts, "to log in takes username_env and password_env: write both, or neither")
 
 
 def _check_details(name: str, entry: ToolEntry, problems: Problems) -> None:

@@ -42,6 +42,12 @@ def identifier(text: str) -> str:
     return text
 
 
+def _label(text: str) -> str:
+    if not text or text != text.strip() or not text.isprintable():
+        raise ValueError("write it in one line, with nothing invisible and no blanks around it")
+    return text
+
+
 def _env_name(text: str) -> str:
     if not _ENV_NAME.fullmatch(text) or _AWS_KEY.fullmatch(text):
         raise ValueError(
@@ -141,6 +147,7 @@ def _unique(words: list[str]) -> list[str]:
 
 
 Identifier = Annotated[str, AfterValidator(identifier)]
+Label = Annotated[str, AfterValidator(_label)]
 EnvName = Annotated[str, AfterValidator(_env_name)]
 DiscordId = Annotated[str, AfterValidator(_discord_id)]
 SlackTeam = Annotated[str, _slack("team", "T024BE7LH")]

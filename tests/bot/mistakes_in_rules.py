@@ -127,8 +127,14 @@ IN_RULES = {
     "freeze in digits, which are seconds since 1970": (
         "freezes: []",
         "freezes: [{from: '20261224', until: '20261227'}]",
-        "sentinel.change_window_open.freezes[0]",
-        "a freeze until 1970 freezes nothing",
+        "sentinel.change_window_open.freezes[0].until",
+        "write date, time and offset",
+    ),
+    "freeze in more digits, which are milliseconds": (
+        "freezes: []",
+        "freezes: [{from: '20261224000000', until: '20261227000000'}]",
+        "sentinel.change_window_open.freezes[0].from",
+        "write date, time and offset",
     ),
     "target that is nothing": (
         "[staging.shop.example]",

@@ -104,6 +104,18 @@ IN_TOOLS = {
         "tools.send-email.smtp.start_tls",
         "keep one of them",
     ),
+    "a password of nobody": (
+        "    effects: [email]",
+        "    smtp: {host: m.example, from: a@shop.example, password_env: SMTP_PASSWORD}",
+        "tools.send-email.smtp",
+        "username_env and password_env: write both, or neither",
+    ),
+    "a user without a password": (
+        "    effects: [email]",
+        "    smtp: {host: m.example, from: a@shop.example, username_env: SMTP_USER}",
+        "tools.send-email.smtp",
+        "username_env and password_env: write both, or neither",
+    ),
     "tool id of dots": (SEARCH, SEARCH.replace("search", '".."'), "tools", "dots alone are no id"),
     "quorum above the group": (
         "quorum: {class: single}",
@@ -137,6 +149,30 @@ IN_TOOLS = {
         "file:///etc/passwd",
         "tools.production-deploy.url",
         "begins with http",
+    ),
+    "URL of another scheme that names a host": (
+        "http://127.0.0.1:9000/deploy",
+        "ftp://deploy.example/deploy",
+        "tools.production-deploy.url",
+        "begins with http",
+    ),
+    "URL without a host": (
+        "http://127.0.0.1:9000/deploy",
+        "http:///deploy",
+        "tools.production-deploy.url",
+        "names a host",
+    ),
+    "window of more than a week": (
+        "    window_s: 900",
+        "    window_s: 604801",
+        "tools.send-email.window_s",
+        "at most 604800",
+    ),
+    "call of more than an hour": (
+        "timeout_s: 10",
+        "timeout_s: 3601",
+        "tools.search.timeout_s",
+        "at most 3600",
     ),
     "URL with a password": (
         "http://127.0.0.1:9000/deploy",
@@ -179,6 +215,42 @@ IN_TOOLS = {
         "    parameters: {patternProperties: {'^(a+)+$': {}}, unevaluatedProperties: false}",
         "tools.send-email.parameters.unevaluatedProperties",
         "not served",
+    ),
+    "a number in a schema that no JSON reader keeps": (
+        "    effects: [email]",
+        "    parameters: {properties: {amount: {maximum: 9007199254740993}}}",
+        "tools.send-email.parameters.properties.amount.maximum",
+        "finite and shorter",
+    ),
+    "misspelt keyword of a schema": (
+        "    effects: [email]",
+        "    parameters: {properties: {to: {maxlength: 5}}}",
+        "tools.send-email.parameters.properties.to.maxlength",
+        "Did you mean maxLength?",
+    ),
+    "names of parameters where keywords stand": (
+        "    effects: [email]",
+        "    parameters: {amount: {type: string}}",
+        "tools.send-email.parameters.amount",
+        "Names of parameters stand under properties",
+    ),
+    "keyword of an older draft": (
+        "    effects: [email]",
+        "    parameters: {dependencies: {bcc: [reason]}}",
+        "tools.send-email.parameters.dependencies",
+        "use dependentRequired",
+    ),
+    "schema of another draft": (
+        "    effects: [email]",
+        "    parameters: {$schema: 'http://json-schema.org/draft-07/schema#'}",
+        'tools.send-email.parameters["$schema"]',
+        "draft 2020-12 are read alone",
+    ),
+    "a target that can never be named": (
+        "    effects: [email]",
+        "    match: {domain: ''}",
+        "tools.send-email.match.domain",
+        "no blanks around it",
     ),
     "mail that is no communication": (
         "action_type: communicate",

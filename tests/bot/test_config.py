@@ -276,7 +276,7 @@ def test_who_may_ask_and_who_owns_them_is_part_of_the_policy(write_config, old, 
     assert load_config(write_config((old, new))).policy.digest != before
 
 
-@pytest.mark.parametrize("secret", ["", "x" * 15])
+@pytest.mark.parametrize("secret", ["", "x" * 15, " " * 20, "x" * 15 + "\n\n"])
 def test_a_secret_that_the_start_refuses_is_noted_before(config: Config, secret: str) -> None:
     environment = {"SIGNOFF_PERMIT_SECRET": secret}
     told = "No bot starts: SIGNOFF_PERMIT_SECRET is set to fewer than 16 characters."

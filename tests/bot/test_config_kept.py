@@ -181,6 +181,15 @@ solo_operator: true
     assert (policy.orchestrator, policy.auto_approval_tiers) == ("nour", frozenset({Tier.PROPOSE}))
 
 
+def test_the_values_of_a_schema_stay_what_was_written(write_config) -> None:
+    said = "parameters: {enum: [1.5, -0.25, 9007199254740991, 1_000, yes, 2026-01-01, null, true]}"
+
+    tool = load_config(write_config(("    effects: [email]", f"    {said}"))).policy.tools
+
+    kept = [1.5, -0.25, 2**53 - 1, 1000, "yes", "2026-01-01", None, True]
+    assert tool["send-email"].parameters == {"enum": kept}
+
+
 @pytest.mark.parametrize("way", ["tls", "start_tls"])
 def test_a_mail_server_may_be_spoken_to_in_either_way_that_nobody_reads(
     write_config, way: str

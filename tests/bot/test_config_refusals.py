@@ -118,11 +118,11 @@ FILES = {
     "only a comment": (b"# nothing\n", "the file is empty"),
     "not YAML": (
         b"people: [ana\ntools: {}\n",
-        "this is not YAML: expected ',' or ']', but got ':'",
+        "config.yaml:2: this is not YAML: expected ',' or ']', but got ':'",
     ),
     "a tab": (b"people:\n\tana: {}\n", r"found character '\t' that cannot start any token"),
     "a list": (b"- people\n", "must be a mapping"),
-    "not UTF-8": (b"people: {}\nx: \xff\n", "not UTF-8"),
+    "not UTF-8": (b"people: {}\nx: \xff\n", "config.yaml:2: the file is not UTF-8"),
     "too large": (b"# " + b"x" * 300_000, "larger than 256 KiB"),
     "nested without end": (b"people: " + b"[" * 50_000, "nested too deeply"),
     "an alias of itself": (b"people: &a [*a]\n", "unfolds to more than"),
@@ -134,6 +134,8 @@ FILES = {
         "unfolds to more than",
     ),
     "a tag that makes objects": (b"people: !!python/object:os.system {}\n", "is not read here"),
+    "YAML in which yes is true": (b"%YAML 1.1\n---\npeople: {}\n", "config.yaml:1: only YAML 1.2"),
+    "YAML that nobody knows": (b"# new\n%YAML 1.3\n---\n{}\n", "config.yaml:2: only YAML 1.2"),
     "two documents": (b"people: {}\n---\npeople: {}\n", "not YAML"),
     "a character that no YAML holds": (b"people: {}\n# \x07\n", "config.yaml:2: this is not YAML"),
 }
@@ -163,6 +165,23 @@ def test_a_password_that_yaml_takes_for_something_else_is_not_repeated(write_con
         load_config(path)
 
     assert "hunter2" not in str(refused.value)
+
+
+def test_of_what_cannot_be_read_one_thing_is_said(write_config) -> None:
+    path = write_config(("proposal_ttl_s: 86400", "proposal_ttl_s: 0755"))
+
+    with pytest.raises(ConfigInvalid) as refused:
+        load_config(path)
+
+    assert len(refused.value.problems) == 1, str(refused.value)
+
+
+def test_a_file_that_says_which_yaml_it_is_loads(write_config) -> None:
+    path = write_config()
+    text = path.read_text(encoding="utf-8")
+    path.write_text(f"# ours\n%YAML 1.2\n---\n{text}", encoding="utf-8")
+
+    assert load_config(path).policy.digest
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

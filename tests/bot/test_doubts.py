@@ -75,6 +75,21 @@ def test_F02_a_tool_that_may_be_taken_for_a_stricter_one_is_said(
     assert noted(write_config, (TRANSFER, lax)) == [words]
 
 
+@pytest.mark.parametrize("name", ["Ben", "be-n", "BEN"])
+def test_two_ids_that_may_be_one_person_are_said(
+    write_config: Callable[..., Path], name: str
+) -> None:
+    first, second = sorted([name, "ben"])
+    words = (
+        f"{first} and {second} are different people, agents or sources, who count each for "
+        "themselves, and easily taken for each other: give one of them another name."
+    )
+    twin = f"  {name}: {{groups: [approvers]}}\n"
+
+    assert noted(write_config, ("people:\n", f"people:\n{twin}")) == [words]
+    assert noted(write_config, ("agents:\n", f"agents:\n  {name}: {{}}\n")) == [words]
+
+
 def test_groups_and_roles_of_ones_own_are_no_slips(write_config: Callable[..., Path]) -> None:
     own = ('cal: {discord: "1003", groups: []', 'cal: {discord: "1003", groups: [night-shift]')
     role = ("    roles: [writer]\n    reviewers", "    roles: [mailer]\n    reviewers")

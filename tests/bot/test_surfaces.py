@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
+from bot.chat.discord.settings import discord_settings
+from bot.chat.slack.settings import slack_settings
 from bot.config import load_config
 from bot.config.surfaces import choose
+from bot.expected import StartFailed
 
 DISCORD = {"DISCORD_TOKEN": "t"}
 SLACK = {"SLACK_BOT_TOKEN": "t", "SLACK_APP_TOKEN": "t"}
@@ -98,6 +102,29 @@ def test_a_program_that_is_not_there_is_said_before_its_first_call(
     assert said == ([f"search cannot execute: {missing} is not there."] if missing else [])
 
 
+@pytest.mark.parametrize(
+    ("body", "missing"),
+    [
+        ("    reversible = True", ["execute", "roll_back"]),
+        ("    def execute(self, call): ...", []),
+        ("    reversible = True\n    def execute(self, call): ...", ["roll_back"]),
+    ],
+)
+def test_a_method_that_the_start_would_miss_is_said_by_the_check(
+    write_config, tmp_path: Path, body: str, missing: list[str]
+) -> None:
+    module = f"own_methods_{abs(hash(body))}"
+    (tmp_path / f"{module}.py").write_text(f"class Tool:\n{body}\n")
+    own = f'own: {{tier: CONFIRM, action_type: read, kind: python, class: "{module}:Tool"}}'
+    path = write_config(("tools:\n", f"tools:\n  {own}\n"))
+
+    told = [note for note in notes_of(path, {}) if note.startswith("own ")]
+
+    assert told == [
+        f"own cannot {verb}: {module}:Tool has no {verb}(call) of its own." for verb in missing
+    ]
+
+
 LONG = "a-token-that-nobody-guesses"
 OPEN = ("http: {enabled: false", "http: {enabled: true")
 NOUR = 'nour: {discord: "912", roles: [reader, writer]'
@@ -131,6 +158,8 @@ def test_a_token_that_is_none_is_said_once(write_config, token: str, words: str)
     ("secret", "end"),
     [
         ("", ": HOOK is not set."),
+        (" \n", ": HOOK holds nothing."),
+        ("whsec_", ": HOOK holds nothing."),
         ("whsec_%%%", ", or cannot check who calls: HOOK is no base64."),
         ("whsec_c2VjcmV0LXNlY3JldA", None),
         ("c2VjcmV0LXNlY3JldA==", None),
@@ -158,3 +187,53 @@ def test_a_plain_text_signs_the_calls_of_a_tool_but_not_those_of_an_agent(write_
     told = [note for note in notes_of(path, {"HOOK": "just words"}) if "HOOK" in note]
 
     assert told == ["nour is not called back, or cannot check who calls: HOOK is no base64."]
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "said"),
+    [
+        ("DISCORD_TOKEN", {}, "what speaks for the bot on Discord: DISCORD_TOKEN."),
+        ("SLACK_BOT_TOKEN", {}, "what speaks for the bot on Slack: SLACK_BOT_TOKEN."),
+        ("SLACK_APP_TOKEN", {}, "what hears Slack's events: SLACK_APP_TOKEN."),
+        ("SLACK_SIGN", {}, "what signs Slack's events: SLACK_SIGN."),
+        ("SIGNOFF_PERMIT_SECRET", {}, "what signs permits: SIGNOFF_PERMIT_SECRET."),
+        (
+            "T_NOUR",
+            {"T_NOUR": LONG, "SLACK_SIGN": f"{LONG}\n"},
+            "what signs Slack's events: T_NOUR, and SLACK_SIGN holds the same.",
+        ),
+        ("T_NOUR", {"T_NOUR": LONG, "SLACK_SIGN": f"{LONG}2"}, None),
+        ("T_NOUR", {"T_NOUR": "", "SLACK_SIGN": ""}, None),
+    ],
+)
+@pytest.mark.parametrize("key", ["token_env", "callback_secret_env"])
+def test_a_secret_of_the_bot_that_an_agent_is_given_is_said(
+    write_config, key: str, given: str, environment: dict[str, str], said: str | None
+) -> None:
+    back = ", callback_url: http://127.0.0.1:9/cb" if key == "callback_secret_env" else ""
+    slack = ("channel: C0OPS", "channel: C0OPS, signing_secret_env: SLACK_SIGN")
+    path = write_config(slack, (NOUR, f"{NOUR}{back}, {key}: {given}"))
+
+    told = [note for note in notes_of(path, environment) if " is given what " in note]
+
+    assert told == ([f"nour is given {said} Give it a secret of its own."] if said else [])
+
+
+@pytest.mark.parametrize("broken", ["{0}\n{0}", "{0}\x00", "{0}\u00e4"])
+@pytest.mark.parametrize("variable", ["DISCORD_TOKEN", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"])
+def test_a_token_that_cannot_be_sent_stops_the_start_and_is_noted_before(
+    write_config, variable: str, broken: str
+) -> None:
+    """Two lines were pasted: the bot tried for ever, and nobody could reach it."""
+    given = {"DISCORD_TOKEN": LONG, "SLACK_BOT_TOKEN": LONG, "SLACK_APP_TOKEN": f"{LONG}\n"}
+    wrong = given | {variable: broken.format(LONG)}
+    config = load_config(write_config())
+    words = f"{variable} is not one line of ASCII, so that it is no token: copy it anew."
+    settings = discord_settings if variable == "DISCORD_TOKEN" else slack_settings
+
+    assert f"No bot starts: {words}" in choose(config, wrong, attached=False).notes
+    with pytest.raises(StartFailed, match=re.escape(words)) as refused:
+        settings(config, wrong)
+    assert LONG not in str(refused.value)
+    assert not any("No bot starts" in note for note in choose(config, given, attached=False).notes)
+    assert settings(config, given)

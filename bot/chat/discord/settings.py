@@ -12,6 +12,7 @@ import yarl
 
 from bot.chat.discord.pauses import shorten_pauses
 from bot.config import Config
+from bot.config.surfaces import token_fault
 from bot.expected import StartFailed
 
 SURFACE: Final = "discord"
@@ -49,11 +50,14 @@ class DiscordSettings:
 
 
 def discord_settings(config: Config, environment: Mapping[str, str]) -> DiscordSettings:
-    """Return the settings; raises StartFailed where Discord or its token is absent."""
+    """Return the settings; raises StartFailed where Discord or its token is absent, or what is
+    there is no token."""
     entry = config.chat.discord
     token = environment.get(entry.token_env, "").strip() if entry is not None else ""
     if entry is None or not token:
         raise StartFailed("Discord needs chat.discord in the config and its token set.")
+    if fault := token_fault(entry.token_env, environment):
+        raise StartFailed(fault)
     roles = {name: group.discord_role for name, group in config.groups.items()}
     return DiscordSettings(
         token=token,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from bot.config import Config
 from bot.config.models import SlackEntry
+from bot.config.surfaces import token_fault
 from bot.expected import StartFailed
 
 
@@ -25,7 +26,8 @@ class SlackSettings:
 
 
 def slack_settings(config: Config, environment: Mapping[str, str]) -> SlackSettings:
-    """Return the settings; raises StartFailed where Slack or a secret it needs is absent."""
+    """Return the settings; raises StartFailed where Slack or a secret it needs is absent, or a
+    token is none."""
     entry = config.chat.slack
     if entry is None:
         raise StartFailed("chat.slack is not in the config.")
@@ -37,6 +39,9 @@ def slack_settings(config: Config, environment: Mapping[str, str]) -> SlackSetti
             f"Slack needs {entry.bot_token_env}, and an app token (Socket Mode) or a signing "
             "secret (HTTP events): without either nobody could tell Slack's word from a forgery."
         )
+    for name in (entry.bot_token_env, entry.app_token_env):
+        if fault := token_fault(name, environment):
+            raise StartFailed(fault)
     groups = {name: group.slack_usergroup for name, group in config.groups.items()}
     return SlackSettings(
         entry=entry,
