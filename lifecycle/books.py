@@ -172,7 +172,7 @@ class Cards(Protocol):
         """Write what became of a card."""
 
     def stale(self, surface: str, now_ms: int, limit: int) -> Sequence[Card]:
-        """Return cards to post or edit now, oldest wish first."""
+        """Return cards to post or edit now: oldest wish first, what failed often behind them."""
 
     def find(self, surface: str, message_id: str) -> Card | None:
         """Return the card that stands, or stood, in this message."""
@@ -188,7 +188,7 @@ class Outbox(Protocol):
         """Keep a message until it is delivered; the same key again adds nothing."""
 
     def waiting(self, surface: str, now_ms: int, limit: int) -> Sequence[Message]:
-        """Return undelivered messages for this surface that are due, oldest first."""
+        """Return undelivered messages for this surface that are due, in the same order."""
 
     def delivered(self, key: str, at_ms: int) -> None:
         """Note that a message has arrived."""

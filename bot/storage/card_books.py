@@ -49,7 +49,7 @@ class CardBook(Book):
                 self.desk.messages[key] = card.proposal_id
 
     def stale(self, surface: str, now_ms: int, limit: int) -> Sequence[Card]:
-        """Return cards to post or edit now, oldest wish first."""
+        """Return cards to post or edit now: oldest wish first, what failed often behind them."""
         self.desk.write()
         rows = self._all("stale_cards", surface=surface, **due_by(now_ms), limit=limit)
         return [card_of(row) for row in rows]
@@ -75,7 +75,7 @@ class OutboxBook(Book):
         self._do("add_message", message_row(message))
 
     def waiting(self, surface: str, now_ms: int, limit: int) -> Sequence[Message]:
-        """Return undelivered messages for this surface that are due, oldest first."""
+        """Return undelivered messages that are due: oldest first, what failed often behind them."""
         rows = self._all("waiting_messages", surface=surface, **due_by(now_ms), limit=limit)
         return messages_of(rows)
 

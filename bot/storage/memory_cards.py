@@ -11,7 +11,7 @@ from bot.storage.json_text import dump, load
 from bot.storage.memory_proposals import ProposalTable
 from bot.storage.memory_tables import Journal, Table
 from bot.storage.record_rows import card_of, card_row
-from bot.storage.waits import is_due
+from bot.storage.waits import is_due, turn_ms
 from lifecycle.records import Card, Message
 
 
@@ -23,6 +23,10 @@ class _Wish:
     @property
     def stale(self) -> bool:
         return self.card.shown_version < self.card.wanted_version
+
+
+def _place(wish: _Wish) -> tuple[int, int]:
+    return turn_ms(wish.card.attempts, wish.card.retry_at_ms), wish.turn
 
 
 class CardTable:
@@ -61,7 +65,7 @@ class CardTable:
 
     def stale(self, surface: str, now_ms: int, limit: int) -> Sequence[Card]:
         due = [w for w in self._stale_on(surface) if is_due(w.card.retry_at_ms, now_ms)]
-        return [wish.card for wish in sorted(due, key=lambda wish: wish.turn)][:limit]
+        return [wish.card for wish in sorted(due, key=_place)][:limit]
 
     def find(self, surface: str, message_id: str) -> Card | None:
         proposal_id = self._stood_in.get((surface, message_id))
@@ -111,7 +115,7 @@ class OutboxTable:
             and is_due(message.not_before_ms, now_ms)
             and self._arrived.get(message.key) is None
         ]
-        return found[:limit]
+        return sorted(found, key=lambda m: turn_ms(m.attempts, m.not_before_ms))[:limit]
 
     def delivered(self, key: str, at_ms: int) -> None:
         if self._rows.get(key) is not None and self._arrived.get(key) is None:

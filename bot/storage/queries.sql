@@ -218,12 +218,13 @@ ON CONFLICT DO NOTHING;
 SELECT 1 FROM bindings WHERE evidence_id = :evidence_id AND proposal_id = :proposal_id;
 
 -- bound_to --
--- Open proposals that name a packet; CROSS JOIN keeps the order of the two loops.
-SELECT proposals.* FROM bindings CROSS JOIN proposals
-    ON proposals.proposal_id = bindings.proposal_id
-WHERE bindings.evidence_id = :evidence_id
+-- Open proposals that name a packet; CROSS JOIN keeps the past out of the loop: an id may have been
+-- named by every proposal there ever was.
+SELECT proposals.* FROM proposals INDEXED BY open_by_id CROSS JOIN bindings
+    ON bindings.evidence_id = :evidence_id AND bindings.proposal_id = proposals.proposal_id
+WHERE proposals.decided_at_ms IS NULL
     AND proposals.state IN ('pending', 'sentinel_approved', 'executing')
-ORDER BY bindings.proposal_id LIMIT :limit;
+ORDER BY proposals.proposal_id LIMIT :limit;
 
 -- reviews_of --
 -- All reviews of a proposal in the order in which they came.
@@ -294,6 +295,7 @@ INSERT INTO cards (
     :proposal_id, :surface, :version, 0, '[]', 0, 1, 0, 0, '', '', '{}', (
         SELECT coalesce(max(wish), 0) + 1 FROM cards
         WHERE surface = :surface AND shown_version < wanted_version
+            AND (CASE WHEN attempts < 5 THEN 0 ELSE retry_at_ms END) = 0
     )
 )
 ON CONFLICT (proposal_id, surface) DO UPDATE SET
@@ -311,6 +313,7 @@ INSERT INTO cards (
     :attempts, :retry_at_ms, :why, :posted_at_ms, :claim, :extra, (
         SELECT coalesce(max(wish), 0) + 1 FROM cards
         WHERE surface = :surface AND shown_version < wanted_version
+            AND (CASE WHEN attempts < 5 THEN 0 ELSE retry_at_ms END) = 0
     )
 )
 ON CONFLICT (proposal_id, surface) DO UPDATE SET
@@ -336,11 +339,12 @@ SELECT * FROM cards WHERE proposal_id = :proposal_id AND surface = :surface;
 SELECT * FROM cards WHERE proposal_id = :proposal_id ORDER BY surface;
 
 -- stale_cards --
--- Cards of a surface to post or edit now, oldest wish first.
+-- Cards of a surface to post or edit now, oldest wish first; what failed often stands behind the
+-- rest, whoever waits longest first.
 SELECT * FROM cards
 WHERE surface = :surface AND shown_version < wanted_version
     AND (retry_at_ms <= :now_ms OR retry_at_ms > :far_ms)
-ORDER BY wish LIMIT :limit;
+ORDER BY (CASE WHEN attempts < 5 THEN 0 ELSE retry_at_ms END), wish LIMIT :limit;
 
 -- find_card --
 -- The card that stands, or stood, in a message.
@@ -367,11 +371,12 @@ INSERT INTO outbox (
 ON CONFLICT (key) DO NOTHING;
 
 -- waiting_messages --
--- Undelivered messages of a surface that are due, oldest first.
+-- Undelivered messages of a surface that are due, oldest first; what failed often stands behind the
+-- rest, whoever waits longest first.
 SELECT * FROM outbox
 WHERE surface = :surface AND delivered_at_ms IS NULL
     AND (not_before_ms <= :now_ms OR not_before_ms > :far_ms)
-ORDER BY number LIMIT :limit;
+ORDER BY (CASE WHEN attempts < 5 THEN 0 ELSE not_before_ms END), number LIMIT :limit;
 
 -- message_delivered --
 -- A message has arrived.

@@ -143,6 +143,28 @@ class CardsContract(InStore):
         told = await store.read(lambda tx: tx.outbox.waiting("terminal", NOW_MS, 9))
         assert [message.key for message in told] == ["ahead"]
 
+    async def test_what_failed_often_stands_behind_the_rest_whoever_waits_longest_first(
+        self, store: ProposalStore
+    ) -> None:
+        names = ("stuck", "dead", "once", "fresh")
+        await self.filled(store, *map(waiting, names))
+        tried = {"stuck": (9, NOW_MS - 1), "dead": (5, NOW_MS - 2), "once": (4, NOW_MS)}
+
+        def unit(tx: Transaction) -> None:
+            for name in names:
+                attempts, at_ms = tried.get(name, (0, 0))
+                tx.cards.put(Card(name, "terminal", 1, attempts=attempts, retry_at_ms=at_ms))
+                tx.outbox.add(Message(name, "terminal", "", "note", {}, NOW_MS, not_before_ms=0))
+                for _ in range(attempts):
+                    tx.outbox.failed(name, at_ms, "down")
+
+        await store.write(unit)
+
+        cards = await store.read(lambda tx: tx.cards.stale("terminal", NOW_MS, 9))
+        assert ids(cards) == ["once", "fresh", "dead", "stuck"]
+        told = await store.read(lambda tx: tx.outbox.waiting("terminal", NOW_MS, 9))
+        assert [message.key for message in told] == ["once", "fresh", "dead", "stuck"]
+
     async def test_messages_are_kept_until_they_have_arrived(self, store: ProposalStore) -> None:
         first = Message("end:p1", "terminal", "leila", "ended", {"a": [1]}, NOW_MS, "p1")
         second = Message("note", "terminal", "", "note", {}, NOW_MS - 9, not_before_ms=NOW_MS)

@@ -12,7 +12,7 @@ from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.records import Card, Message
 from lifecycle.world import World
 
-#: So many of each are looked at; behind a backlog that is longer the oldest go first.
+#: So many of each are looked at; of a longer backlog the oldest, and what failed often last.
 _MOST_CARDS: Final = 10_000
 _MOST_MESSAGES: Final = 1_000
 #: The store is asked again after so long, in seconds, or so many times as long as it took.

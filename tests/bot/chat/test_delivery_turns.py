@@ -12,6 +12,7 @@ from bot.chat.cards.content import CardContent
 from bot.chat.showing.delivery import ATTENTION_AFTER
 from bot.chat.surface import Posted, SurfaceFailed
 from lifecycle.door import announce
+from lifecycle.ports import Transaction
 from lifecycle.records import Card, Message
 from lifecycle.state import State
 from tests.bot.chat.delivering import Stage
@@ -163,6 +164,36 @@ async def test_a_platform_that_takes_nothing_is_not_asked_for_every_card_that_wa
     await stage.delivery().drain()
 
     assert len(surface.shown) <= 20
+
+
+async def test_people_are_told_however_many_answers_to_an_agent_the_platform_refuses_for_good() -> (
+    None
+):
+    """As many as are looked at stood before every announcement, and were refused at each look."""
+
+    class NoFiles(InOrder):
+        async def say(self, message: Message) -> str | None:
+            if message.recipient == "leila":
+                raise SurfaceFailed("may not attach files", lasting=True)
+            return await super().say(message)
+
+    surface = NoFiles()
+    stage = Stage(surface)
+    now_ms = stage.world.clock.now_ms()
+
+    def refused(tx: Transaction) -> None:
+        for number in range(1_100):
+            key = f"end:{number}"
+            tx.outbox.add(Message(key, "discord", "leila", "ended", {}, now_ms))
+            for _ in range(ATTENTION_AFTER):
+                tx.outbox.failed(key, now_ms, "may not attach files")
+
+    await stage.world.store.write(refused)
+    moment = stage.world.workflow.world.moment()
+    await stage.world.store.write(lambda tx: announce(tx, moment, "news", "The audit head: 7"))
+    await stage.delivery().drain()
+
+    assert surface.shown == ["say The audit head: 7"]
 
 
 async def test_N03_a_platform_that_is_away_is_tried_a_little_each_second_whatever_goes_on() -> None:

@@ -1,0 +1,11 @@
+-- What has failed five times stands behind what did not, and among its like whoever waits longest is
+-- next: thousands that a platform refuses each time keep nothing else from being looked at.
+
+DROP INDEX stale_cards;
+CREATE INDEX stale_cards ON cards (
+    surface, (CASE WHEN attempts < 5 THEN 0 ELSE retry_at_ms END), wish, retry_at_ms)
+    WHERE shown_version < wanted_version;
+DROP INDEX undelivered;
+CREATE INDEX undelivered ON outbox (
+    surface, (CASE WHEN attempts < 5 THEN 0 ELSE not_before_ms END), number, not_before_ms)
+    WHERE delivered_at_ms IS NULL;
