@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
 
@@ -17,20 +21,47 @@ from bot.intake.http.auth import SURFACE as HTTP
 from lifecycle.callbacks import SURFACE
 from lifecycle.located import located
 from lifecycle.policy import Agent
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
 from lifecycle.records import Message
 from lifecycle.world import World
 
 log = logging.getLogger("signoff.callbacks")
 
 _PAGE: Final = 20
+#: So many are looked at together: what waits for a server that is left alone is put off in one go.
+_LOOKED_AT: Final = 200
 _EVERY_S: Final = 1.0
 _TIMEOUT_S: Final = 10.0
 _LONGEST_WAIT_S: Final = 60
 _SHORTEST_PAUSE_MS: Final = 1_000
 _LONGEST_PAUSE_MS: Final = 3_600_000
-#: So long nobody knocks at a server that did not answer: there are others to be told.
+#: So long nobody knocks at a server that did not answer, at first and at most: there are others to
+#: be told, and what waits for one that is down for weeks is put off each time it is over.
 _SILENCE_MS: Final = 10_000
+_LONGEST_SILENCE_MS: Final = 300_000
+#: So many refusals in a row, and it is as if it did not answer.
+_MOST_REFUSED: Final = 20
+
+
+@dataclass(slots=True)
+class _Server:
+    """How an agent's server does. Times in ms UTC."""
+
+    silent_until_ms: int = 0
+    pause_ms: int = 0
+    failures: int = 0
+
+    def well(self) -> None:
+        """It took something."""
+        self.silent_until_ms = self.pause_ms = self.failures = 0
+
+    def failed(self, began_ms: int, now_ms: int, *, answered: bool) -> None:
+        """It did not take what was begun then: leave it alone, longer each time in a row."""
+        self.failures += 1
+        noted = began_ms < self.silent_until_ms  # by another one that was begun with this one
+        if not noted and (not answered or self.failures >= _MOST_REFUSED):
+            self.pause_ms = min(_LONGEST_SILENCE_MS, max(_SILENCE_MS, 2 * self.pause_ms))
+            self.silent_until_ms = now_ms + self.pause_ms
 
 
 class Callbacks:
@@ -44,8 +75,8 @@ class Callbacks:
         self._environment = environment
         self._client = client
         self._due = asyncio.Event()
-        #: Until when an agent's server is left alone, ms UTC.
-        self._silent_until_ms: dict[str, int] = {}
+        #: By agent.
+        self._servers: defaultdict[str, _Server] = defaultdict(_Server)
 
     def heard(self) -> None:
         """Look soon."""
@@ -82,8 +113,29 @@ class Callbacks:
         await self._settle_polled()
         arrived = 0
         while due := await self._waiting(SURFACE):
-            arrived += sum(await asyncio.gather(*(self._deliver(each) for each in due)))
+            now_ms = self._world.clock.now_ms()
+            until_ms = {each.key: self._silent_until_ms(each) for each in due}
+            at_once = [each for each in due if until_ms[each.key] <= now_ms][:_PAGE]
+            arrived += sum(await asyncio.gather(*map(self._deliver, at_once)))
+            await self._put_off({key: at_ms for key, at_ms in until_ms.items() if at_ms > now_ms})
         return arrived
+
+    def _silent_until_ms(self, message: Message) -> int:
+        """Return until when the server of its agent is left alone, 0 where it is not."""
+        agent = self._world.law.policy.agents.get(message.recipient)
+        called = agent is not None and agent.callback_url is not None
+        return self._servers[message.recipient].silent_until_ms if called else 0
+
+    async def _put_off(self, until_ms: Mapping[str, int]) -> None:
+        """Leave messages, by key, until then: together, and where a row of one is at fault alone,
+        so that it stands in the way of none beside it."""
+        if not until_ms:
+            return
+        try:
+            await self._world.store.write(partial(_put_off, until_ms))
+        except RowAtFault:
+            alone = (partial(_put_off, {key: at_ms}) for key, at_ms in until_ms.items())
+            await asyncio.gather(*map(self._world.store.write, alone))
 
     async def _settle_polled(self) -> None:
         """What is meant for an agent of the HTTP door it reads there; nothing is pushed."""
@@ -95,7 +147,7 @@ class Callbacks:
     async def _waiting(self, surface: str) -> list[Message]:
         now_ms = self._world.clock.now_ms()
         return list(
-            await self._world.store.read(lambda tx: tx.outbox.waiting(surface, now_ms, _PAGE))
+            await self._world.store.read(lambda tx: tx.outbox.waiting(surface, now_ms, _LOOKED_AT))
         )
 
     async def _deliver(self, message: Message) -> bool:
@@ -104,20 +156,18 @@ class Callbacks:
         if agent is None or agent.callback_url is None:
             await self._delivered(message, now_ms)  # nobody is to be told any more
             return False
-        silent_until_ms = self._silent_until_ms.get(agent.id, 0)
-        if now_ms < silent_until_ms:
-            await self._failed(message, silent_until_ms, "its server did not answer before")
-            return False
+        server, answered = self._servers[agent.id], False
         try:
             status = await self._post(agent, message, now_ms)
         except _NoAnswer as error:
             why = str(error)
-            self._silent_until_ms[agent.id] = self._world.clock.now_ms() + _SILENCE_MS
         else:
             if httpx.codes.is_success(status):
+                server.well()
                 await self._delivered(message, now_ms)
                 return True
-            why = f"status {status}"
+            why, answered = f"status {status}", True
+        server.failed(now_ms, self._world.clock.now_ms(), answered=answered)
         log.warning("the callback of %s failed: %s", agent.id, why)
         await self._failed(message, now_ms + _pause_ms(message, now_ms), why)
         return False
@@ -133,15 +183,15 @@ class Callbacks:
         secret = self._environment.get(agent.callback_secret_env or "", "")
         content = {"type": f"proposal.{message.kind}", "data": dict(message.body)}
         data = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-        at = datetime.fromtimestamp(now_ms / 1000, UTC)
+        at, news = datetime.fromtimestamp(now_ms / 1000, UTC), _news_of(message, data)
         try:
-            signature = Webhook(secret).sign(message.key, at, data)
+            signature = Webhook(secret).sign(news, at, data)
         except Exception:
             words = f"{agent.callback_secret_env} holds no secret of Standard Webhooks"
             raise _NoAnswer(words) from None
         headers = {
             "content-type": "application/json",
-            "webhook-id": message.key,
+            "webhook-id": news,
             "webhook-timestamp": str(int(at.timestamp())),
             "webhook-signature": signature,
         }
@@ -169,8 +219,19 @@ class Callbacks:
         return self._client
 
 
+def _news_of(message: Message, data: str) -> str:
+    """Return what names this news: an id of a proposal, and a key with it, comes again beside
+    another database, or after a copy was brought back, and tells something else then."""
+    return f"{message.key}:{sha256(data.encode()).hexdigest()[:16]}"
+
+
 class _NoAnswer(Exception):
     """The message did not reach anybody who answers; says why."""
+
+
+def _put_off(until_ms: Mapping[str, int], tx: Transaction) -> None:
+    for key, at_ms in until_ms.items():
+        tx.outbox.failed(key, at_ms, "its server did not answer before")
 
 
 def _pause_ms(message: Message, now_ms: int) -> int:

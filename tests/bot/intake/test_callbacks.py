@@ -14,6 +14,7 @@ from standardwebhooks import Webhook
 
 from bot.chat.showing.undelivered import undelivered
 from bot.intake.doors import served_doors
+from bot.intake.http.callbacks import Callbacks
 from lifecycle.callbacks import SURFACE
 from lifecycle.ports import Transaction
 from lifecycle.records import Message
@@ -200,6 +201,51 @@ async def test_an_answer_that_never_ends_keeps_no_callback_waiting(
     for writer in open_ones:
         writer.close()
     server.close()
+
+
+async def much_waits(world: World, url: str, count: int, since_ms: int) -> Callbacks:
+    """Let so many messages wait for leila, whose server is at `url`."""
+    agents = dict(world.workflow.policy.agents)
+    agents["leila"] = replace(agents["leila"], callback_url=url, callback_secret_env="C_LEILA")
+    await world.adopts(agents=agents)
+
+    def many(tx: Transaction) -> None:
+        for number in range(count):
+            tx.outbox.add(Message(f"w{number}", SURFACE, "leila", "ended", {}, since_ms))
+
+    await world.store.write(many)
+    return Callbacks(world.workflow.world, {"C_LEILA": SECRET})
+
+
+@pytest.mark.parametrize("status", [None, 503], ids=["nobody listens", "it answers 503"])
+async def test_what_waits_for_a_server_that_is_down_for_long_is_touched_seldom(
+    world: World, receiver: Receiver, status: int | None
+) -> None:
+    """All of it was written anew every ten seconds, for as long as the server was down."""
+    url = receiver.url if status else "http://127.0.0.1:9/x"
+    receiver.statuses = [status] * 10_000 if status else []
+    callbacks = await much_waits(world, url, 400, world.clock.now_ms() - 60_000)
+    for _ in range(60):
+        await callbacks.drain()
+        world.clock.advance(10)
+
+    kept = await world.store.read(lambda tx: tx.outbox.waiting(SURFACE, 2**60, 1_000))
+    assert len(kept) == 400
+    assert max(message.attempts for message in kept) <= 8
+    assert len(receiver.came) <= 200
+
+
+async def test_a_server_that_is_back_is_told_all_that_waited(
+    world: World, receiver: Receiver
+) -> None:
+    receiver.statuses = [503] * 60
+    callbacks = await much_waits(world, receiver.url, 100, world.clock.now_ms())
+    arrived = 0
+    for _ in range(30):
+        arrived += await callbacks.drain()
+        world.clock.advance(10)
+
+    assert arrived == 100
 
 
 async def test_a_server_that_is_silent_keeps_no_callback_waiting_more_than_once(
