@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
+from zlib import crc32
 
 from lifecycle.copied import noted_copy
 from lifecycle.permit import KeyRing
@@ -14,6 +15,10 @@ from lifecycle.sealing import holds, sealed
 
 #: What stands for all that was kept where somebody wrote over it.
 _NO_ROWS: Final = "?"
+#: So many stand on the first page. In a flood the others stand on pages of their own, each event on
+#: the one that its id says: none is written, or read, for all those that wait.
+_FIRST_PAGE: Final = 64
+_MORE_PAGES: Final = 256
 
 
 class Standing(Enum):
@@ -50,46 +55,52 @@ class KeptEvents:
     def put(self, tx: Transaction, event_id: str, lane: str, payload: Mapping[str, Any]) -> None:
         """Keep an event in the first place that is free: in a flood of long ones none is written
         again because another comes."""
-        rows, copy = self.rows(tx), noted_copy(tx)
-        place = _free(rows)
-        tx.flags.put(self._place(place), payload)
+        page, rows = self._flag, self._on(tx, self._flag)
+        if len(rows) >= _FIRST_PAGE and event_id not in rows:
+            page = self._page_of(event_id)
+            rows = self._on(tx, page)
+        place, copy = _free(rows), noted_copy(tx)
+        tx.flags.put(_place(page, place), payload)
         seal = sealed(self._ring, self.surface, event_id, lane, payload, copy)
         row = {"lane": lane, "place": place, "copy": copy, "seal": seal}
-        tx.flags.put(self._flag, rows | {event_id: row})
+        tx.flags.put(page, rows | {event_id: row})
 
     def drop(self, tx: Transaction, event_id: str) -> None:
         """Keep it no more."""
-        rows = self.rows(tx)
-        gone = rows.pop(event_id, {})
-        tx.flags.put(self._flag, rows)
-        if "place" in gone:
-            tx.flags.put(self._place(gone["place"]), None)
+        for page in self._pages() if event_id == _NO_ROWS else self._may_stand_on(event_id):
+            rows = self._on(tx, page)
+            if event_id in rows:
+                gone = rows.pop(event_id)
+                tx.flags.put(page, rows)
+                if "place" in gone:
+                    tx.flags.put(_place(page, gone["place"]), None)
 
     def rows(self, tx: Transaction) -> dict[str, dict[str, Any]]:
-        """Return what stands beside the payloads; what somebody put there that is no row says
-        nothing, and no seal holds it."""
-        kept = tx.flags.get(self._flag) or {}
-        rows = kept if isinstance(kept, Mapping) else {_NO_ROWS: None}
-        return {key: {**each} if isinstance(each, Mapping) else {} for key, each in rows.items()}
+        """Return what stands beside the payloads."""
+        return {key: row for page in self._pages() for key, row in self._on(tx, page).items()}
 
     def all(self, tx: Transaction) -> dict[str, KeptEvent]:
         """Return every event with its payload."""
         copy = noted_copy(tx)
         return {
-            event_id: self._event(tx, event_id, row, copy)
-            for event_id, row in self.rows(tx).items()
+            event_id: self._event(tx, page, event_id, row, copy)
+            for page in self._pages()
+            for event_id, row in self._on(tx, page).items()
         }
 
     def ours(self, tx: Transaction, event_id: str) -> Mapping[str, Any] | None:
         """Return the payload of one event that stands as a process of ours kept it, else None."""
-        row = self.rows(tx).get(event_id)
-        event = None if row is None else self._event(tx, event_id, row, noted_copy(tx))
-        return event.payload if event is not None and event.standing is Standing.OURS else None
+        for page in self._may_stand_on(event_id):
+            row = self._on(tx, page).get(event_id)
+            if row is not None:
+                event = self._event(tx, page, event_id, row, noted_copy(tx))
+                return event.payload if event.standing is Standing.OURS else None
+        return None
 
     def _event(
-        self, tx: Transaction, event_id: str, row: Mapping[str, Any], copy: Any
+        self, tx: Transaction, page: str, event_id: str, row: Mapping[str, Any], copy: Any
     ) -> KeptEvent:
-        payload = tx.flags.get(self._place(row["place"])) if "place" in row else None
+        payload = tx.flags.get(_place(page, row["place"])) if "place" in row else None
         lane = row.get("lane")
         of = (row["copy"],) if "copy" in row else ()  # which a former version did not note
         if not holds(self._ring, row.get("seal"), self.surface, event_id, lane, payload, *of):
@@ -98,8 +109,26 @@ class KeptEvents:
         standing = Standing.OURS if row.get("copy") == copy else Standing.OF_A_COPY
         return KeptEvent(standing, str(lane), payload or {})
 
-    def _place(self, number: Any) -> str:
-        return f"{self._flag}#{number}"
+    def _pages(self) -> Iterator[str]:
+        yield self._flag
+        yield from (f"{self._flag}:{number}" for number in range(_MORE_PAGES))
+
+    def _may_stand_on(self, event_id: str) -> tuple[str, str]:
+        return self._flag, self._page_of(event_id)
+
+    def _page_of(self, event_id: str) -> str:
+        return f"{self._flag}:{crc32(event_id.encode('utf-8', 'surrogatepass')) % _MORE_PAGES}"
+
+    def _on(self, tx: Transaction, page: str) -> dict[str, dict[str, Any]]:
+        """Return the rows of a page; what somebody put there that is no row says nothing, and no
+        seal holds it."""
+        kept = tx.flags.get(page) or {}
+        rows = kept if isinstance(kept, Mapping) else {_NO_ROWS: None}
+        return {key: {**each} if isinstance(each, Mapping) else {} for key, each in rows.items()}
+
+
+def _place(page: str, number: Any) -> str:
+    return f"{page}#{number}"
 
 
 def _free(rows: Mapping[str, Mapping[str, Any]]) -> int:

@@ -32,6 +32,23 @@ async def test_a_long_event_that_waits_is_not_written_again_when_another_comes()
     assert await working.flag("inbox:slack") == {}
 
 
+async def test_what_is_written_for_an_event_does_not_grow_with_those_that_wait() -> None:
+    """With four thousand that waited each took a tenth of a second."""
+    working = Working()
+    last = 500
+    for number in range(last):
+        assert await working.inbox.take(f"e{number}", f"p:{number}", {"text": "x"})
+    assert len(json.dumps(await working.flag("inbox:slack"))) < 12_000
+
+    await working.inbox.close()
+    after = Working(working.world.store)
+    after.may.set()
+    assert await after.inbox.resume() == last
+    await after.inbox.settled()
+    assert {event_id for event_id, _ in after.worked} == {f"e{number}" for number in range(last)}
+    assert await after.inbox.kept() == ()
+
+
 async def test_the_place_of_an_event_that_is_done_is_taken_by_the_next() -> None:
     working = Working()
     working.may.set()
