@@ -27,7 +27,9 @@ class Seeds:
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
         self._wanted: dict[int, bool] = {}
-        self._queue: asyncio.Queue[int] = asyncio.Queue()
+        #: Whose turn is next; what is wanted twice waits once.
+        self._due: dict[int, None] = {}
+        self._any_due = asyncio.Event()
         self.missing: dict[int, str] = {}
         self._refused: set[int] = set()
 
@@ -36,9 +38,12 @@ class Seeds:
         if self._wanted.get(message_id) is seeded and not again:
             return
         self._wanted[message_id] = seeded
-        self._queue.put_nowait(message_id)
+        self._due.setdefault(message_id)
+        self._any_due.set()
         while len(self._wanted) > _REMEMBERED:
-            self._wanted.pop(next(iter(self._wanted)))
+            forgotten = next(iter(self._wanted))
+            self._wanted.pop(forgotten)
+            self._due.pop(forgotten, None)
 
     def kept(self, message_id: int, seeded: bool) -> None:
         """An edited card: seeds that nobody wanted changed are left as they are."""
@@ -54,20 +59,22 @@ class Seeds:
     def gone(self, message_id: int) -> None:
         """A message was deleted: it lacks nothing any more."""
         self._wanted.pop(message_id, None)
+        self._due.pop(message_id, None)
         self.missing.pop(message_id, None)
         self._refused.discard(message_id)
 
     async def run(self) -> None:
         """Work until cancelled. Whatever one card meets, the next has its turn."""
         while True:
-            message_id = await self._queue.get()
-            wanted = self._wanted.get(message_id)
-            if wanted is None:
-                continue
-            try:
-                await self._all(message_id, wanted)
-            except Exception as error:
-                log.error("seeds of card %s: %s", message_id, located(error))
+            while self._due:
+                message_id = next(iter(self._due))
+                del self._due[message_id]
+                try:
+                    await self._all(message_id, self._wanted[message_id])
+                except Exception as error:
+                    log.error("seeds of card %s: %s", message_id, located(error))
+            self._any_due.clear()
+            await self._any_due.wait()
 
     async def _all(self, message_id: int, wanted: bool) -> None:
         """Put or take every seed of one card; a card counts as whole only with all of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from lifecycle.ending import answer_of
 from tests.builders import PROD
 from tests.fakes.discord_server.state import CHANNEL
-from tests.fakes.discord_stage import ANA, LEILA, TICK, DiscordStage, until
+from tests.fakes.discord_stage import ANA, CROSS, LEILA, TICK, DiscordStage, until
 
 DUAL = {"approval_class": "dual"}
 
@@ -73,6 +74,33 @@ async def test_a_seed_that_fails_keeps_the_card_valid(stage: DiscordStage) -> No
     assert any("seeds are missing" in line for line in stage.broadcast.health())
     stage.server.reacts(ANA, await stage.card(proposal_id), TICK)
     await stage.reaches(proposal_id, "completed")
+
+
+async def test_seeds_that_lack_wait_once_however_often_their_card_is_read(
+    stage: DiscordStage,
+) -> None:
+    """Each reading asked for them once more: days of it stood before the seeds of every new card
+    once Discord took reactions again."""
+    ids = [await stage.proposes(PROD), await stage.proposes()]
+    cards = [await stage.card(each) for each in ids]
+    await until(lambda: all("900" in each.who(CROSS) for each in cards), "seeds")
+    again = asyncio.Event()
+    stage.server.fails("PUT", "/reactions/", gate=again)
+    for card in cards:
+        card.reactions.clear()
+    before = len(stage.server.called("PUT", "/reactions/"))
+
+    listening = stage.surface.listening
+    assert listening is not None
+    rows = await stage.store.read(lambda tx: tx.cards.open_on("discord", 9))
+    for _ in range(30):
+        for row in rows:
+            await listening.reactions.read(row)
+    again.set()
+    new = await stage.card(await stage.proposes(PROD, parameters={"version": "v43"}))
+    await until(lambda: all("900" in each.who(CROSS) for each in (*cards, new)), "seeds")
+
+    assert len(stage.server.called("PUT", "/reactions/")) - before <= 8
 
 
 async def test_a_decision_that_comes_before_the_post_has_answered_counts(
