@@ -32,7 +32,8 @@ class ListeningSocket(socket.socket):
 
     def __init__(self, family: int, last_words: bytes) -> None:
         """Take what those who are turned away hear."""
-        super().__init__(family, socket.SOCK_STREAM)
+        # asyncio lets a connection send at once only where its protocol is named.
+        super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._last_words = last_words
         self._told_s = -_TOLD_S
         self._spare: int | None = _spare()

@@ -110,3 +110,24 @@ async def test_an_address_that_this_machine_does_not_have_keeps_nobody_from_the_
     found.remove(here)
     with pytest.raises(OSError, match=os.strerror(errno.EADDRNOTAVAIL)):
         await listeners("localhost", 0, FULL)
+
+
+async def test_what_is_written_in_two_parts_is_not_held_back_until_the_first_is_acknowledged() -> (
+    None
+):
+    """Each answer after the first of a connection took forty milliseconds more."""
+    at_once: list[int] = []
+
+    async def meet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = writer.get_extra_info("socket")
+        at_once.append(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    (door,) = await listeners("127.0.0.1", 0, FULL)
+    server = await asyncio.start_server(meet, sock=door)
+    async with server:
+        reader, writer = await asyncio.open_connection(*door.getsockname()[:2])
+        await reader.read()
+        writer.close()
+
+    assert [bool(each) for each in at_once] == [True]
