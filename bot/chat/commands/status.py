@@ -69,11 +69,12 @@ def _freeze_words(tx: Transaction, waits: bool) -> str:
 
 
 def _attention(tx: Transaction) -> str | Table:
-    found = tx.proposals.with_attention(_MOST)
+    found = tx.proposals.with_attention(_MOST + 1)
     if not found:
         return "Nothing needs a person's attention"
     rows = tuple(
         (each.proposal_id, str(each.attention), neutral(each.attention_why or "—").text)
-        for each in found
+        for each in found[:_MOST]
     )
-    return Table("Needs a person", ("id", "attention", "why"), rows)
+    more = f" (the {_MOST} oldest; there are more)" if len(found) > _MOST else ""
+    return Table(f"Needs a person{more}", ("id", "attention", "why"), rows)
