@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
+from bot.bench.windows import add_rows
 from bot.chat.commands.replies import Table
 from bot.chat.commands.status import status_reply
 from bot.storage.memory import MemoryStore
@@ -16,7 +19,7 @@ from tests.contracts.store_examples import waiting
 async def test_a_list_of_what_needs_a_person_that_is_cut_says_so(many: int, title: str) -> None:
     store, policy = MemoryStore(), a_policy()
     rows = [waiting(f"p{number}", attention=Attention.OVERDUE) for number in range(many)]
-    await store.write(lambda tx: [tx.proposals.add(row) for row in rows])
+    await store.write(partial(add_rows, rows))
 
     reply = await store.read(lambda tx: status_reply(tx, policy, NOW_MS))
 
