@@ -26,6 +26,7 @@ from bot.chat.hearing.known import (
 from bot.chat.hearing.others import Elsewhere
 from bot.chat.hearing.refused import (
     Key,
+    counted_for_another,
     for_good,
     gone_from,
     note_gone,
@@ -46,6 +47,10 @@ from lifecycle.workflow import Workflow
 
 #: A ✅ that was given for what a card showed before.
 _VOID: Final = "stale_card"
+_FOR_ANOTHER: Final = (
+    "The ✅ that stands here counted for whoever had this account before; nothing was counted for "
+    "you. To approve take it off and put it there again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,16 +226,22 @@ class CatchingUp:
             return 0
         count = 0
         for sender in (as_known_now(self._workflow.policy, each) for each in new):
-            late = self._late(card, sender, Signal.APPROVE, known)
-            place = replace(self._place(card), shown_version=known.shown_to(sender.id or ""))
-            reply = await self._workflow.approve(
-                card.proposal_id, late, card=place, found_late=True
-            )
+            reply = await self._given(card, sender, known)
             await self._noted(card, (sender.account, Signal.APPROVE), reply)
             count += reply.done
             if reply.code == _VOID:
                 self._refused.setdefault(card.proposal_id, []).append((sender, reply))
         return count
+
+    async def _given(self, card: Card, sender: Sender, known: Known) -> Reply:
+        """Give a ✅ that was found to the law, unless it has counted already, for another."""
+        late = self._late(card, sender, Signal.APPROVE, known)
+        if counted_for_another(sender, known):
+            of_theirs = replace(late, event_id=f"{late.event_id}.of:{sender.id}")
+            await self._workflow.note_ignored(card.proposal_id, of_theirs, _VOID)
+            return Reply(_FOR_ANOTHER, _VOID, card.proposal_id)
+        place = replace(self._place(card), shown_version=known.shown_to(sender.id or ""))
+        return await self._workflow.approve(card.proposal_id, late, card=place, found_late=True)
 
     async def _ended(self, card: Card) -> bool:
         store = self._workflow.world.store

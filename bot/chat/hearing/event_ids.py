@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from bot.chat.hearing.signals import Signal
 from lifecycle.answers import Sender
+
+_BY: Final = "by"
+_FOUND: Final = "found"
 
 
 def card_lane(message_id: str, signal: Signal, who: str) -> str:
@@ -17,9 +22,10 @@ def approved_on(lane: str) -> str | None:
     return lane[2:] if lane.startswith("m:") else None
 
 
-def card_event(message_id: str, event_id: str) -> str:
-    """Return the event id of an emoji on a card, so that a review says where it was given."""
-    return f"{on_card(message_id)}{event_id}"
+def card_event(message_id: str, account: str, event_id: str) -> str:
+    """Return the event id of an emoji on a card, so that a review says where it was given, and by
+    which account."""
+    return f"{on_card(message_id)}{_BY}:{account}:{event_id}"
 
 
 def on_card(message_id: str) -> str:
@@ -29,9 +35,18 @@ def on_card(message_id: str) -> str:
 
 def late_event(message_id: str, sender: Sender, signal: Signal, turn: int | str) -> str:
     """Return the event id of an emoji that is found on a card; `turn` counts this person's acts."""
-    return card_event(message_id, f"found:{sender.account}:{signal.name}:{turn}")
+    return f"{on_card(message_id)}{_FOUND}:{sender.account}:{signal.name}:{turn}"
 
 
 def gone_event(message_id: str, account: str, turn: int) -> str:
     """Return the event id of a ✅ that is found gone from its card; `turn` as in `late_event`."""
-    return card_event(message_id, f"gone:{account}:{turn}")
+    return f"{on_card(message_id)}gone:{account}:{turn}"
+
+
+def given_by(message_id: str, event_id: str | None) -> str | None:
+    """Return the account whose emoji on this message an event was, None where it says none."""
+    here = on_card(message_id)
+    if event_id is None or not event_id.startswith(here):
+        return None
+    how, _, told = event_id.removeprefix(here).partition(":")
+    return told.partition(":")[0] if how in (_BY, _FOUND) else None

@@ -104,7 +104,8 @@ class Incoming:
         if since is not None and await self._found(card, sender, signal, since):
             return None
         place = self._place(card, message_id, sender)
-        event_id = card_event(message_id, sender.event_id) if sender.event_id else None
+        given = (message_id, sender.account)
+        event_id = card_event(*given, sender.event_id) if sender.event_id else None
         sender = replace(sender, event_id=event_id)
         reply = await self._acted(card, sender, place, signal, added=added)
         later = counts_later(reply)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from bot.chat.hearing.event_ids import on_card
+from bot.chat.hearing.event_ids import given_by, on_card
 from bot.chat.hearing.known import GONE, Known, approves, stops
 from bot.chat.hearing.signals import Signal
 from lifecycle.answers import Reply, Sender
@@ -67,15 +67,18 @@ def heard_already(
     """Say whether an emoji that was given then was found on its card since, and judged: a platform
     may tell of it late, and it is one act all the same.
 
-    A ❌ of whoever may stop it by now is judged anew.
+    A ❌ of whoever may stop it by now is judged anew; a ✅ has counted for whoever had the account.
     """
     proposal, message_id = tx.proposals.get(card.proposal_id), card.message_ids[-1]
     if proposal is None:
         return False
-    mine = [r for r in tx.reviews.of(card.proposal_id) if r.person == sender.id and r.counts]
-    since = [r for r in mine if r.found_late and r.at_ms >= given_ms]
+    all_of_it = [r for r in tx.reviews.of(card.proposal_id) if r.counts]
+    since = [r for r in all_of_it if r.found_late and r.at_ms >= given_ms]
     here = [r for r in since if (r.event_id or "").startswith(on_card(message_id))]
-    if any(approves(review) is (signal is Signal.APPROVE) for review in here):
+    mine = [r for r in here if r.person == sender.id]
+    if signal is Signal.APPROVE:
+        mine += [r for r in here if _gave(sender, message_id, r)]
+    if any(approves(review) is (signal is Signal.APPROVE) for review in mine):
         return True
     times, at_ms = _noted(card).get(_name((sender.account, signal)), (0, 0))
     may_now = signal is Signal.STOP and stops(policy, proposal, sender)
@@ -99,6 +102,26 @@ def says_anew(sender: Sender, known: Known) -> bool:
         return known.short
     given = not mine or sender.id in known.seen_gone
     return given and not _is_refused(known.card, (sender.account, Signal.APPROVE))
+
+
+def counted_for_another(sender: Sender, known: Known) -> bool:
+    """Say whether the ✅ of this account on this card has counted for somebody else, who had the
+    account then: whoever has it by now has given none there that is heard of."""
+    if sender.id is None:  # it may be theirs whom the platform does not vouch for just now
+        return False
+    others = (r for r in known.reviews if approves(r) and r.person != sender.id)
+    return any(_gave(sender, known.card.message_ids[-1], each) for each in others)
+
+
+def _gave(sender: Sender, message_id: str, review: Review) -> bool:
+    """Say whether a review was given by an emoji of this account on this message, whoever had the
+    account then; a config may name another team of it by now."""
+    account = given_by(message_id, review.event_id)
+    return account is not None and _user(account) == _user(sender.account)
+
+
+def _user(account: str) -> str:
+    return account.rpartition("/")[2]
 
 
 def _is_refused(card: Card, key: Key) -> bool:

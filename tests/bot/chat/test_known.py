@@ -91,8 +91,8 @@ async def test_a_check_mark_taken_off_matters_where_the_approval_is_void(
 @pytest.mark.parametrize(
     ("event", "here"),
     [
-        (card_event("m-p1", "e9"), True),
-        (card_event("m-p2", "e9"), False),
+        (card_event("m-p1", "11", "e9"), True),
+        (card_event("m-p2", "11", "e9"), False),
         ("e9", False),
         (None, False),
     ],

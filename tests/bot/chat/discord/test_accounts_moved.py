@@ -13,8 +13,14 @@ from bot.chat.discord.views import APPROVE
 from bot.chat.hearing.incoming import Incoming
 from lifecycle.checking.sentinel_run import Sentinel
 from sentinel_rules import load_rules
-from tests.bot.chat.discord.cards import seeded
-from tests.bot.chat.discord.standing import DEPLOY, unheard
+from tests.bot.chat.discord.cards import read_again, seeded
+from tests.bot.chat.discord.standing import (
+    DEPLOY,
+    DUAL,
+    approved_once,
+    counting,
+    unheard,
+)
 from tests.builders import MAIL, PROD, a_document
 from tests.fakes.discord_server.state import GUILD, Message
 from tests.fakes.discord_stage import ANA, TICK, DiscordStage, until
@@ -160,3 +166,39 @@ async def test_an_account_that_is_taken_away_while_its_file_is_fetched_proposes_
     await until(lambda: "unknown_agent" in asked.text, "answered")
     await stage.quiet()
     assert await stage.audit("submitted") == []
+
+
+async def anas_account_is_bens(stage: DiscordStage) -> None:
+    """Let a new config give ana's account to ben; ana has none on Discord any more."""
+    people = dict(stage.policy.people)
+    accounts = dict(people["ana"].accounts)
+    people["ben"] = replace(people["ben"], accounts={"discord": accounts.pop("discord")})
+    people["ana"] = replace(people["ana"], accounts=accounts)
+    policy = replace(stage.policy, people=people)
+    await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    stage.policy = policy
+
+
+@pytest.mark.parametrize("heard", [True, False])
+async def test_one_check_mark_counts_for_one_person_whoever_has_its_account_later(
+    stage: DiscordStage, heard: bool
+) -> None:
+    """It counted once more, and one emoji made up a quorum of two."""
+    proposal_id, card = await (approved_once(stage) if heard else seeded(stage, PROD, **DUAL))
+    if not heard:
+        unheard(card, ANA, TICK)
+        await read_again(stage)
+    assert await counting(stage, proposal_id) == ["ana"]
+    await anas_account_is_bens(stage)
+    await read_again(stage)
+    await read_again(stage)
+
+    assert await counting(stage, proposal_id) == ["ana"]
+    assert stage.tool(DEPLOY).verbs() == []
+    assert [row["reason"] for row in await stage.audit("ignored")] == ["stale_card"]
+    await until(lambda: any(said.startswith("ben: ") for said in stage.server.said()), "told")
+
+    stage.server.unreacts(ANA, card, TICK)
+    stage.server.reacts(ANA, card, TICK)
+    await stage.reaches(proposal_id, "completed")
+    assert await counting(stage, proposal_id) == ["ana", "ben"]

@@ -7,11 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from tests.bot.chat.slack.counted import DEPLOY, all_done, mention, reviews
+from tests.bot.chat.slack.counted import DEPLOY, DUAL, all_done, counting, mention, reviews
+from tests.bot.chat.slack.test_away_for_a_while import read_again
 from tests.builders import PROD
+from tests.fakes.slack_server.stage import OPS
 from tests.fakes.slack_server.workspace import User
 from tests.slack_stage import OnSlack, eventually, on_slack
 from tests.stories.test_questions import asks
+
+TICK = "white_check_mark"
 
 
 async def says(slack: OnSlack) -> None:
@@ -79,3 +83,41 @@ async def test_an_account_taken_away_while_slack_is_asked_who_it_is_explains_no_
         await all_done(slack)
 
         assert "fired" not in (await slack.world.proposal("p1")).explanation
+
+
+async def anas_account_is_bens(slack: OnSlack) -> None:
+    """Let a new config give ana's account to ben; its digest is the same."""
+    workflow = slack.world.workflow
+    people = dict(workflow.policy.people)
+    people["ben"] = replace(people["ben"], accounts=people["ana"].accounts)
+    people["ana"] = replace(people["ana"], accounts={})
+    await workflow.adopt(replace(workflow.policy, people=people), workflow.world.law.sentinel)
+
+
+async def test_one_check_mark_counts_for_one_person_whoever_has_its_account_later() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, **DUAL)
+        await slack.server.reacts("UANA", card.ts)
+        await slack.settles()
+        await anas_account_is_bens(slack)
+        await read_again(slack)
+        await all_done(slack)
+
+        assert await counting(slack) == ["ana"]
+        assert slack.world.tool(DEPLOY).verbs() == []
+        assert await slack.codes("p1") == ["stale_card"]
+
+
+async def test_one_check_mark_that_slack_tells_of_late_counts_for_one_person() -> None:
+    """It was found and counted for ana; told of once her account was ben's, it counted again."""
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, **DUAL)
+        late = slack.server.reaction("reaction_added", "UANA", card.ts, TICK, OPS)
+        await slack.server.reacts("UANA", card.ts, heard=False)
+        await read_again(slack)
+        await anas_account_is_bens(slack)
+        await slack.server.event(late)
+        await all_done(slack)
+
+        assert await counting(slack) == ["ana"]
+        assert slack.world.tool(DEPLOY).verbs() == []
