@@ -47,15 +47,17 @@ class Round:
         self._undone: set[str] = set()
         self._not_before_ms = 0
         self._unwritten = False
+        self._too_soon = False
         self._began_ms = 0
         self._hangs = False
         self.running = False
 
     async def run(self) -> None:
         """Run one round unless an earlier failure still asks to wait; never raises."""
-        waits = self._clock.now_ms() < self._not_before_ms and not self._taken_again()
-        if self.running or waits:
+        pauses = self._clock.now_ms() < self._not_before_ms
+        if self.running or (pauses and not self._taken_again()):
             return
+        self._too_soon |= pauses  # unless it goes well now
         self.running, self._began_ms = True, self._clock.now_ms()
         try:
             with rows_met() as met:
@@ -81,11 +83,16 @@ class Round:
 
     def _taken_again(self) -> bool:
         """Say whether the store that took nothing when this failed takes everything again: a stop
-        that was kept meanwhile is to wait no longer."""
-        return self._unwritten and self._workflow.world.unwritten.since_ms is None
+        that was kept meanwhile is to wait no longer.
+
+        Not once more where that proved wrong: what fails may be this job's own unit, at a damaged
+        page, and people would be told so and given the all-clear at every round.
+        """
+        trusted = self._unwritten and not self._too_soon
+        return trusted and self._workflow.world.unwritten.since_ms is None
 
     def _well(self) -> None:
-        self._failures = 0
+        self._failures, self._too_soon = 0, False
         while self._undone:
             self._workflow.world.step_mended(self._undone.pop(), self.job.name)
 

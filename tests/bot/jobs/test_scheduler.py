@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +20,7 @@ from bot.jobs import JOBS, catch_up, deliver
 from bot.jobs.job import Job
 from bot.jobs.scheduler import LONGEST_PAUSE_S, Round, Scheduler
 from lifecycle.audit import AuditEvent
+from lifecycle.records import Message
 from lifecycle.workflow import Workflow
 from tests.stage import staged
 from tests.stories.unrecorded import FILE, break_audit, mend_audit
@@ -225,6 +228,31 @@ async def test_what_waits_for_a_store_goes_on_once_that_takes_everything_again(
         await world.submits(proposal_id="m1")
         await round_.run()
         assert done_ms == [world.clock.now_ms()]
+
+
+async def test_a_damaged_place_that_one_job_alone_meets_is_tried_and_told_no_oftener(
+    tmp_path: Path,
+) -> None:
+    """All that others wrote was taken for the store being well: two alerts came every second."""
+    rounds: list[int] = []
+
+    async def remind(workflow: Workflow) -> int:
+        rounds.append(1)
+        said = Message("k", "terminal", "", "note", {"text": "look"}, 0)
+        await workflow.world.write(lambda tx: tx.outbox.add(said))
+        return 1
+
+    async with staged(f"sqlite:///{FILE}", tmp_path) as world:
+        round_ = Round(Job("remind", "reminding", 1, remind), world.workflow, world.clock)
+        with closing(sqlite3.connect(tmp_path / FILE)) as plain:
+            plain.execute("DROP TABLE outbox")
+        for _ in range(300):
+            await round_.run()
+            await world.workflow.world.write(lambda tx: tx.audit.append(ANYTHING))
+            world.clock.advance(1)
+
+    assert len(rounds) < 15
+    assert len(world.notifier.alerts) < 30
 
 
 async def test_no_round_begins_beside_one_that_has_not_ended() -> None:
