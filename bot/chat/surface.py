@@ -18,6 +18,12 @@ class Posted:
     full: bool = True
 
 
+def once(message: Message) -> str:
+    """Return what is the same at every attempt to say a message, and for no other one: its key
+    comes again beside another database, with ids of proposals, and tells something else then."""
+    return f"{message.key}:{message.created_at_ms}"
+
+
 class SurfaceFailed(Exception):
     """The surface could not do it; what was to be shown stays due.
 

@@ -52,7 +52,7 @@ class Calling:
         begun = await self._marked(content.proposal_id, _BEGUN)
         if not begun or not await self._stands(message_id, role):
             text = f"<@&{role}> {content.proposal_id} needs you"
-            nonce = nonce_of(f"call:{content.proposal_id}")
+            nonce = nonce_of(f"call:{content.proposal_id}:{message_id}")
             outgoing = Outgoing(text=text, calls=role, reply_to=message_id, nonce=nonce)
             await surface.rest.send(outgoing)
         await self.called(content.proposal_id)
@@ -85,5 +85,5 @@ class Calling:
 
 
 def nonce_of(key: str) -> str:
-    """Return the nonce of a message that is kept under `key`: at most 25 characters."""
+    """Return the nonce of what stands once under `key`: at most 25 characters."""
     return hashlib.sha256(key.encode()).hexdigest()[:24]

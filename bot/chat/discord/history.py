@@ -18,6 +18,8 @@ _PAGE: Final = 100
 _PAGES: Final = 5
 #: What follows the id in the last line of a card.
 _CARD_MARK: Final = " · sha256:"
+#: What follows the digest there.
+_VERSION_MARK: Final = " · version "
 _ROLE: Final = re.compile(r"<@&(\d+)>")
 
 
@@ -36,18 +38,21 @@ class History:
         self._rest = rest
 
     async def card_of(
-        self, proposal_id: str, but: Iterable[str], since_ms: int | None = None
+        self, footer: str, but: Iterable[str], since_ms: int | None = None
     ) -> Found | None:
-        """Return a message of ours in which this proposal's card stands, None where there is none.
+        """Return a message of ours in which the card with this footer stands, None where there is
+        none; of an earlier version, that is, for it was not written down since.
 
-        `but` are messages that are known already. Where many others have come it is looked for
-        from `since_ms` on: a card comes soon after its proposal.
+        The id alone comes again beside another database, and what people gave on the card of
+        another document is no word on this one. `but` are messages that are known already. Where
+        many others have come it is looked for from `since_ms` on: a card comes soon after its
+        proposal.
         """
         known = {int(each) for each in but if each.isdigit()}
 
         def one_of(messages: Sequence[discord.Message]) -> Found | None:
-            unknown = (m for m in messages if m.id not in known)
-            ours = (m for m in unknown if self._card_in(m) == proposal_id)
+            unknown = (m for m in messages if m.id not in known and m.author.id == self._rest.me)
+            ours = (m for m in unknown if _may_become(_footer_of(m), footer))
             return next((Found(m.id, _called(m)) for m in ours), None)
 
         newest = await answered("looking for a card", self._messages(_PAGE))
@@ -107,6 +112,16 @@ def _forwarded_in(message: discord.Message) -> str | None:
 def _named_in(message: discord.Message | discord.MessageSnapshot) -> str | None:
     proposal_id, mark, _ = _footer_of(message).partition(_CARD_MARK)
     return proposal_id if mark else None
+
+
+def _may_become(stands: str, footer: str) -> bool:
+    """Say whether a card that stands may be made this one: of the very document, and no further."""
+    (of_what, _, before), (this, _, now) = map(_parts, (stands, footer))
+    return of_what == this and before.isdecimal() and int(before) <= int(now)
+
+
+def _parts(footer: str) -> tuple[str, str, str]:
+    return footer.rpartition(_VERSION_MARK)
 
 
 def _footer_of(message: discord.Message | discord.MessageSnapshot) -> str:

@@ -129,7 +129,7 @@ class DiscordSurface:
         card = await self._card(content.proposal_id)
         doubtful = claim in self._unwritten
         if doubtful:
-            before = await self._unwritten.found(self.workflow, content.proposal_id, card)
+            before = await self._unwritten.found(self.workflow, content, card)
             if before is not None:
                 await self._calling.made(content, card, before.called)
                 posted = await self._posting.edit(before.message_id, content)

@@ -7,7 +7,7 @@ import logging
 from bot.chat.discord.calling import nonce_of
 from bot.chat.discord.render import Said, document_message, literal, words_message
 from bot.chat.discord.rest import Outgoing, Rest
-from bot.chat.surface import SurfaceFailed
+from bot.chat.surface import SurfaceFailed, once
 from lifecycle.records import Message
 
 log = logging.getLogger("signoff.discord")
@@ -24,7 +24,7 @@ class Saying:
 
         Returns the id of words of ours to the channel.
         """
-        nonce, body, words = nonce_of(message.key), message.body, message.body.get("text")
+        nonce, body, words = nonce_of(once(message)), message.body, message.body.get("text")
         before = f"{literal(message.recipient)}:" if message.recipient else ""
         if message.kind == "permit":
             text = f"{before} {literal(str(body.get('proposal_id')))} is approved; its permit waits"

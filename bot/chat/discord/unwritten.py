@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from bot.chat.cards.content import CardContent
 from bot.chat.discord.history import Found, History
 from bot.chat.discord.settings import SURFACE
 from lifecycle.ports import StoreUnavailable
@@ -52,15 +53,15 @@ class Unwritten:
             self._claims.pop(card.claim, None)
 
     async def found(
-        self, workflow: Workflow | None, proposal_id: str, card: Card | None
+        self, workflow: Workflow | None, content: CardContent, card: Card | None
     ) -> Found | None:
-        """Return the message in which the proposal's card stands, None where it is in none that
-        can be one; `card` is its row. Raises SurfaceFailed."""
+        """Return the message in which a card stands that is to show this, None where it is in none
+        that can be one; `card` is its row. Raises SurfaceFailed."""
         if workflow is not None and not self._remembers:
             await self.remember(workflow)
         known = card.message_ids if card is not None else ()
         if workflow is None:
-            return await self._history.card_of(proposal_id, known)
-        proposal = await workflow.world.store.read(lambda tx: tx.proposals.get(proposal_id))
+            return await self._history.card_of(content.footer, known)
+        proposal = await workflow.world.store.read(lambda tx: tx.proposals.get(content.proposal_id))
         since_ms = proposal.created_at_ms - _SKEW_MS if proposal is not None else None
-        return await self._history.card_of(proposal_id, known, since_ms)
+        return await self._history.card_of(content.footer, known, since_ms)

@@ -8,6 +8,7 @@ from typing import Final
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.board import FLAG, board_key
 from bot.chat.slack.desk import Desk
+from bot.chat.slack.saying import said_key
 from lifecycle.ports import Transaction
 from lifecycle.records import Card, Message
 
@@ -35,4 +36,4 @@ async def note_doubtful(desk: Desk, events: Iterable[str]) -> None:
     rest.doubt([board_key(board), f"left:{board}"])
     rest.doubt(f"answer:{event.rpartition(':')[2]}" for event in events)
     for message in messages:
-        rest.doubt([f"said:{message.key}"], message.created_at_ms)
+        rest.doubt([said_key(message)], message.created_at_ms)

@@ -10,15 +10,21 @@ from bot.chat.slack.calls import SlackRefused
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.render import words_message
 from bot.chat.slack.text import escape
+from bot.chat.surface import once
 from lifecycle.ports import Transaction
 from lifecycle.records import Message
 
 log = logging.getLogger("signoff.slack")
 
 
+def said_key(message: Message) -> str:
+    """Return the key under which a message is posted."""
+    return f"said:{once(message)}"
+
+
 async def said(desk: Desk, message: Message) -> str | None:
     """Say one message, once, and return the ts of words to the channel; raises SurfaceFailed."""
-    words, key = message.body.get("text"), f"said:{message.key}"
+    words, key = message.body.get("text"), said_key(message)
     if message.kind == "permit":
         # The permit itself is for the agent alone, and everybody reads the channel.
         waits = f"{message.recipient}: {message.body.get('proposal_id')} is approved; its "
