@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from hashlib import sha256
 from ssl import SSLContext
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -100,9 +101,10 @@ class WebhookTool:
         if self._secret_env is None:
             return headers
         at = datetime.fromtimestamp(self._now_ms() // 1000, UTC)
-        signature = self._signer(self._secret_env).sign(call.idempotency_key, at, body)
+        this = _id_of(call)
+        signature = self._signer(self._secret_env).sign(this, at, body)
         return headers | {
-            "webhook-id": call.idempotency_key,
+            "webhook-id": this,
             "webhook-timestamp": str(int(at.timestamp())),
             "webhook-signature": signature,
         }
@@ -117,6 +119,12 @@ class WebhookTool:
             return Webhook(secret if secret.startswith(_PREFIX) else secret.encode())
         except (ValueError, EmptyWebhookSecretError) as error:
             raise ToolFailed(f"the secret in {name} is no base64") from error
+
+
+def _id_of(call: Call) -> str:
+    """Return the id of the message: whoever has seen it before leaves out what comes under it. The
+    key alone comes again beside another database, for another document."""
+    return f"{call.idempotency_key}:{sha256(call.digest.encode()).hexdigest()[:16]}"
 
 
 async def _judged(answer: httpx.Response, tool: str, verb: str) -> Mapping[str, Any]:

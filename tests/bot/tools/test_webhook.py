@@ -137,13 +137,25 @@ async def test_a_secret_signs_the_call_by_standard_webhooks(url, side, name):
     secret = ENVIRONMENT[name]
     verifier = Webhook(secret if secret.startswith("whsec_") else secret.encode())
 
-    assert headers["webhook-id"] == "p1:execute:1"
+    named = headers["webhook-id"]
+    assert named.startswith("p1:execute:1:")
     assert headers["webhook-timestamp"] == str(NOW_MS // 1000)
     with pytest.raises(WebhookVerificationError, match="timestamp"):
         verifier.verify(body, headers)  # the fake clock is not the verifier's
     at = int(headers["webhook-timestamp"])
-    signed = verifier.sign("p1:execute:1", _moment(at), body.decode())
+    signed = verifier.sign(named, _moment(at), body.decode())
     assert headers["webhook-signature"] == signed
+
+
+async def test_a_webhook_id_stands_for_one_call_for_one_document(url, side):
+    """The other side leaves out what it has seen; beside another database the same key comes."""
+    bench = WebhookBench(url, side, secret_env="PLAIN_SECRET")
+    for digest in ("sha256:aa", "sha256:aa", "sha256:bb"):
+        await outcome_of(bench, digest=digest)
+    first, again, another = (headers["webhook-id"] for headers, _ in side.heard)
+
+    assert first == again
+    assert another != first
 
 
 def _moment(seconds: int):
