@@ -22,6 +22,7 @@ from bot.config.surfaces import choose
 from bot.keys import load_ring, passing_ring
 from bot.own_state import OwnState
 from bot.storage import open_store
+from bot.storage.identity import check_brought_back, known_as
 from bot.storage.spool import FileSpool
 from bot.storage.sqlite import SqliteStore
 from bot.tools.leftovers import Leftovers
@@ -144,6 +145,7 @@ async def opened(
         is_new = file is not None and not file.exists()
         store = await open_store(config.database, config.folder)
         closing.push_async_callback(store.close)
+        await check_brought_back(store, file)
         if is_new:  # in a wrong folder nobody would miss what is not there
             log.warning("There was no database %s: a new one was made.", file)
         leftovers = await _none_left(config)
@@ -157,7 +159,7 @@ async def opened(
             clock=clock,
             notifier=notifier,
             toolbox=tools,
-            spool=FileSpool(config.spool),
+            spool=FileSpool(config.spool, await known_as(store), unnamed=file is not None),
             ring=ring_of(config, environment),
             nonce=lambda: secrets.token_urlsafe(_NONCE_BYTES),
             law=Law(config.policy, sentinel_of(config)),

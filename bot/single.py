@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from bot.books import elsewhere_words, no_database, running_pid
+from bot.books import elsewhere_words, look, no_database, running_pid
 from bot.bootstrap import opened
-from bot.chat.showing.watching import served_names
 from bot.clock import SystemClock
 from bot.composing import composed
 from bot.config import Config
@@ -19,8 +18,10 @@ from bot.keys import passing_ring
 from bot.quiet import Quiet
 from bot.storage import open_store
 from bot.storage.connection import CannotOpen
+from bot.storage.identity import check_brought_back, id_of
 from bot.storage.opening import path_of
-from bot.storage.spool import stops_in
+from bot.storage.spool import stops_in, stops_of
+from bot.surfaces_kept import served_names
 from lifecycle.answers import Answer, Reply, Sender
 from lifecycle.clockwork import restored
 from lifecycle.freezing import freeze, thaw
@@ -59,10 +60,10 @@ async def freeze_now(
 async def thaw_now(config: Config, environment: Mapping[str, str], sender: Sender) -> Reply:
     """Lift the freeze; not beside one that was given before and waits for the bot."""
     try:
-        waits = any(map(is_freeze, stops_in(config.spool)))
+        waits = list(filter(is_freeze, stops_in(config.spool)))
     except OSError as error:
         raise CannotOpen(f"{error.filename} cannot be read: {error.strerror}. {_KEPT}") from error
-    if waits:
+    if waits and stops_of(waits, await look(config, lambda tx, _now_ms: id_of(tx))):
         return Reply(f"{_FREEZE_WAITS} {_KEPT}", "audit_unavailable")
     return await _operated(config, environment, lambda tx, moment: thaw(tx, moment, sender))
 
@@ -107,6 +108,7 @@ async def _operated(
         raise CannotOpen(f"{no_database(config)} Nothing was frozen or lifted.")
     store = await open_store(config.database, config.folder, beside=beside)
     try:
+        await check_brought_back(store, file)  # what is written there would make it look so
         moment = _moment(config, environment)
         return await store.write(lambda tx: unit(tx, _told_where_served(tx, moment)))
     finally:

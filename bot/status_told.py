@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from bot.books import elsewhere_words, no_database
 from bot.chat.cards.spans import moment_words
-from bot.chat.showing.watching import kept_health, served_names
 from bot.clock_told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import choose
 from bot.storage.spool import stops_in
+from bot.surfaces_kept import kept_health, served_names
 from bot.views import count_pending
 from lifecycle.clockwork.clocks import clock_moved
 from lifecycle.freezing import frozen
@@ -24,6 +24,8 @@ from lifecycle.spooling import is_freeze, spooled_words
 from lifecycle.text.masking import mask_text
 
 _MOST: Final = 50
+#: What waits beside the database and is not of it.
+OTHERS: Final = "Stops in the spool that wait for a bot of another database: {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,8 @@ def health_of(
 
 
 def spooled(config: Config) -> Sequence[Mapping[str, Any]]:
-    """Return the stops that wait on disk for a bot; none where that cannot be read, over which no
-    bot starts."""
+    """Return the stops that wait on disk, of whichever database; none where that cannot be read,
+    over which no bot starts."""
     with suppress(OSError):
         return stops_in(config.spool)
     return ()

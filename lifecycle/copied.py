@@ -26,6 +26,14 @@ def noted_copy(tx: Transaction) -> Any:
     return tx.flags.get(_FLAG)
 
 
+def brought_back_ms(tx: Transaction, proposal: Proposal) -> int:
+    """Return when the copy in which the proposal stood was brought back, in ms UTC; 0 where it
+    stood in none, or that is not known."""
+    told = noted_copy(tx)
+    at_ms = told.get("at_ms") if isinstance(told, Mapping) else None
+    return at_ms if is_moment(at_ms) and is_of_a_copy(tx, proposal) else 0
+
+
 def is_of_a_copy(tx: Transaction, proposal: Proposal) -> bool:
     """Say whether the proposal stood in a copy that was brought back.
 

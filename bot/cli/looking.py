@@ -207,16 +207,21 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
     loaded = best_config_of(context, config)
     from bot.books import look, running_pid, said_by_running
     from bot.chat.commands.status import status_reply
-    from bot.status_told import Running, health_of, spooled, status_json
+    from bot.status_told import OTHERS, Running, health_of, spooled, status_json
+    from bot.storage.identity import id_of
+    from bot.storage.spool import stops_of
     from lifecycle.spooling import is_freeze
 
-    stops = spooled(loaded)
-    freeze_waits = any(map(is_freeze, stops))
+    waiting = spooled(loaded)
     pid = running_pid(loaded)
     running = None if pid is None else Running(pid, said_by_running(loaded))
 
     def view(tx: Transaction, now_ms: int) -> tuple[dict[str, Any], CommandReply]:
+        stops = stops_of(waiting, id_of(tx))
         lines = health_of(tx, now_ms, loaded, running, stops)
+        if others := len(waiting) - len(stops):
+            lines = [*lines, OTHERS.format(others)]
+        freeze_waits = any(map(is_freeze, stops))
         reply = status_reply(tx, loaded.policy, now_ms, lines, freeze_waits=freeze_waits)
         return status_json(tx, now_ms, loaded, running, stops), reply
 

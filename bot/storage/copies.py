@@ -12,6 +12,7 @@ from typing import Final
 from bot.own_folder import own_folder
 from bot.storage.connection import RESTORED, CannotOpen, open_plain
 from bot.storage.durable_files import sync_file, sync_folder
+from bot.storage.identity import note_mere_copy
 from bot.storage.lock import FileLock
 from bot.storage.migrations import check_known
 from bot.storage.opening import undisturbed
@@ -140,6 +141,7 @@ def _copy_pages(source: Path, half_made: Path, progress: Progress) -> None:
         original.backup(copy, pages=_PAGES_A_STEP, progress=told)
         copy.row_factory = sqlite3.Row
         copy.execute(PRAGMAS["single_file"])
+        note_mere_copy(copy)
         found = copy.execute(PRAGMAS["integrity"]).fetchone()[0]
         if found != "ok":
             raise CannotOpen(f"{source} is damaged: {found}.")

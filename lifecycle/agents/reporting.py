@@ -12,6 +12,7 @@ from lifecycle.calls.calling import CallResult, result_of
 from lifecycle.calls.concluding import conclude
 from lifecycle.calls.framing import frame_for
 from lifecycle.calls.mishaps import unknown
+from lifecycle.copied import brought_back_ms
 from lifecycle.document import TimeWindow
 from lifecycle.door import amend, announce, record
 from lifecycle.errors import GovernanceError, PermitRefused
@@ -31,6 +32,9 @@ _NOTHING_DONE: Final = {
     "did_not_happen": "was settled as: did not happen",
     "tool_failed": "was reported as failed, with nothing left behind",
 }
+_IN_A_COPY: Final = (
+    "stood in a copy of the database that was brought back, which does not know that it began"
+)
 
 
 async def report(
@@ -99,7 +103,7 @@ def _reported(
     if execution is not None and execution.outcome is Outcome.UNKNOWN:
         return _late(tx, moment, proposal, execution, outcome, receipt)
     if execution is None or execution.outcome is not Outcome.RUNNING:
-        if _contradicts(proposal, outcome):
+        if outcome == "done" and _counts_as_not_done(tx, proposal):
             return _contradicted(tx, moment, proposal, receipt)
         raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
     if execution.verb is not Verb.EXECUTE:
@@ -109,21 +113,26 @@ def _reported(
     return Reply("The receipt is recorded.", None, ended.proposal_id, ended.state.value)
 
 
-def _contradicts(proposal: Proposal, outcome: str) -> bool:
-    """Say whether it ended as what never happened, and its agent says that it did."""
-    return outcome == "done" and proposal.reason in _NOTHING_DONE
+def _counts_as_not_done(tx: Transaction, proposal: Proposal) -> bool:
+    """Say whether it ended as what never happened, or is not known to a copy that was brought back
+    to have begun: since then it may have."""
+    if proposal.reason in _NOTHING_DONE:
+        return True
+    since_ms = brought_back_ms(tx, proposal) if proposal.execution is None else 0
+    ended_ms = proposal.decided_at_ms
+    return since_ms > 0 and (ended_ms is None or ended_ms >= since_ms)
 
 
 def _contradicted(
     tx: Transaction, moment: Moment, proposal: Proposal, receipt: Mapping[str, Any]
 ) -> Reply:
-    """Keep in the trail what an agent says against how it ended, and tell people once.
+    """Keep in the trail what an agent says against how it stands, and tell people once.
 
     A `failed` that came late is no such word; a `done` was there for whoever settled it.
     """
     if _said_done(tx, proposal):
         raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
-    ended = _NOTHING_DONE[str(proposal.reason)]
+    ended = _NOTHING_DONE.get(str(proposal.reason), _IN_A_COPY)
     result = result_of(proposal.tool, Verb.EXECUTE.value, receipt)
     frame = frame_for(moment.policy, proposal, result) if result.receipt else None
     told = {"outcome": "done", "result": frame}

@@ -9,7 +9,7 @@ import pytest
 from bot.chat.commands.status import status_reply
 from bot.chat.hearing.closed_unread import ClosedUnread
 from bot.chat.hearing.kept_events import KeptEvents, Standing
-from bot.chat.showing.watching import kept_health, served_names
+from bot.surfaces_kept import kept_health, served_names
 from lifecycle.records import Card
 from lifecycle.state import State
 from tests.builders import MAIL

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, Protocol, runtime_checkable
+from collections.abc import Collection, Sequence
+from typing import Final, Protocol, runtime_checkable
 
 from bot.chat.cards.spans import moment_words
 from bot.chat.hearing.hearing import Trouble, lasting
-from lifecycle.moment import is_moment
+from bot.surfaces_kept import FLAG
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.records import Message
 from lifecycle.world import World
 
-#: The flag that the command line reads beside a running bot.
-FLAG: Final = "surfaces"
 _WRITTEN_EVERY_MS: Final = 60_000
 
 
@@ -43,10 +41,11 @@ class Watch:
         now = {each.name: each.trouble() for each in surfaces if isinstance(each, Hears)}
         told = [m for name, trouble in now.items() for m in self._news(name, trouble, names)]
         now_ms, standing = self._world.clock.now_ms(), [lasting(line) for line in lines]
-        fresh = standing == self._written and now_ms - self._written_ms < _WRITTEN_EVERY_MS
-        if not told and fresh:
-            return 0
         troubles = {n: {"since_ms": t.since_ms, "why": t.why} for n, t in now.items() if t}
+        # Of the only surface nobody is told: whoever looks from outside must see it all the same.
+        same = standing == self._written and troubles.keys() == self._troubled.keys()
+        if not told and same and now_ms - self._written_ms < _WRITTEN_EVERY_MS:
+            return 0
 
         def unit(tx: Transaction) -> None:
             for message in told:
@@ -88,34 +87,3 @@ class Watch:
             body={"text": words},
             created_at_ms=self._world.clock.now_ms(),
         )
-
-
-def served_names(tx: Transaction) -> tuple[str, ...]:
-    """Return the surfaces of the bot that looked last: those of a shell beside it may be others."""
-    kept = kept_health(tx)
-    return tuple(kept["names"]) if kept is not None else ()
-
-
-def kept_health(tx: Transaction) -> Mapping[str, Any] | None:
-    """Return how the surfaces stood when a running bot last looked, None where nothing that a bot
-    wrote stands there; a view."""
-    match tx.flags.get(FLAG):
-        case {
-            "at_ms": at_ms,
-            "names": [*names],
-            "lines": [*lines],
-            "troubles": {**troubles},
-        } as kept:
-            told = all(isinstance(each, str) for each in (*names, *lines))
-            known = is_moment(at_ms) and all(map(_is_trouble, troubles.values()))
-            return kept if told and known else None
-        case _:
-            return None
-
-
-def _is_trouble(found: object) -> bool:
-    match found:
-        case {"since_ms": since_ms, "why": str()}:
-            return is_moment(since_ms)
-        case _:
-            return False

@@ -10,6 +10,7 @@ from bot.chat.commands.commands import Commands
 from bot.chat.commands.typed import HEARD_UNSTORED, lane_of, typed
 from bot.chat.hearing.copies import Copies
 from bot.chat.hearing.event_ids import card_lane
+from bot.chat.hearing.given_before import given_before
 from bot.chat.hearing.inbox import Inbox, Payload
 from bot.chat.hearing.incoming import UNREAD, Incoming
 from bot.chat.hearing.moderated import card_deleted
@@ -245,6 +246,11 @@ class Listening:
             sender = stranger(SURFACE, account, event_id=event_id, place=place)
         if heard.channel != self._rest.id:
             await self._speaking.elsewhere(user, heard.channel, sender)
+            return
+        early = await given_before(self._workflow.world, heard.text, payload.get(GIVEN_MS))
+        if early is not None and early.code is not None:
+            await self._workflow.note_ignored(early.proposal_id or "", sender, early.code)
+            self.asides.begin(self._rest.hint(user, early.words, heard.thread_ts), to=user)
             return
         if not await self.reactions.heard_before(heard.text):
             self.asides.begin(self._rest.hint(user, UNREAD.words, heard.thread_ts), to=user)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from bot.chat.hearing.hearing import Hearing
-from bot.chat.showing.watching import Watch, kept_health
+from bot.chat.showing.watching import Watch
 from bot.storage.memory import MemoryStore
+from bot.surfaces_kept import kept_health
 from tests.world import a_world
 
 

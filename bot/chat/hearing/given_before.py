@@ -1,0 +1,59 @@
+"""Words that were typed before what they are about came to be: they were about something else.
+
+A platform delivers again, for minutes, what nobody acknowledged. By then the bot may work with
+another database, in which an id is another proposal's, or with a copy that was brought back.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from bot.chat.commands.typed import split_id, typed
+from lifecycle.answers import Reply
+from lifecycle.copied import brought_back_ms
+from lifecycle.freezing import frozen
+from lifecycle.moment import is_moment
+from lifecycle.ports import RowUnreadable, Transaction
+from lifecycle.world import World
+
+#: So far what is known of two clocks may be wrong.
+_APART_MS: Final = 5_000
+#: What is about one proposal and came sooner was typed for it: the bot's clock may be ahead.
+_LATE_MS: Final = 60_000
+#: A stop counts whenever it was given.
+_OF_ONE: Final = frozenset({"approve", "retry", "settle"})
+_THAW: Final = "thaw"
+_WORDS: Final = (
+    "That was typed before {} and reached the bot only now, so nothing was done. Look at it, and "
+    "type it again."
+)
+
+
+async def given_before(world: World, text: str, given_ms: int | None) -> Reply | None:
+    """Return the answer to a command that was typed too early to be about what it names now, None
+    where it may be; `given_ms` is when it was typed, None where nobody knows."""
+    word, rest = typed(text)
+    if given_ms is None or word not in (*_OF_ONE, _THAW):
+        return None
+    proposal_id = "" if word == _THAW else split_id(rest)[0]
+    try:
+        since_ms = await world.store.read(partial(_since_ms, proposal_id))
+    except RowUnreadable:
+        return None  # which the law says
+    now_ms = world.clock.now_ms()
+    in_time = word != _THAW and now_ms - given_ms <= _LATE_MS
+    # What lies ahead was noted by a clock that has been set back since.
+    if in_time or not given_ms + _APART_MS < since_ms <= now_ms:
+        return None
+    what = f"{proposal_id} stood here," if proposal_id else "the freeze,"
+    return Reply(_WORDS.format(what), "stale_card", proposal_id or None)
+
+
+def _since_ms(proposal_id: str, tx: Transaction) -> int:
+    """Return since when the proposal stands here, of none the freeze; 0 where neither does."""
+    if not proposal_id:
+        at_ms = (frozen(tx) or {}).get("at_ms")
+        return at_ms if is_moment(at_ms) else 0
+    proposal = tx.proposals.get(proposal_id)
+    return max(proposal.created_at_ms, brought_back_ms(tx, proposal)) if proposal else 0
