@@ -55,8 +55,36 @@ def capabilities(entry: ToolEntry, folder: Path) -> Capabilities:
 def _of_class(entry: PythonEntry, folder: Path) -> Capabilities:
     found = class_in(entry.class_, folder)
     _check_options(found, entry)
+    return capabilities_of(found)
+
+
+def capabilities_of(found: type[Any]) -> Capabilities:
+    """Return what a class says that its tool can do."""
     reversible = getattr(found, "reversible", False) is True
     return Capabilities(reversible, reversible and getattr(found, "deferred", False) is True)
+
+
+def never_committed(found: type[Any]) -> str | None:
+    """Return why what a class stages would be told as done and never be carried out, None where it
+    says of itself that it stages nothing, or is committed."""
+    if getattr(found, "deferred", None) is not True or capabilities_of(found).deferred:
+        return None
+    return (
+        "says that it is deferred, and not that it is reversible: write reversible = True and "
+        "a roll_back(call)."
+    )
+
+
+def commit_unasked(found: type[Any]) -> str | None:
+    """Return what is to be noted of a commit that a class has and nobody calls: it may have it to
+    be whole, as the port has it, or have forgotten to say that it stages."""
+    said = getattr(found, "deferred", None) is not None
+    if said or not callable(getattr(found, "commit", None)):
+        return None
+    return (
+        "has a commit(call) that nobody calls: write reversible = True and deferred = True, or "
+        "deferred = False where execute acts at once."
+    )
 
 
 def _check_options(found: type[Any], entry: PythonEntry) -> None:

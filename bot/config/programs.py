@@ -10,7 +10,7 @@ from inspect import getattr_static
 from pathlib import Path
 from typing import Final
 
-from bot.config.kinds import class_in
+from bot.config.kinds import class_in, commit_unasked, never_committed
 from lifecycle.policy import ToolKind, ToolPolicy
 
 _VERBS: Final = ("execute", "roll_back", "commit")
@@ -35,16 +35,21 @@ def programs_missing(
 
 
 def methods_missing(tools: Iterable[ToolPolicy], folder: Path) -> Iterator[str]:
-    """Say which tools of kind python have a class without what is called; relative to `folder`.
+    """Say which tools of kind python have a class without what is called, or with a commit that is
+    not; relative to `folder`.
 
     No more than a note: it may get them as it is made, which a start tries and a check does not.
     """
     for tool in tools:
         if tool.kind is ToolKind.PYTHON:
-            name, needed = tool.settings["class"], ["execute"] + ["roll_back"] * tool.reversible
+            name = tool.settings["class"]
+            found = class_in(name, folder)
+            needed = ["execute"] + ["roll_back"] * tool.reversible + ["commit"] * tool.deferred
             for verb in needed:
-                if getattr_static(class_in(name, folder), verb, None) is None:
+                if getattr_static(found, verb, None) is None:
                     yield f"{tool.name} cannot {verb}: {name} has no {verb}(call) of its own."
+            if in_vain := never_committed(found) or commit_unasked(found):
+                yield f"{tool.name} cannot commit: {name} {in_vain}"
 
 
 def _missing(argv: Sequence[str], folder: Path, path: str) -> str | None:

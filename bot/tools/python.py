@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from bot.config.kinds import class_in
+from bot.config.kinds import capabilities_of, class_in, never_committed
 from bot.expected import StartFailed
 from bot.tools.threads import NotBegun, beside
 from lifecycle.located import NOT_LOADED, located
@@ -40,13 +40,11 @@ class PythonTool:
         except NOT_LOADED as error:  # whatever it is, it is the operator's own
             words = f"{name} cannot be made ({located(error)}): mend it, or its options."
             raise StartFailed(words) from error
-        needed = (
-            {"execute", "roll_back"} if getattr(made, "reversible", False) is True else {"execute"}
-        )
-        for verb in sorted(needed):
+        for verb, claim in _needed(made):
             if not callable(getattr(self._tool, verb, None)):
-                claim = "says that it is reversible, and " if verb == "roll_back" else ""
                 raise StartFailed(f"{name} {claim}has no {verb}(call): write one.")
+        if in_vain := never_committed(made):
+            raise StartFailed(f"{name} {in_vain}")
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
         """Run execute."""
@@ -88,6 +86,16 @@ class PythonTool:
     def _ended(self) -> None:
         with self._lock:
             self._begun -= 1
+
+
+def _needed(made: type[Any]) -> Iterator[tuple[str, str]]:
+    """Yield each verb that a class must have, with what it says of itself that asks for it."""
+    can = capabilities_of(made)
+    yield "execute", ""
+    if can.reversible:
+        yield "roll_back", "says that it is reversible, and "
+    if can.deferred:
+        yield "commit", "says that it is deferred, and "
 
 
 def _as_given(answer: Any) -> Mapping[str, Any]:

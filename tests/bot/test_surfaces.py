@@ -106,6 +106,7 @@ def test_a_program_that_is_not_there_is_said_before_its_first_call(
     ("body", "missing"),
     [
         ("    reversible = True", ["execute", "roll_back"]),
+        ("    reversible = deferred = True", ["execute", "roll_back", "commit"]),
         ("    def execute(self, call): ...", []),
         ("    reversible = True\n    def execute(self, call): ...", ["roll_back"]),
     ],
@@ -123,6 +124,18 @@ def test_a_method_that_the_start_would_miss_is_said_by_the_check(
     assert told == [
         f"own cannot {verb}: {module}:Tool has no {verb}(call) of its own." for verb in missing
     ]
+
+
+def test_a_commit_that_nobody_calls_is_said_before_a_start(tmp_path: Path, write_config) -> None:
+    (tmp_path / "own_commits.py").write_text("class Tool:\n    execute = commit = print\n")
+    own = 'own: {tier: CONFIRM, action_type: read, kind: python, class: "own_commits:Tool"}'
+    path = write_config(("tools:\n", f"tools:\n  {own}\n"))
+
+    (told,) = [note for note in notes_of(path, {}) if note.startswith("own ")]
+
+    assert told.startswith(
+        "own cannot commit: own_commits:Tool has a commit(call) that nobody calls"
+    )
 
 
 LONG = "a-token-that-nobody-guesses"

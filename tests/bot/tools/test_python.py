@@ -58,6 +58,22 @@ class Waits(Plain):
         self.staged.pop(call.proposal_id, None)
         return {}
 
+class Keeps(Plain):
+    deferred = True
+
+class Halfway(Keeps):
+    reversible = False
+
+    def commit(self, call):
+        return {}
+
+class Forgets(Halfway):
+    reversible = True
+    deferred = None
+
+class AtOnce(Forgets):
+    deferred = False
+
 class OneWay:
     def execute(self, call):
         return None
@@ -189,6 +205,8 @@ async def test_calls_that_have_ended_take_no_place_from_later_ones(tmp_path, doe
         ("Refuses", {}, r"cannot be made \(ZeroDivisionError at .*/tools_of_test_\d+\.py:\d+ in"),
         ("Idle", {}, r"has no execute\(call\)"),
         ("Boasts", {}, r"says that it is reversible, and has no roll_back\(call\)"),
+        ("Keeps", {"live": {}}, r"says that it is deferred, and has no commit\(call\)"),
+        ("Halfway", {"live": {}}, "says that it is deferred, and not that it is reversible"),
     ],
 )
 def test_a_class_that_can_be_no_tool_stops_the_start_with_a_sentence(
@@ -196,6 +214,13 @@ def test_a_class_that_can_be_no_tool_stops_the_start_with_a_sentence(
 ):
     with pytest.raises(StartFailed, match=words):
         PythonBench(tmp_path, name, **options)
+
+
+@pytest.mark.parametrize("name", ["AtOnce", "Forgets"])
+async def test_a_class_that_acts_at_once_may_have_a_commit(tmp_path, name):
+    bench = PythonBench(tmp_path, name, live={})
+
+    assert (await call_tool(bench.tool, call(bench, "execute"))).outcome is Outcome.DONE
 
 
 @pytest.mark.parametrize("name", ["nowhere:X", "json:nothing", "json:loads"])
