@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from bot.surfaces_kept import deaf_names
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Attention
 from lifecycle.state import State
@@ -76,6 +77,12 @@ class Metrics:
         self._surfaces = Gauge(
             "signoff_surface", "1 for each configured surface", ["surface"], registry=registry
         )
+        self._deaf = Gauge(
+            "signoff_deaf_surface",
+            "1 for a surface that hears nothing",
+            ["surface"],
+            registry=registry,
+        )
 
     async def text(self) -> bytes:
         """Return the numbers in the text format; raises StoreUnavailable."""
@@ -125,8 +132,10 @@ class Metrics:
             self._attention.labels(each.value).set(count)
         late = await world.store.read(lambda tx: tx.proposals.due_to_close(now_ms, _MOST_ATTENTION))
         self._overdue.set(len(late))
+        deaf = await world.store.read(deaf_names)
         for surface in world.notifier.surfaces():
             self._surfaces.labels(surface).set(1)
+            self._deaf.labels(surface).set(surface in deaf)
 
     def _count(self, entry: Mapping[str, Any]) -> None:
         details = entry.get("details") or {}
