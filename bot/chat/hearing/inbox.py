@@ -138,8 +138,9 @@ class Inbox:
                     if once:
                         raise
                     self._waits(event_id, error)
-                    if await self._stored_by_now(event_id, take, stops, pause_s):
-                        new = False  # whoever works it lets go of it
+                    fresh = await self._stored_by_now(event_id, take, stops, pause_s)
+                    if fresh is not None:
+                        new = new and not fresh  # whoever works it lets go of it
                         return
                     if self._world.stopping or being_cancelled():
                         raise
@@ -164,11 +165,11 @@ class Inbox:
 
     async def _stored_by_now(
         self, event_id: str, take: Take, stops: StopOf | None, pause_s: float
-    ) -> bool:
+    ) -> bool | None:
         """Try for so long whether it can be stored: in memory alone it would end with the process.
 
-        True where it, or another delivery of it, was. What a person let go of meanwhile holds
-        nothing again. The last try, where the process ends, waits for nobody's database.
+        None where it cannot; else whether it is worked by that: another delivery may have been.
+        What a person let go of holds nothing again. The last try, at the end, waits for nobody.
         """
         while pause_s > 0:
             with suppress(asyncio.CancelledError):
@@ -178,10 +179,9 @@ class Inbox:
             holds = self._holds.get(event_id) is not None
             with suppress(StoreUnavailable, TimeoutError, asyncio.CancelledError):
                 async with asyncio.timeout(_LAST_TRY_S if ends else None):
-                    await take(stops if holds else None)
-                return True
+                    return await take(stops if holds else None)
             pause_s = 0.0 if ends else max(pause_s - _STORED_AGAIN_S, float(being_cancelled()))
-        return False
+        return None
 
     async def _stored(
         self, event_id: str, lane: str, payload: dict[str, Any], now_ms: int, stop: HeardStop | None

@@ -161,6 +161,24 @@ async def test_a_stop_that_cannot_be_stored_is_known_to_the_law_while_it_is_work
     assert working.ours.heard.ids() == frozenset()
 
 
+async def test_a_stop_that_was_worked_and_comes_again_over_a_full_disk_holds_nothing_in_the_end() -> (
+    None
+):
+    working = Stopping()
+    working.may.set()
+    assert await working.stops()
+    await working.inbox.settled()
+
+    async def unwritten(event_id: str, payload: Mapping[str, Any]) -> None:
+        raise StoreUnavailable("the disk is full")
+
+    working.works_by(unwritten)
+    async with asyncio.timeout(5):
+        await working.inbox.work_unstored("e1", "x:c1", {"text": "reject"}, StopOf("p1"))
+
+    assert working.ours.heard.ids() == frozenset()
+
+
 @pytest.mark.parametrize(
     ("text", "stops"),
     [
