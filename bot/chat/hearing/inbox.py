@@ -139,8 +139,9 @@ class Inbox:
                         raise
                     self._waits(event_id, error)
                     fresh = await self._stored_by_now(event_id, take, stops, pause_s)
-                    if fresh is not None:
-                        new = new and not fresh  # whoever works it lets go of it
+                    if fresh is not None:  # whoever works it lets go of it, now or after a start
+                        ours, new = new and not fresh, False
+                        new = ours and event_id not in await self.kept()
                         return
                     if self._world.stopping or being_cancelled():
                         raise
@@ -271,8 +272,7 @@ class Inbox:
             except BaseException as error:
                 if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
                     raise
-                # One event that cannot be understood must not come back for ever.
-                failures += 1
+                failures += 1  # what cannot be understood must not come back for ever
                 log.error("%s: event %s: %s", self._surface, event_id, located(error))
                 if failures >= _MOST_FAILURES:
                     return not self._holds.placed(event_id)
