@@ -78,6 +78,15 @@ class Accounts:
             return stranger(SURFACE, account, event_id=event_id, place=place)
         return found
 
+    def named(self, policy: Policy, user: str, team: str) -> Sender:
+        """Return whose account it is by the config alone: a stop counts where Slack does not say
+        what has become of it (ADR 0011)."""
+        known = (policy.people, policy.agents, policy.sources)
+        accounts = [entry.accounts.get(SURFACE, "") for part in known for entry in part.values()]
+        theirs = (each for each in accounts if each.partition("/")[2] == user)
+        found = [sender_of(policy, SURFACE, each) for each in (f"{team}/{user}", *theirs)]
+        return next((each for each in found if each.kind is not None), found[0])
+
     async def user_of_bot(self, bot_id: str) -> str | None:
         """Return the user id of a bot, for messages that name the bot alone."""
         try:

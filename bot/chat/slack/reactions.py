@@ -20,6 +20,7 @@ from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.answers import Reply, Sender
 from lifecycle.policy import Policy
 from lifecycle.records import Card
+from lifecycle.state import State
 
 _TS: Final = re.compile(r"([0-9]{1,12})\.([0-9]{3,9})")
 #: Of so many cards it is remembered who stood there.
@@ -78,9 +79,24 @@ class Reactions:
         #: Who stood under a card when it was last read.
         self._stood: dict[str, frozenset[str]] = {}
 
-    async def found(self, message_ts: str, policy: Policy) -> Found:
-        """Return who stands under the card. Raises CardGone, SurfaceFailed."""
-        mine = self._me.user
+    async def found(self, card: Card, message_ts: str) -> Found:
+        """Return who stands under the card in this message. Raises CardGone, SurfaceFailed.
+
+        Where Slack does not say who somebody is, what stands under ❌ is carried out all the same.
+        Inside its window nothing else on a card counts; before, no ✅ does until Slack says it.
+        """
+        found, unsaid = await self._looked(message_ts, self._workflow.policy)
+        if unsaid is not None and not await self._catching_up.stop_first(card, found):
+            store = self._workflow.world.store
+            proposal = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
+            if proposal is None or proposal.state is not State.EXECUTING:
+                raise unsaid
+        return found
+
+    async def _looked(self, message_ts: str, policy: Policy) -> tuple[Found, SurfaceFailed | None]:
+        """Return who stands under the card, by the config alone where Slack does not say who they
+        are, and why it does not. Raises CardGone, SurfaceFailed."""
+        mine, unsaid = self._me.user, None
         # Asking who they are takes time, in which somebody may take a ✅ off: the card itself is
         # read last. Slack lets few cards be read a minute: who stood there before is asked first.
         known = await self._who_stood(message_ts, policy)
@@ -91,16 +107,20 @@ class Reactions:
             if there <= known.keys():
                 break
             for user in sorted(there - known.keys()):
-                known[user] = await self._accounts.sender(policy, user, self._me.team)
+                try:
+                    known[user] = await self._accounts.sender(policy, user, self._me.team)
+                except SurfaceFailed as failure:
+                    known[user], unsaid = self._accounts.named(policy, user, self._me.team), failure
         self._remember(message_ts, there)
         approving, stopping = users[Signal.APPROVE] - {mine}, users[Signal.STOP] - {mine}
-        return Found(
+        found = Found(
             approving=[known[user] for user in sorted(approving)],
             stopping=[known[user] for user in sorted(stopping)],
             seeded=mine in users[Signal.APPROVE],
             asked_ms=asked_ms,
             lacking=any(mine not in users[signal] for signal in SEEDS),
         )
+        return found, unsaid
 
     async def _who_stood(self, message_ts: str, policy: Policy) -> dict[str, Sender]:
         """Return who stood under the card when it was last read, as far as Slack can be asked:
@@ -130,7 +150,7 @@ class Reactions:
         self._remember(given.message_ts, there - {self._me.user})
         approving, stopping = listed[given.signal], listed[Signal.STOP].users - {self._me.user}
         if stopping or await self._catching_up.may_be_gone(card, approving.users):
-            found = await self.found(given.message_ts, self._workflow.policy)
+            found = await self.found(card, given.message_ts)
             await self._catching_up.stop_first(card, found)
         if given.user not in approving.users and not approving.whole:
             raise SurfaceFailed(_TOO_FEW)
@@ -174,7 +194,7 @@ class Reactions:
         a person says in words counts alone.
         """
         try:
-            found = await self.found(card.message_ids[-1], self._workflow.policy)
+            found = await self.found(card, card.message_ids[-1])
         except CardGone:
             return True
         except SurfaceFailed as failure:
@@ -187,7 +207,7 @@ class Reactions:
         ts = card.message_ids[-1]
         async with self.alone(ts):
             try:
-                found = await self.found(ts, self._workflow.policy)
+                found = await self.found(card, ts)
             except CardGone:
                 await card_deleted(self._workflow.world, SURFACE, ts)
                 return 0

@@ -175,3 +175,16 @@ async def begins_anew(slack: OnSlack) -> None:
     slack.broadcast.attach(world)
     workflow: Workflow = slack.world.workflow
     slack.serving = asyncio.create_task(slack.broadcast.serve(workflow))
+
+
+async def test_a_stop_that_is_found_counts_although_slack_does_not_say_who_gave_it() -> None:
+    """Its card elsewhere could be read, and the window closed over it."""
+    async with on_slack(beside=beside) as slack:
+        card = await in_window(slack, typed=True)
+        slack.server.fails("users.info", times=None)
+        await slack.server.reacts("UBEN", card.ts, "x", heard=False)
+        slack.world.clock.advance(WINDOW_S + 1)
+        slack.hearing.alive()
+        await slack.world.workflow.close_due()
+        await slack.world.workflow.idle()
+        assert await state(slack) == "rolled_back"
