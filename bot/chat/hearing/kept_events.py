@@ -51,6 +51,7 @@ class KeptEvents:
         self.surface = surface
         self._ring = ring
         self._flag = f"inbox:{surface}"
+        self._last = f"{self._flag}:last"
 
     def put(self, tx: Transaction, event_id: str, lane: str, payload: Mapping[str, Any]) -> None:
         """Keep an event in the first place that is free: in a flood of long ones none is written
@@ -62,7 +63,8 @@ class KeptEvents:
         place, copy = _free(rows), noted_copy(tx)
         tx.flags.put(_place(page, place), payload)
         seal = sealed(self._ring, self.surface, event_id, lane, payload, copy)
-        row = {"lane": lane, "place": place, "copy": copy, "seal": seal}
+        number = self._next_number(tx)
+        row = {"lane": lane, "number": number, "place": place, "copy": copy, "seal": seal}
         tx.flags.put(page, rows | {event_id: row})
 
     def drop(self, tx: Transaction, event_id: str) -> None:
@@ -76,16 +78,16 @@ class KeptEvents:
                     tx.flags.put(_place(page, gone["place"]), None)
 
     def rows(self, tx: Transaction) -> dict[str, dict[str, Any]]:
-        """Return what stands beside the payloads."""
-        return {key: row for page in self._pages() for key, row in self._on(tx, page).items()}
+        """Return what stands beside the payloads, in the order in which it came."""
+        return {event_id: row for _, event_id, row in self._in_order(tx)}
 
     def all(self, tx: Transaction) -> dict[str, KeptEvent]:
-        """Return every event with its payload."""
+        """Return every event with its payload, in the order in which they came: what somebody did
+        and then took back must not be worked the other way round."""
         copy = noted_copy(tx)
         return {
             event_id: self._event(tx, page, event_id, row, copy)
-            for page in self._pages()
-            for event_id, row in self._on(tx, page).items()
+            for page, event_id, row in self._in_order(tx)
         }
 
     def ours(self, tx: Transaction, event_id: str) -> Mapping[str, Any] | None:
@@ -109,6 +111,24 @@ class KeptEvents:
         standing = Standing.OURS if row.get("copy") == copy else Standing.OF_A_COPY
         return KeptEvent(standing, str(lane), payload or {})
 
+    def _in_order(self, tx: Transaction) -> list[tuple[str, str, dict[str, Any]]]:
+        """Return each row with its page and id; a page alone does not say what came before what
+        stands on another."""
+        found = [
+            (page, event_id, row)
+            for page in self._pages()
+            for event_id, row in self._on(tx, page).items()
+        ]
+        return sorted(found, key=lambda each: _number(each[2].get("number")))
+
+    def _next_number(self, tx: Transaction) -> int:
+        """Return a number above that of everything that waits, and note it."""
+        last = _number(tx.flags.get(self._last))
+        if last == 0:  # nothing was numbered yet, or somebody wrote over it
+            last = max((_number(row.get("number")) for row in self.rows(tx).values()), default=0)
+        tx.flags.put(self._last, last + 1)
+        return last + 1
+
     def _pages(self) -> Iterator[str]:
         yield self._flag
         yield from (f"{self._flag}:{number}" for number in range(_MORE_PAGES))
@@ -129,6 +149,11 @@ class KeptEvents:
 
 def _place(page: str, number: Any) -> str:
     return f"{page}#{number}"
+
+
+def _number(noted: Any) -> int:
+    """Return a number as it was noted; 0 for what a former version kept, which came before."""
+    return noted if type(noted) is int else 0
 
 
 def _free(rows: Mapping[str, Mapping[str, Any]]) -> int:
