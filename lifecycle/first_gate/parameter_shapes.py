@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
+from urllib.parse import unquote
 
 from jsonschema import Draft202012Validator, SchemaError
 from jsonschema import ValidationError as Mismatch
@@ -137,25 +138,38 @@ def schema_problems(schema: Any) -> list[tuple[Where, str]]:
     except SchemaError as error:
         words = f"this is no JSON Schema (2020-12): {error.message[:200]}"
         return [(tuple(error.absolute_path), words)]
+    places = {_written(where): each for where, each in _schemas(schema, ())}
     return [
         ((*where, keyword), words)
-        for where, keyword, value in _keywords(schema, ())
-        for words in _odd(keyword, value)
+        for where, each in _schemas(schema, ())
+        if isinstance(each, dict)
+        for keyword, value in each.items()
+        for words in (*_odd(keyword, value), *_astray(keyword, value, where, places))
     ]
 
 
-def _keywords(schema: Any, where: Where) -> Iterator[tuple[Where, str, Any]]:
+def _schemas(schema: Any, where: Where) -> Iterator[tuple[Where, Any]]:
+    """Yield a schema and all within it, each with its place."""
+    if isinstance(schema, bool | dict):
+        yield where, schema
     if isinstance(schema, dict):
         for keyword, value in schema.items():
-            yield where, keyword, value
-            if keyword in _BY_NAME and isinstance(value, dict):
-                for name, inner in value.items():
-                    yield from _keywords(inner, (*where, keyword, name))
-            elif keyword in _KNOWN - _VALUES:
-                yield from _keywords(value, (*where, keyword))
-    elif isinstance(schema, list):
-        for number, item in enumerate(schema):
-            yield from _keywords(item, (*where, number))
+            for step, inner in _within(keyword, value):
+                yield from _schemas(inner, (*where, keyword, *step))
+
+
+def _within(keyword: str, value: Any) -> Iterator[tuple[Where, Any]]:
+    """Yield what may be schemas in the value of a keyword, each with the step that leads there."""
+    if keyword in _BY_NAME and isinstance(value, dict):
+        yield from (((name,), inner) for name, inner in value.items())
+    elif keyword in _KNOWN - _VALUES and isinstance(value, list):
+        yield from (((number,), item) for number, item in enumerate(value))
+    elif keyword in _KNOWN - _VALUES:
+        yield (), value
+
+
+def _written(where: Where) -> tuple[str, ...]:
+    return tuple(map(str, where))
 
 
 def _odd(keyword: str, value: Any) -> Iterator[str]:
@@ -164,16 +178,36 @@ def _odd(keyword: str, value: Any) -> Iterator[str]:
     elif keyword not in _KNOWN and not keyword.startswith(_OWN):
         hint = meant(keyword, _KNOWN) or " Names of parameters stand under properties."
         yield f"JSON Schema has no such keyword, so that it would ask nothing.{hint}"
-    if keyword == "$schema" and value != _DRAFT:
+    if keyword == "$schema" and value.removesuffix("#") != _DRAFT:
         yield f"schemas of draft 2020-12 are read alone: write {_DRAFT}, or take the key out"
-    if keyword in ("$ref", "$dynamicRef") and isinstance(value, str) and not value.startswith("#"):
-        yield f"{keyword} may only point within the schema (#…); nothing is fetched"
     patterns = [value] if keyword == "pattern" else []
     if keyword == "patternProperties" and isinstance(value, dict):
         patterns = list(value)
     for pattern in patterns:
         if isinstance(pattern, str) and not _compiles(pattern):
             yield f"{keyword} holds a pattern that RE2 cannot read (it has no lookaround)"
+
+
+def _astray(
+    keyword: str, value: Any, where: Where, places: Mapping[tuple[str, ...], Any]
+) -> Iterator[str]:
+    """Say that a reference points away, or at what is no schema: nothing of that was looked at."""
+    if keyword not in ("$ref", "$dynamicRef"):
+        return
+    if not value.startswith("#"):
+        yield f"{keyword} may only point within the schema (#…); nothing is fetched"
+    elif value.startswith("#/"):
+        steps = unquote(value[2:]).split("/")
+        named = tuple(step.replace("~1", "/").replace("~0", "~") for step in steps)
+        if _begins(_written(where), places) + named not in places:
+            yield f"{keyword} points at no schema: write one under $defs, and point there"
+
+
+def _begins(where: tuple[str, ...], places: Mapping[tuple[str, ...], Any]) -> tuple[str, ...]:
+    """Return the place from which a pointer counts: the nearest schema around with an $id."""
+    while where and "$id" not in places.get(where, ()):
+        where = where[:-1]
+    return where
 
 
 _known: Final = lru_cache(maxsize=256)(compiled)
