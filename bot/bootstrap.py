@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -120,7 +121,8 @@ class App:
         An end does, as for an act.
         """
         sentinel, told = sentinel_of(fresh), list[str]()
-        swap = self.toolbox.prepared(fresh.policy.tools)
+        # What an operator's class does to be made is as much their own as its module.
+        swap = await beside(partial(self.toolbox.prepared, fresh.policy.tools), "signoff-tools")
 
         def in_force() -> None:
             swap()

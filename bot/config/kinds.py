@@ -64,15 +64,23 @@ def capabilities_of(found: type[Any]) -> Capabilities:
     return Capabilities(reversible, reversible and getattr(found, "deferred", False) is True)
 
 
-def never_committed(found: type[Any]) -> str | None:
+def never_committed(found: type[Any], made: object = None) -> str | None:
     """Return why what a class stages would be told as done and never be carried out, None where it
-    says of itself that it stages nothing, or is committed."""
-    if getattr(found, "deferred", None) is not True or capabilities_of(found).deferred:
+    says of itself that it stages nothing, or is committed.
+
+    `made` is the object, once there is one: it may say more than its class.
+    """
+    if capabilities_of(found).deferred:
         return None
-    return (
-        "says that it is deferred, and not that it is reversible: write reversible = True and "
-        "a roll_back(call)."
-    )
+    if getattr(found, "deferred", None) is True:
+        return (
+            "says that it is deferred, and not that it is reversible: write reversible = True and "
+            "a roll_back(call)."
+        )
+    said = getattr(found if made is None else made, "deferred", None)
+    if isinstance(said, int | str) and said:  # only what its class says is read
+        return "is deferred, and its class does not say deferred = True: write that on the class."
+    return None
 
 
 def commit_unasked(found: type[Any]) -> str | None:

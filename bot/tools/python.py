@@ -37,13 +37,14 @@ class PythonTool:
         name, made = settings["class"], class_in(settings["class"], folder)
         try:
             self._tool = made(**settings.get("options", {}))
+            in_vain = never_committed(made, self._tool)
         except NOT_LOADED as error:  # whatever it is, it is the operator's own
             words = f"{name} cannot be made ({located(error)}): mend it, or its options."
             raise StartFailed(words) from error
         for verb, claim in _needed(made):
             if not callable(getattr(self._tool, verb, None)):
                 raise StartFailed(f"{name} {claim}has no {verb}(call): write one.")
-        if in_vain := never_committed(made):
+        if in_vain:
             raise StartFailed(f"{name} {in_vain}")
 
     async def execute(self, call: Call) -> Mapping[str, Any]:

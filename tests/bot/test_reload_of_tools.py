@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -13,6 +15,8 @@ from bot.bootstrap import App, opened
 from bot.cli.app import app as signoff
 from bot.config import load_config
 from bot.storage.note import note_beside
+from bot.tools.python import PythonTool
+from tests.fakes.discord_stage import until
 from tests.fakes.notifier import PlainNotifier
 
 AT_IMPORT = "import asyncio\nraise {}\n"
@@ -84,3 +88,37 @@ def test_check_config_says_which_tool_would_end_the_program(
     assert ended.exit_code == 2
     assert problem["key"] == "tools.own.class"
     assert "it ends the program" in str(problem)
+
+
+TAKES_LONG = """
+import threading
+
+begun, told = threading.Event(), threading.Event()
+
+class Tool:
+    def __init__(self):
+        begun.set()
+        self.heard = told.wait(2)
+
+    def execute(self, call):
+        return {}
+"""
+
+
+async def test_a_tool_that_takes_long_to_be_made_keeps_nobody_waiting(bot: App) -> None:
+    """A database that did not answer it kept the whole bot from hearing a stop, and its own end."""
+    with_a_tool(bot, TAKES_LONG)
+    module = f"own_{abs(hash(TAKES_LONG))}"
+    reloading = asyncio.create_task(bot.reload())
+    await until(
+        lambda: (
+            "Tool" in vars(sys.modules.get(module, object)) and sys.modules[module].begun.is_set()
+        ),
+        "being made",
+    )
+    sys.modules[module].told.set()
+
+    assert "is in force" in await reloading
+    tool = bot.toolbox.tool("own")
+    assert isinstance(tool, PythonTool)
+    assert tool._tool.heard, "the loop went on while it was made"

@@ -26,6 +26,18 @@ from pathlib import Path
 Path(__file__).with_name("began").write_text("now")
 Path(__file__).with_name("go_on").read_text()
 """
+#: The same of a class that is never made.
+NEVER_MADE = """
+from pathlib import Path
+
+class T:
+    def __init__(self):
+        Path(__file__).with_name("began").write_text("now")
+        Path(__file__).with_name("go_on").read_text()
+
+    def execute(self, call):
+        return {}
+"""
 NOTHING = Choice(discord=False, slack=False, terminal=False, http=False)
 
 
@@ -60,16 +72,23 @@ async def test_an_end_waits_for_a_reload_and_closes_nothing_under_it(
     assert known[0].law.policy.limits.proposal_ttl_s == 600
 
 
+@pytest.mark.parametrize(
+    ("module", "source"), [("never_loaded", NEVER_LOADED), ("never_made", NEVER_MADE)]
+)
 def test_an_end_waits_for_no_module_that_is_never_loaded(
-    write_config: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    write_config: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    module: str,
+    source: str,
 ) -> None:
     """The process lived on as long as the module of a tool did, and only SIGKILL ended it."""
     for pipe in ("began", "go_on"):
         os.mkfifo(tmp_path / pipe)
-    (tmp_path / "never_loaded.py").write_text(NEVER_LOADED)
+    (tmp_path / f"{module}.py").write_text(source)
 
     async def told_both(app: App) -> None:
-        own = 'own: {tier: CONFIRM, action_type: execute, kind: python, class: "never_loaded:T"}'
+        own = f'own: {{tier: CONFIRM, action_type: execute, kind: python, class: "{module}:T"}}'
         text = app.config.path.read_text()
         app.config.path.write_text(text.replace("tools:\n", f"tools:\n  {own}\n", 1))
         os.kill(os.getpid(), signal.SIGHUP)

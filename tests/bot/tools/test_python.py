@@ -74,6 +74,31 @@ class Forgets(Halfway):
 class AtOnce(Forgets):
     deferred = False
 
+class Made(Forgets):
+    def __init__(self, live):
+        super().__init__(live)
+        self.deferred = True
+
+class Computed(Forgets):
+    @property
+    def deferred(self):
+        return True
+
+class One(Forgets):
+    deferred = 1
+
+class ComputedAtOnce(Forgets):
+    @property
+    def deferred(self):
+        return False
+
+class AnyName:
+    def __init__(self, live):
+        pass
+
+    def __getattr__(self, name):
+        return lambda call: {}
+
 class OneWay:
     def execute(self, call):
         return None
@@ -207,6 +232,9 @@ async def test_calls_that_have_ended_take_no_place_from_later_ones(tmp_path, doe
         ("Boasts", {}, r"says that it is reversible, and has no roll_back\(call\)"),
         ("Keeps", {"live": {}}, r"says that it is deferred, and has no commit\(call\)"),
         ("Halfway", {"live": {}}, "says that it is deferred, and not that it is reversible"),
+        ("Made", {"live": {}}, "is deferred, and its class does not say deferred = True"),
+        ("Computed", {"live": {}}, "is deferred, and its class does not say deferred = True"),
+        ("One", {"live": {}}, "is deferred, and its class does not say deferred = True"),
     ],
 )
 def test_a_class_that_can_be_no_tool_stops_the_start_with_a_sentence(
@@ -216,7 +244,7 @@ def test_a_class_that_can_be_no_tool_stops_the_start_with_a_sentence(
         PythonBench(tmp_path, name, **options)
 
 
-@pytest.mark.parametrize("name", ["AtOnce", "Forgets"])
+@pytest.mark.parametrize("name", ["AtOnce", "Forgets", "ComputedAtOnce", "AnyName"])
 async def test_a_class_that_acts_at_once_may_have_a_commit(tmp_path, name):
     bench = PythonBench(tmp_path, name, live={})
 
