@@ -26,6 +26,7 @@ from bot.storage import open_store
 from bot.storage.identity import check_brought_back, known_as
 from bot.storage.spool import FileSpool
 from bot.storage.sqlite import SqliteStore
+from bot.storage.stop_lines import others_wait
 from bot.tools.leftovers import Leftovers
 from bot.tools.threads import beside
 from bot.tools.toolbox import ConfiguredToolbox
@@ -161,7 +162,7 @@ async def opened(
             clock=clock,
             notifier=notifier,
             toolbox=tools,
-            spool=FileSpool(config.spool, await known_as(store), unnamed=file is not None),
+            spool=await _spool(config, store),
             ring=ring_of(config, environment),
             nonce=lambda: secrets.token_urlsafe(_NONCE_BYTES),
             law=Law(config.policy, sentinel_of(config)),
@@ -175,6 +176,12 @@ async def opened(
         closing.push_async_callback(workflow.stop)
         await resume_clock(world, await asyncio.to_thread(boot_id))
         yield App(config, workflow, tools, store, config, state, environment)
+
+
+async def _spool(config: Config, store: ProposalStore) -> FileSpool:
+    known = await known_as(store, partial(others_wait, config.spool))
+    in_file = config.database_file is not None
+    return FileSpool(config.spool, known.name, unnamed=in_file, forgotten=known.forgotten)
 
 
 async def _none_left(config: Config) -> Leftovers:

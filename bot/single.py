@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -18,15 +19,15 @@ from bot.keys import passing_ring
 from bot.quiet import Quiet
 from bot.storage import open_store
 from bot.storage.connection import CannotOpen
-from bot.storage.identity import check_brought_back, id_of
+from bot.storage.identity import check_brought_back, forget_name, known_of
 from bot.storage.opening import path_of
-from bot.storage.spool import stops_in, stops_of
+from bot.storage.stop_lines import stops_in, stops_of
 from bot.surfaces_kept import served_names
 from lifecycle.answers import Answer, Reply, Sender
 from lifecycle.clockwork import restored
 from lifecycle.freezing import freeze, thaw
 from lifecycle.moment import Moment
-from lifecycle.ports import Transaction
+from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.spooling import is_freeze
 
 _KEPT: Final = "Nothing was lifted."
@@ -63,7 +64,7 @@ async def thaw_now(config: Config, environment: Mapping[str, str], sender: Sende
         waits = list(filter(is_freeze, stops_in(config.spool)))
     except OSError as error:
         raise CannotOpen(f"{error.filename} cannot be read: {error.strerror}. {_KEPT}") from error
-    if waits and stops_of(waits, await look(config, lambda tx, _now_ms: id_of(tx))):
+    if waits and stops_of(waits, await look(config, lambda tx, _now_ms: known_of(tx))):
         return Reply(f"{_FREEZE_WAITS} {_KEPT}", "audit_unavailable")
     return await _operated(config, environment, lambda tx, moment: thaw(tx, moment, sender))
 
@@ -75,10 +76,22 @@ async def bring_back(config: Config, environment: Mapping[str, str], fresh: Path
     """
     store = await open_store(f"sqlite:///{fresh}", config.folder)
     try:
-        moment = _moment(config, environment)
-        return await store.write(lambda tx: restored.bring_back(tx, moment, copy))
+        moment, name = _moment(config, environment), await _name_of(config)
+
+        def unit(tx: Transaction) -> int:
+            forget_name(tx, but=name)
+            return restored.bring_back(tx, moment, copy)
+
+        return await store.write(unit)
     finally:
         await store.close()
+
+
+async def _name_of(config: Config) -> str | None:
+    """Return how the database is named that stands there, None where none does or can be read."""
+    with suppress(CannotOpen, StoreUnavailable):
+        return (await look(config, lambda tx, _now_ms: known_of(tx))).name
+    return None
 
 
 def _moment(config: Config, environment: Mapping[str, str]) -> Moment:

@@ -13,7 +13,7 @@ from bot.chat.cards.spans import moment_words
 from bot.clock_told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import choose
-from bot.storage.spool import stops_in
+from bot.storage.stop_lines import stops_in
 from bot.surfaces_kept import kept_health, served_names
 from bot.views import count_pending
 from lifecycle.clockwork.clocks import clock_moved

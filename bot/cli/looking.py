@@ -208,8 +208,8 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
     from bot.books import look, running_pid, said_by_running
     from bot.chat.commands.status import status_reply
     from bot.status_told import OTHERS, Running, health_of, spooled, status_json
-    from bot.storage.identity import id_of
-    from bot.storage.spool import stops_of
+    from bot.storage.identity import known_of
+    from bot.storage.stop_lines import stops_of
     from lifecycle.spooling import is_freeze
 
     waiting = spooled(loaded)
@@ -217,7 +217,7 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
     running = None if pid is None else Running(pid, said_by_running(loaded))
 
     def view(tx: Transaction, now_ms: int) -> tuple[dict[str, Any], CommandReply]:
-        stops = stops_of(waiting, id_of(tx))
+        stops = stops_of(waiting, known_of(tx))
         lines = health_of(tx, now_ms, loaded, running, stops)
         if others := len(waiting) - len(stops):
             lines = [*lines, OTHERS.format(others)]

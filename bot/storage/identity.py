@@ -6,9 +6,12 @@ kept knows that it is one, as long as nothing was written into its trail.
 
 from __future__ import annotations
 
+import re
 import secrets
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +21,10 @@ from bot.storage.queries import QUERIES
 from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
 
 _FLAG: Final = "database_id"
+#: Set while stops may wait under a name that it had before this one.
+_FORGOTTEN: Final = "database_id_forgotten"
 _BYTES: Final = 8
+_ID: Final = re.compile(r"[0-9a-f]{16}")
 _COPIED: Final = "copied"
 _MERE_COPY: Final = (
     "{} is a copy that `signoff backup` made, and does not know what was done since. Move it away, "
@@ -26,24 +32,58 @@ _MERE_COPY: Final = (
 )
 
 
-def id_of(tx: Transaction) -> str | None:
-    """Return what the database is known as, None where no bot of now has opened it to write."""
-    known = tx.flags.get(_FLAG)
-    return known if isinstance(known, str) else None
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the database is known as, None where nothing names it yet.
+
+    `forgotten`: it may have had a name that it does not know, as where somebody wrote over it, or a
+    copy from before there were names was brought back. What waits for a name that is not its own
+    may then be of it.
+    """
+
+    name: str | None
+    forgotten: bool
 
 
-async def known_as(store: ProposalStore) -> str | None:
-    """Return what the database is known as from now on, None where that cannot be written yet."""
+def known_of(tx: Transaction) -> Known:
+    """Return what the database is known as; a view. An empty one has forgotten nothing."""
+    told = tx.flags.get(_FLAG)
+    named = isinstance(told, str) and _ID.fullmatch(told) is not None
+    nameless = not named and tx.audit.head()[0] > 0
+    return Known(told if named else None, nameless or tx.flags.get(_FORGOTTEN) is True)
+
+
+async def known_as(store: ProposalStore, others_wait: Callable[[str | None], bool]) -> Known:
+    """Return what the database is known as from now on; it is named where it has no name and can
+    be written.
+
+    That it has forgotten another name is remembered as long as stops wait which name one and were
+    not carried out by the one that is given here (`others_wait`): this process may end before.
+    """
+    known = None
     try:
-        return await store.read(id_of) or await store.write(_named)
+        known = await store.read(known_of)
+        forgotten = known.forgotten and others_wait(known.name)
+        if known.name is not None and forgotten is known.forgotten:
+            return known
+        return await store.write(partial(_named, forgotten=forgotten))
     except StoreUnavailable:
-        return None
+        return Known(None, forgotten=True) if known is None else known
 
 
-def _named(tx: Transaction) -> str:
-    known = id_of(tx) or secrets.token_hex(_BYTES)
-    tx.flags.put(_FLAG, known)
+def _named(tx: Transaction, *, forgotten: bool) -> Known:
+    known = Known(known_of(tx).name or secrets.token_hex(_BYTES), forgotten)
+    tx.flags.put(_FLAG, known.name)
+    if forgotten or tx.flags.get(_FORGOTTEN) is not None:
+        tx.flags.put(_FORGOTTEN, forgotten)
     return known
+
+
+def forget_name(tx: Transaction, but: str | None) -> None:
+    """Let a copy that is brought back forget its name, unless it takes the place of the very
+    database that has it (`but`): it may still work elsewhere, and what waits then is of both."""
+    if known_of(tx).name != but:
+        tx.flags.put(_FLAG, None)
 
 
 def note_mere_copy(copy: sqlite3.Connection) -> None:

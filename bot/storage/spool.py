@@ -14,23 +14,24 @@ from typing import Any, Final
 
 from bot.own_folder import own_folder
 from bot.storage.durable_files import replace_file, sync_folder
-from bot.storage.json_text import dump, load
-from lifecycle.proposal import ActorKind
+from bot.storage.json_text import dump
+from bot.storage.stop_lines import DONE, OF, as_kept, lines_of, stop_in, stops_in, written
 
 log = logging.getLogger("signoff.spool")
 
-_NEEDED: Final = ("proposal_id", "surface")
-_TEXTS: Final = ("reason", "account", "database")
-_TEXTS_OR_NONE: Final = ("id", "event_id")
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 #: Some hundred stops.
 _ROOM_BYTES: Final = 65_536
-_KINDS: Final = (None, *(kind.value for kind in ActorKind))
-#: Of which database a stop is; a line of an older version does not say it.
-_OF: Final = "database"
-#: So often another process is waited for, so many seconds.
+#: So often another process is waited for, so many seconds: this one does nothing else meanwhile.
 _TRIES: Final = 2_000
 _PAUSE_S: Final = 0.001
+#: So often one that did not end before.
+_FEW_TRIES: Final = 50
+_LEFT: Final = "Stops in %s that wait for a bot of another database, and are left to it: %d."
+_MAY_BE_OURS: Final = (
+    "Stops in %s that name another database: %d. This one does not know how it was named, so they "
+    "are carried out here, and left there for that one too."
+)
 
 
 class FileSpool:
@@ -44,26 +45,40 @@ class FileSpool:
     passed over.
     """
 
-    def __init__(self, path: Path, database: str | None = None, *, unnamed: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        database: str | None = None,
+        *,
+        unnamed: bool = True,
+        forgotten: bool = False,
+    ) -> None:
         """Name the file, and put aside what is torn in it. Raises OSError where it is unreadable.
 
         `database` is what it is known as, None where that is not known; `unnamed` says whether what
-        names none, as older versions wrote it, is of this one.
+        names none, as older versions wrote it, is of this one. Where it may have `forgotten` how it
+        was named, what names another is carried out here, and left there for that one too: a stop
+        too many harms less than one that is lost.
         """
         self.path = path
         self._database = database
         self._unnamed = unnamed
+        self._forgotten = forgotten
+        self._tries = _TRIES
+        #: What names another, and is over here.
+        self._over: list[Mapping[str, Any]] = []
         self._reserve = path.with_name(path.name + ".reserve")
         self._put_aside_what_is_torn()
         self._tell_of_others()
         self._set_aside_room()
 
     def keep(self, stop: Mapping[str, Any]) -> None:
-        """Append one stop and force it to disk; raises OSError, leaving no half of it.
+        """Append one stop and force it to disk; raises OSError, leaving no half of it, also where
+        another process is at the file and does not end.
 
         On a full disk, where the store fails as well, it takes the room that was set aside.
         """
-        named = {**stop, _OF: self._database} if self._database is not None else stop
+        named = {**stop, OF: self._database} if self._database is not None else stop
         own_folder(self.path.parent)
         with self._alone():
             self._with_room(lambda: self._keep(named))
@@ -90,42 +105,66 @@ class FileSpool:
 
     def kept(self) -> Sequence[Mapping[str, Any]]:
         """Return the stops that wait, oldest first."""
-        return [stop for line in self._lines() if (stop := self._own(line)) is not None]
+        found = [self._seen(line, self._over) for line in self._lines()]
+        return [stop for stop in found if stop is not None]
 
     def forget(self, stops: Collection[Mapping[str, Any]]) -> None:
         """Forget these stops, which are in the store now.
 
         Raises OSError; then they may be forgotten or not, and may be forgotten once more.
         """
+        self._over += stops if self._forgotten else ()
         with self._alone():
             lines = self._lines()
-            left = [line for line in lines if self._own(line) not in stops]
-            if len(left) < len(lines):
-                self._with_room(lambda: replace_file(self.path, _written(left)))
+            left = [kept for line in lines if (kept := self._without(line, stops)) is not None]
+            if left != lines:
+                self._with_room(lambda: replace_file(self.path, written(left)))
                 self._set_aside_room()
+
+    def _without(self, line: bytes, over: Collection[Mapping[str, Any]]) -> bytes | None:
+        """Return what is left of a line once these stops are over here; None for nothing."""
+        if self._own(line) in over:
+            return None
+        stop = stop_in(line)
+        if stop is None or self._database is None or self._seen(line, ()) not in over:
+            return line
+        return dump({**stop, DONE: [*stop.get(DONE, ()), self._database]}).encode()
+
+    def _seen(self, line: bytes, over: Collection[Mapping[str, Any]]) -> dict[str, Any] | None:
+        """Return the stop of a line that may be of this database and is not over here, else None;
+        as it was kept."""
+        stop = stop_in(line)
+        if stop is None or self._is_own(stop):
+            return self._own(line)
+        if not self._forgotten or OF not in stop or self._database in stop.get(DONE, ()):
+            return None
+        return None if (told := as_kept(stop)) in over else told
 
     def _own(self, line: bytes) -> dict[str, Any] | None:
         """Return the stop of this database that a line holds, as it was kept; else None."""
-        stop = _stop_in(line)
-        if stop is None or not self._is_own(stop):
-            return None
-        stop.pop(_OF, None)
-        return stop
+        stop = stop_in(line)
+        return as_kept(stop) if stop is not None and self._is_own(stop) else None
 
     def _is_own(self, stop: Mapping[str, Any]) -> bool:
-        return stop[_OF] == self._database if _OF in stop else self._unnamed
+        return stop[OF] == self._database if OF in stop else self._unnamed
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let no other process write here meanwhile. Where that cannot be had, as on some network
-        disks, go on without: a stop waits for nobody."""
+        """Let no other process write here meanwhile; where there is no such thing, as on some
+        network disks, go on without.
+
+        Raises BlockingIOError where another one does not end, as on a disk that stalls: it may be
+        writing the file anew, without what would come into it now.
+        """
         try:
             descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             yield
             return
         try:
-            _lock(descriptor)
+            tries, self._tries = self._tries, _FEW_TRIES
+            _lock(descriptor, tries)
+            self._tries = _TRIES
             yield
         finally:
             os.close(descriptor)
@@ -133,8 +172,7 @@ class FileSpool:
     def _tell_of_others(self) -> None:
         others = [stop for stop in stops_in(self.path) if not self._is_own(stop)]
         if others:
-            words = "Stops in %s that wait for a bot of another database, and are left to it: %d."
-            log.warning(words, self.path, len(others))
+            log.warning(_MAY_BE_OURS if self._forgotten else _LEFT, self.path, len(others))
 
     def _set_aside_room(self) -> None:
         """Occupy some room, to be given up when there is no other; without any, do without."""
@@ -157,80 +195,38 @@ class FileSpool:
             raise
 
     def _lines(self) -> list[bytes]:
-        return _lines_of(self.path)
+        return lines_of(self.path)
 
     def _put_aside_what_is_torn(self) -> None:
-        if all(map(_stop_in, self._lines())):
+        if all(map(stop_in, self._lines())):
             return
-        with self._alone():  # else it may be another process that is just writing it
+        # Else it may be another process that is just writing it; it is passed over until a start.
+        with suppress(BlockingIOError), self._alone():
             self._put_aside_alone()
 
     def _put_aside_alone(self) -> None:
         lines = self._lines()
-        torn = [line for line in lines if _stop_in(line) is None]
+        torn = [line for line in lines if stop_in(line) is None]
         if not torn:
             return
         aside = self.path.with_name(self.path.name + ".torn")
         try:
             before = aside.read_bytes() if aside.exists() else b""
-            replace_file(aside, before + _written(torn))
-            replace_file(self.path, _written([line for line in lines if line not in torn]))
+            replace_file(aside, before + written(torn))
+            replace_file(self.path, written([line for line in lines if line not in torn]))
         except OSError as error:
             log.error("%s holds %d lines that are no stop: %s", self.path, len(torn), error)
 
 
-def stops_in(path: Path) -> list[dict[str, Any]]:
-    """Return the stops that wait in a spool, of whichever database, oldest first; only to look.
-    Raises OSError where it cannot be read."""
-    stops = map(_stop_in, _lines_of(path))
-    return [stop for stop in stops if stop is not None]
-
-
-def stops_of(stops: Collection[Mapping[str, Any]], database: str | None) -> list[Mapping[str, Any]]:
-    """Return those of this database, by what it is known as; what names none may be of any."""
-    return [stop for stop in stops if stop.get(_OF) in (None, database)]
-
-
-def _lock(descriptor: int) -> None:
-    for _ in range(_TRIES):
+def _lock(descriptor: int, tries: int) -> None:
+    for tried in range(1, tries + 1):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if tried == tries:
+                raise
             time.sleep(_PAUSE_S)
         except OSError:
             return
         else:
             return
-
-
-def _lines_of(path: Path) -> list[bytes]:
-    try:
-        return path.read_bytes().splitlines()
-    except FileNotFoundError:
-        return []
-
-
-def _written(lines: Sequence[bytes]) -> bytes:
-    return b"".join(line + b"\n" for line in lines)
-
-
-def _stop_in(line: bytes) -> dict[str, Any] | None:
-    """Return the stop that a line holds, None where it is torn or somebody wrote into it."""
-    try:
-        stop = load(line.decode())
-    except (ValueError, RecursionError):
-        return None
-    return stop if isinstance(stop, dict) and _is_stop(stop) else None
-
-
-def _is_stop(stop: Mapping[str, Any]) -> bool:
-    return (
-        all(isinstance(stop.get(name), str) for name in _NEEDED)
-        and all(isinstance(stop.get(name, ""), str) for name in _TEXTS)
-        and all(isinstance(stop.get(name, ""), str | None) for name in _TEXTS_OR_NONE)
-        and stop.get("kind") in _KINDS
-        and type(stop.get("at_ms", 0)) is int
-        and type(stop.get("found_late", False)) is bool
-        and type(stop.get("freezes", False)) is bool
-        and type(stop.get("bare", False)) is bool
-    )

@@ -99,3 +99,38 @@ def test_a_freeze_that_waits_for_one_database_freezes_no_other_and_keeps_none_fr
     bot.start()
     assert bot.end_of_input() == 0
     assert json.loads(bot.beside("--json", "status").stdout)["frozen"]["reason"] == "incident 7"
+
+
+def test_a_stop_that_waits_for_a_database_is_not_taken_by_a_copy_of_it_that_is_tried_out(
+    bot: Process, other: Process
+) -> None:
+    """It was carried out there, and forgotten by the one whose tools would go on."""
+    mail = begun(bot)
+    assert bot.beside("backup", "copy.db").returncode == 0
+    assert any("cannot be written" in each for each in bot.ask(f"ben: reject {mail} {REASON}"))
+    bot.kill()
+
+    assert other.beside("restore", "copy.db").returncode == 0
+    other.start()
+    other.ask("status")
+    assert other.end_of_input() == 0
+    bot.start()
+    bot.ask("status")
+    assert bot.end_of_input() == 0
+
+    assert state(bot, mail) == ("rejected", REASON)
+    assert state(other, mail) == ("rejected", REASON), "it may be the one that goes on"
+
+
+def test_a_copy_in_the_place_of_its_database_goes_on_as_that_one(bot: Process) -> None:
+    mail = begun(bot)
+    assert bot.beside("backup", "copy.db").returncode == 0
+    assert any("cannot be written" in each for each in bot.ask(f"ben: reject {mail} {REASON}"))
+    bot.kill()
+
+    assert bot.beside("restore", "copy.db").returncode == 0
+    bot.start()
+    bot.ask("status")
+    assert bot.end_of_input() == 0
+    assert state(bot, mail) == ("rejected", REASON)
+    assert (bot.folder / "data/spool.jsonl").read_bytes() == b""

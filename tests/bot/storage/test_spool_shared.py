@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -65,6 +69,55 @@ def test_what_waits_for_another_is_told(path: Path, caplog: pytest.LogCaptureFix
     assert caplog.messages == [
         f"Stops in {path} that wait for a bot of another database, and are left to it: 1."
     ]
+
+
+@contextmanager
+def another_is_at_it(path: Path) -> Iterator[None]:
+    """Be a bot whose disk stalls in the middle of writing there."""
+    descriptor = os.open(path.parent, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def test_nothing_is_forgotten_while_another_bot_is_about_to_keep_a_stop(path: Path) -> None:
+    """What it wrote into the file that it had opened was in no file any more."""
+    ours, other = FileSpool(path, "ours"), FileSpool(path, "other")
+    ours.keep(STOP)
+    with another_is_at_it(path), path.open("ab") as opened:
+        with pytest.raises(BlockingIOError):
+            ours.forget([STOP])
+        opened.write(b'{"proposal_id":"p1","surface":"slack","database":"other"}\n')
+
+    ours.forget([STOP])
+    assert (len(ours.kept()), len(other.kept())) == (0, 1)
+
+
+def test_a_stop_does_not_pass_for_kept_while_another_bot_writes_the_file_anew(path: Path) -> None:
+    """It was written into a file that was gone the moment after; now whoever gives it is told."""
+    ours, other = FileSpool(path, "ours"), FileSpool(path, "other")
+    other.keep(STOP)
+    with another_is_at_it(path):
+        anew = path.with_name("anew")
+        anew.write_bytes(b"")
+        with pytest.raises(BlockingIOError):
+            ours.keep(STOP)
+        anew.replace(path)
+
+    ours.keep(STOP)
+    assert ours.kept() == [STOP]
+
+
+def test_a_bot_starts_although_another_one_does_not_end_its_writing(path: Path) -> None:
+    FileSpool(path, "other").keep(STOP)
+    with path.open("ab") as opened:
+        opened.write(b'{"proposal_id"')
+    with another_is_at_it(path):
+        assert len(FileSpool(path, "other").kept()) == 1
+    assert len(FileSpool(path, "other").kept()) == 1
+    assert path.with_name(path.name + ".torn").exists()
 
 
 def test_none_is_lost_while_another_bot_forgets(path: Path) -> None:
