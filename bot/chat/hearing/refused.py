@@ -106,11 +106,17 @@ def says_anew(sender: Sender, known: Known) -> bool:
 
 def counted_for_another(sender: Sender, known: Known) -> bool:
     """Say whether the ✅ of this account on this card has counted for somebody else, who had the
-    account then: whoever has it by now has given none there that is heard of."""
+    account then: whoever has it by now has given none there that is heard of.
+
+    One that was refused for that and seen gone since was given anew where it is found.
+    """
     if sender.id is None:  # it may be theirs whom the platform does not vouch for just now
         return False
+    times, refused_ms = _noted(known.card).get(_name((sender.account, Signal.APPROVE)), (0, 0))
+    since_ms = refused_ms if times and not times % 2 else 0
     others = (r for r in known.reviews if approves(r) and r.person != sender.id)
-    return any(_gave(sender, known.card.message_ids[-1], each) for each in others)
+    then = (each for each in others if each.at_ms >= since_ms)
+    return any(_gave(sender, known.card.message_ids[-1], each) for each in then)
 
 
 def _gave(sender: Sender, message_id: str, review: Review) -> bool:

@@ -19,6 +19,7 @@ from tests.bot.chat.discord.standing import (
     DUAL,
     approved_once,
     counting,
+    taken_off_unheard,
     unheard,
 )
 from tests.builders import MAIL, PROD, a_document
@@ -200,5 +201,22 @@ async def test_one_check_mark_counts_for_one_person_whoever_has_its_account_late
 
     stage.server.unreacts(ANA, card, TICK)
     stage.server.reacts(ANA, card, TICK)
+    await stage.reaches(proposal_id, "completed")
+    assert await counting(stage, proposal_id) == ["ana", "ben"]
+
+
+async def test_who_gives_it_anew_as_they_were_told_is_counted_although_nothing_of_it_was_heard(
+    stage: DiscordStage,
+) -> None:
+    """They were refused once more, and not told."""
+    proposal_id, card = await approved_once(stage)
+    await anas_account_is_bens(stage)
+    await read_again(stage)
+    await until(lambda: any(said.startswith("ben: ") for said in stage.server.said()), "told")
+
+    taken_off_unheard(card, ANA, TICK)
+    await read_again(stage)
+    unheard(card, ANA, TICK)
+    await read_again(stage)
     await stage.reaches(proposal_id, "completed")
     assert await counting(stage, proposal_id) == ["ana", "ben"]
