@@ -202,9 +202,7 @@ async def test_a_stop_that_cannot_be_stored_is_known_to_the_law_while_it_is_work
     assert working.ours.heard.ids() == frozenset()
 
 
-async def test_a_stop_that_was_worked_and_comes_again_over_a_full_disk_holds_nothing_in_the_end() -> (
-    None
-):
+async def test_a_stop_that_was_worked_and_comes_again_over_a_full_disk_holds_nothing() -> None:
     working = Stopping()
     working.may.set()
     assert await working.stops()
