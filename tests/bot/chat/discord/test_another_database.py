@@ -9,7 +9,7 @@ import pytest
 
 from bot.storage.memory import MemoryStore
 from tests.bot.chat.discord.cards import seeded
-from tests.bot.chat.discord.standing import DEPLOY, state_of
+from tests.bot.chat.discord.standing import DEPLOY, state_of, unheard
 from tests.builders import PROD
 from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import ANA, BEN, TICK, DiscordStage, until
@@ -67,6 +67,24 @@ async def test_the_card_of_a_former_proposal_of_the_same_id_is_no_card_of_the_ne
     assert await state_of(stage, proposal_id) == "sentinel_approved"
     assert stage.tool(DEPLOY).verbs() == ["execute"], "of the former one alone"
     assert old.data["embeds"] == told, "it goes on telling what was"
+    assert len(stage.server.cards()) == 2
+
+
+async def test_the_card_of_a_former_proposal_that_waited_at_the_same_version_is_none_of_the_new_one(
+    stage: DiscordStage,
+) -> None:
+    _, old = await seeded(stage, PROD, proposal_id="p1")
+    unheard(old, ANA, TICK)
+    told = old.data["embeds"]
+    await begins_with_another_database(stage)
+
+    stage.server.fails("POST", POSTS, says="PROPOSAL")
+    proposal_id = stage.sends(OTHER, proposal_id="p1")
+    await is_posted_at_last(stage, proposal_id)
+
+    assert await state_of(stage, proposal_id) == "sentinel_approved"
+    assert stage.tool(DEPLOY).verbs() == []
+    assert old.data["embeds"] == told
     assert len(stage.server.cards()) == 2
 
 

@@ -188,3 +188,22 @@ async def test_a_stop_that_is_found_counts_although_slack_does_not_say_who_gave_
         await slack.world.workflow.close_due()
         await slack.world.workflow.idle()
         assert await state(slack) == "rolled_back"
+
+
+async def test_a_check_mark_that_is_found_waits_until_slack_says_who_gave_it() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        fault = slack.server.fails("users.info", times=None)
+        await slack.server.reacts("UANA", card.ts, heard=False)
+        slack.hearing.lost("a gap")
+        slack.hearing.began()
+        await slack.broadcast.catch_up()
+        assert fault.seen
+        assert await state(slack) == "sentinel_approved"
+        assert await slack.codes("p1") == [], "nor is it refused"
+
+        fault.times = 0
+        slack.world.clock.advance(60)
+        slack.hearing.alive()
+        await slack.broadcast.catch_up()
+        await ends_in(slack, "completed")
