@@ -8,8 +8,8 @@ from contextlib import closing
 
 import pytest
 
+from tests.e2e.keeping import REASON, REJECTS, kept, lives
 from tests.e2e.test_full_disk import begun, state
-from tests.e2e.test_two_databases import REASON, kept
 from tests.processes import Process
 
 WITHOUT = "DELETE FROM flags WHERE name = 'database_id'"
@@ -29,13 +29,11 @@ def changed(bot: Process, sql: str, name: str = "data/signoff.db") -> None:
 def test_a_stop_is_carried_out_although_the_name_of_its_database_was_written_over(
     bot: Process, sql: str
 ) -> None:
-    mail = kept(bot, "ben: reject {mail} " + REASON)
+    mail = kept(bot, REJECTS)
     changed(bot, sql)
 
     told = json.loads(bot.beside("--json", "status").stdout)
-    bot.start()
-    bot.ask("status")
-    assert bot.end_of_input() == 0
+    lives(bot)
 
     assert told["held"] == {"everything": False, "proposals": [mail]}
     assert state(bot, mail) == ("rejected", REASON)
@@ -53,9 +51,7 @@ def test_a_stop_that_came_after_a_copy_without_a_name_is_carried_out_on_the_copy
     bot.kill()
     assert bot.beside("restore", "copy.db").returncode == 0
 
-    bot.start()
-    bot.ask("status")
-    assert bot.end_of_input() == 0
+    lives(bot)
     assert state(bot, mail) == ("rejected", REASON)
 
 
@@ -66,9 +62,7 @@ def test_nobody_lifts_a_freeze_beside_one_that_waits_for_a_database_without_its_
     changed(bot, WITHOUT)
 
     assert bot.beside("thaw").returncode == 1
-    bot.start()
-    bot.ask("status")
-    assert bot.end_of_input() == 0
+    lives(bot)
     assert json.loads(bot.beside("--json", "status").stdout)["frozen"]["reason"] == "incident 7"
 
 
@@ -80,9 +74,7 @@ def test_what_was_carried_out_for_a_forgotten_name_is_done_once(bot: Process) ->
     bot.ask("thaw")
     assert bot.end_of_input() == 0
 
-    bot.start()
-    bot.ask("status")
-    assert bot.end_of_input() == 0
+    lives(bot)
     assert json.loads(bot.beside("--json", "status").stdout)["frozen"] is None
     assert (bot.folder / "data/spool.jsonl").read_text().count("incident 7") == 1
 
@@ -98,9 +90,7 @@ def test_a_freeze_that_was_carried_out_for_a_forgotten_name_can_be_lifted_beside
     assert json.loads(bot.beside("--json", "status").stdout)["held"] is None
     assert bot.beside("thaw").returncode == 0
     bot.kill()
-    bot.start()
-    bot.ask("status")
-    assert bot.end_of_input() == 0
+    lives(bot)
     assert json.loads(bot.beside("--json", "status").stdout)["frozen"] is None
 
 
@@ -108,7 +98,7 @@ def test_a_bot_that_died_before_it_carried_out_what_waits_does_so_at_the_next_st
     bot: Process,
 ) -> None:
     """Its database has got a new name by then."""
-    mail = kept(bot, "ben: reject {mail} " + REASON)
+    mail = kept(bot, REJECTS)
     changed(bot, WITHOUT)
     waiting = (bot.folder / "data/spool.jsonl").read_bytes()
     bot.start()

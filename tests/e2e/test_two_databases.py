@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_full_disk import begun, state
+from tests.e2e.keeping import REASON, REJECTS, kept, lives
+from tests.e2e.test_full_disk import state
 from tests.processes import Process
-
-REASON = "stop this mail"
 
 
 @pytest.fixture
@@ -37,27 +36,15 @@ def fixed_id(folder: Path) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | {"proposal_id": "p1"}))
 
 
-def kept(bot: Process, *lines: str) -> str:
-    """Let the first bot keep stops of a mail that its database cannot take, and die."""
-    mail = begun(bot)
-    for line in lines:
-        said = bot.ask(line.format(mail=mail))
-        assert any("the store cannot be written" in each for each in said), said
-    bot.kill()
-    return mail
-
-
 @pytest.mark.parametrize("database", ["sqlite:///data/other.db", "memory:"])
 def test_a_stop_that_waits_for_one_database_is_left_to_it(
     bot: Process, other: Process, database: str
 ) -> None:
     """It was forgotten as that of a proposal which nobody knows."""
-    mail = kept(bot, "ben: reject {mail} " + REASON)
+    mail = kept(bot, REJECTS)
     database_is(other, database)
 
-    other.start()
-    other.ask("status")
-    assert other.end_of_input() == 0
+    lives(other)
     bot.start()
     assert bot.end_of_input() == 0
 
@@ -74,9 +61,7 @@ def test_a_stop_of_a_proposal_stops_no_other_that_has_the_same_id(
     assert other.end_of_input() == 0
     kept(bot, "ben: reject p1 " + REASON)
 
-    other.start()
-    other.ask("status")
-    assert other.end_of_input() == 0
+    lives(other)
 
     assert state(other, "p1")[0] == "sentinel_approved"
 
@@ -86,9 +71,7 @@ def test_a_freeze_that_waits_for_one_database_freezes_no_other_and_keeps_none_fr
 ) -> None:
     kept(bot, "freeze incident 7")
 
-    other.start()
-    other.ask("status")
-    assert other.end_of_input() == 0
+    lives(other)
     assert "wait for a bot of another database: 1" in other.beside("status").stdout
     told = json.loads(other.beside("--json", "status").stdout)
     assert (told["frozen"], told["held"]) == (None, None)
@@ -105,32 +88,20 @@ def test_a_stop_that_waits_for_a_database_is_not_taken_by_a_copy_of_it_that_is_t
     bot: Process, other: Process
 ) -> None:
     """It was carried out there, and forgotten by the one whose tools would go on."""
-    mail = begun(bot)
-    assert bot.beside("backup", "copy.db").returncode == 0
-    assert any("cannot be written" in each for each in bot.ask(f"ben: reject {mail} {REASON}"))
-    bot.kill()
+    mail = kept(bot, REJECTS, copied_to="copy.db")
 
     assert other.beside("restore", "copy.db").returncode == 0
-    other.start()
-    other.ask("status")
-    assert other.end_of_input() == 0
-    bot.start()
-    bot.ask("status")
-    assert bot.end_of_input() == 0
+    lives(other)
+    lives(bot)
 
     assert state(bot, mail) == ("rejected", REASON)
     assert state(other, mail) == ("rejected", REASON), "it may be the one that goes on"
 
 
 def test_a_copy_in_the_place_of_its_database_goes_on_as_that_one(bot: Process) -> None:
-    mail = begun(bot)
-    assert bot.beside("backup", "copy.db").returncode == 0
-    assert any("cannot be written" in each for each in bot.ask(f"ben: reject {mail} {REASON}"))
-    bot.kill()
+    mail = kept(bot, REJECTS, copied_to="copy.db")
 
     assert bot.beside("restore", "copy.db").returncode == 0
-    bot.start()
-    bot.ask("status")
-    assert bot.end_of_input() == 0
+    lives(bot)
     assert state(bot, mail) == ("rejected", REASON)
     assert (bot.folder / "data/spool.jsonl").read_bytes() == b""

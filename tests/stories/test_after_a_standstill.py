@@ -21,6 +21,7 @@ from tests.builders import MAIL
 from tests.fakes.tools import raising, waiting_for
 from tests.stage import staged
 from tests.stories.resting_on_evidence import CONDITION
+from tests.stories.standing_still import is_asked_to_write
 from tests.world import World
 
 _SLEPT_S = 1_200
@@ -103,19 +104,6 @@ async def test_nothing_begins_whose_deadline_passed_in_a_standstill(world: World
     ended = await world.proposal("p1")
     assert (ended.state, ended.reason) == (State.REJECTED, "expired")
     assert world.tool("send-email").verbs() == []
-
-
-async def is_asked_to_write(world: World) -> None:
-    """Wait until something is to be written on the store, which stands still."""
-    real, asked = world.store.write, asyncio.Event()
-
-    async def write(unit: Any) -> Any:
-        asked.set()
-        return await real(unit)
-
-    world.store.write = write  # type: ignore[method-assign]
-    await asked.wait()
-    world.store.write = real  # type: ignore[method-assign]
 
 
 async def is_cut_off(world: World) -> None:

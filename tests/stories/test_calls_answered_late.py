@@ -12,6 +12,7 @@ import pytest
 from bot.storage.side_file import SideFile
 from lifecycle.proposal import Outcome
 from tests.builders import MAIL
+from tests.stories.standing_still import is_asked_to_write
 from tests.world import World
 
 _SEND = "send-email"
@@ -43,18 +44,6 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     return disk
 
 
-async def asks_for_more(world: World) -> None:
-    """Wait until something more is to be written on the disk."""
-    real, asked = world.store.write, asyncio.Event()
-
-    async def write(unit: Any) -> Any:
-        asked.set()
-        return await real(unit)
-
-    world.store.write = write  # type: ignore[method-assign]
-    await asked.wait()
-
-
 async def is_begun_on(disk: Disk, world: World) -> None:
     """Approve p1; its beginning stands on disk for most of a minute before anybody hears of it."""
     await world.submits(MAIL, proposal_id="p1")
@@ -65,7 +54,7 @@ async def is_begun_on(disk: Disk, world: World) -> None:
         world.clock.advance(10)
         await world.workflow.recover()
     recovering = asyncio.create_task(world.workflow.recover())
-    await asks_for_more(world)
+    await is_asked_to_write(world)
     disk.stands = False
     disk.goes_on.set()
     await asyncio.gather(approving, recovering)

@@ -21,6 +21,26 @@ def waiting(stage: DiscordStage) -> int:
     return len(stage.surface.listening._tasks)
 
 
+async def is_rejected(stage: DiscordStage, proposal_id: str, disk: Disk) -> None:
+    """Wait until a stop counts, once the disk takes everything again."""
+    disk.fails = False
+
+    async def rejected() -> bool:
+        return await house_is_kept(stage) and await state_of(stage, proposal_id) == "rejected"
+
+    await until(rejected, "rejected")
+
+
+async def is_taken_back(stage: DiscordStage, proposal_id: str, disk: Disk) -> None:
+    """Wait until no approval counts any more, once the disk takes everything again."""
+    disk.fails = False
+
+    async def taken_back() -> bool:
+        return await house_is_kept(stage) and await counting(stage, proposal_id) == []
+
+    await until(taken_back, "taken back")
+
+
 async def test_what_strangers_do_is_left_to_the_reading_of_the_card(
     stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,12 +68,7 @@ async def test_of_one_cross_that_is_put_there_again_and_again_one_is_tried(
     await until(stage._all_heard, "heard")
     await until(lambda: waiting(stage) == 1, "one is tried")
     assert len(stage.workflow.world.heard.unplaced()) == 1
-    disk.fails = False
-
-    async def rejected() -> bool:
-        return await house_is_kept(stage) and await state_of(stage, proposal_id) == "rejected"
-
-    await until(rejected, "and counts")
+    await is_rejected(stage, proposal_id, disk)
 
 
 async def test_of_one_check_mark_that_is_taken_off_again_and_again_one_is_tried(
@@ -67,12 +82,7 @@ async def test_of_one_check_mark_that_is_taken_off_again_and_again_one_is_tried(
         stage.server.unreacts(ANA, card, TICK)
     await until(stage._all_heard, "heard")
     await until(lambda: waiting(stage) == 1, "one is tried")
-    disk.fails = False
-
-    async def taken_back() -> bool:
-        return await house_is_kept(stage) and await counting(stage, proposal_id) == []
-
-    await until(taken_back, "and counts")
+    await is_taken_back(stage, proposal_id, disk)
 
 
 @pytest.mark.parametrize("failing", [("write",), ("read", "write")], ids=["unwritten", "unread"])
@@ -88,12 +98,7 @@ async def test_a_check_mark_is_taken_off_although_a_super_one_was_right_before_i
     stage.server.unreacts(ANA, card, TICK)
     await until(stage._all_heard, "heard")
     await until(lambda: disk.refused > 1, "tried")
-    disk.fails = False
-
-    async def taken_back() -> bool:
-        return await house_is_kept(stage) and await counting(stage, proposal_id) == []
-
-    await until(taken_back, "taken back")
+    await is_taken_back(stage, proposal_id, disk)
 
 
 async def test_what_strangers_send_is_tried_once_and_answered(
@@ -114,12 +119,7 @@ async def test_what_strangers_send_is_tried_once_and_answered(
     stage.server.submits(BEN, f"signoff:reason:{card.id}", card, text="wrong version")
     await until(stage._all_heard, "heard")
     await until(lambda: stage.workflow.world.heard.unplaced(), "ben's holds")
-    disk.fails = False
-
-    async def rejected() -> bool:
-        return await house_is_kept(stage) and await state_of(stage, proposal_id) == "rejected"
-
-    await until(rejected, "and counts")
+    await is_rejected(stage, proposal_id, disk)
 
 
 async def test_what_an_agent_says_below_a_card_is_not_tried_again(
