@@ -7,14 +7,10 @@ import logging
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from apscheduler.schedulers import base
-from apscheduler.triggers import interval
 
 from bot.jobs import JOBS, catch_up, deliver
 from bot.jobs.job import Job
@@ -22,6 +18,7 @@ from bot.jobs.scheduler import LONGEST_PAUSE_S, Round, Scheduler
 from lifecycle.audit import AuditEvent
 from lifecycle.records import Message
 from lifecycle.workflow import Workflow
+from tests.bot.jobs.beside import FakeClock, FakeWorkflow
 from tests.stage import staged
 from tests.stories.unrecorded import FILE, break_audit, mend_audit
 from tests.world import World
@@ -29,53 +26,11 @@ from tests.world import World
 ANYTHING = AuditEvent(at="2026-03-02T12:00:00.000Z", kind="tried")
 
 
-class FakeClock:
-    """A clock that is told."""
-
-    def __init__(self) -> None:
-        self.ms = 1_772_452_800_000
-
-    def now_ms(self) -> int:
-        return self.ms
-
-    async def sleep(self, seconds: float) -> None:
-        self.ms += int(seconds * 1000)
-
-
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     """The whole law, whose people hear of what keeps failing."""
     async with staged("memory:", tmp_path) as stage:
         yield stage
-
-
-class FakeNotifier:
-    """Surfaces that count what they are asked."""
-
-    def __init__(self) -> None:
-        self.nudges = 0
-        self.found = 2
-
-    def nudge(self) -> None:
-        self.nudges += 1
-
-    async def catch_up(self) -> int:
-        return self.found
-
-
-class FakeWorkflow:
-    """A workflow that notes which of its duties were called."""
-
-    def __init__(self) -> None:
-        self.called: list[str] = []
-        self.world = SimpleNamespace(notifier=FakeNotifier())
-
-    def __getattr__(self, name: str):
-        async def duty() -> int:
-            self.called.append(name)
-            return 7
-
-        return duty
 
 
 @pytest.mark.parametrize(
@@ -284,75 +239,3 @@ async def test_one_success_ends_the_waiting(world: World) -> None:
         clock.ms += 1000
 
     assert [(ms - rounds[0]) // 1000 for ms in rounds] == [0, 2, 3]
-
-
-async def test_a_job_that_sleeps_because_the_wall_clock_went_back_is_scheduled_anew(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    begun = asyncio.Event()
-
-    async def begin(_workflow: object) -> int:
-        begun.set()
-        return 0
-
-    scheduler = Scheduler(
-        [Job("sleeper", "doing its work", 0.01, begin)], FakeWorkflow(), FakeClock()
-    )
-    scheduler.start()
-    plain = scheduler._scheduler
-    plain.modify_job("sleeper", next_run_time=datetime(2100, 1, 1, tzinfo=UTC))
-    await asyncio.sleep(0)  # the scheduler takes note in its next turn
-    begun.clear()
-    scheduler._began_at_s["sleeper"] = asyncio.get_running_loop().time() - 60
-
-    scheduler._look_after()
-
-    await asyncio.wait_for(begun.wait(), 10)
-    assert "The job sleeper is late" in caplog.text
-    assert scheduler.names == ["sleeper"]
-    await scheduler.stop(1)
-
-
-class StandsStill(datetime):
-    """A wall clock that stands still, as the scheduler reads it."""
-
-    @classmethod
-    def now(cls, tz: tzinfo | None = None) -> datetime:
-        return datetime(2026, 3, 2, 12, tzinfo=tz)
-
-
-async def test_jobs_run_though_the_wall_clock_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun = asyncio.Event()
-
-    async def begin(_workflow: object) -> int:
-        begun.set()
-        return 0
-
-    for module in (base, interval):
-        monkeypatch.setattr(module, "datetime", StandsStill)
-    scheduler = Scheduler([Job("slow", "its work", 0.01, begin)], FakeWorkflow(), FakeClock())
-    scheduler.start()
-    for _ in range(2):
-        begun.clear()
-        scheduler._began_at_s["slow"] = asyncio.get_running_loop().time() - 60
-        scheduler._look_after()
-        await asyncio.wait_for(begun.wait(), 10)
-    await scheduler.stop(1)
-
-
-async def test_what_was_missed_while_the_machine_slept_or_its_clock_jumped_is_one_round() -> None:
-    async def nothing(_workflow: object) -> int:
-        return 0
-
-    scheduler = Scheduler([Job("often", "its work", 1, nothing)], FakeWorkflow(), FakeClock())
-    scheduler.start()
-    (often,) = scheduler._scheduler.get_jobs()
-    first: datetime = often.next_run_time
-    later = first + timedelta(days=7)
-
-    missed = often._get_run_times(later)
-
-    assert missed == [first]
-    assert often.trigger.get_next_fire_time(missed[-1], later) == later + timedelta(seconds=1)
-    assert often.trigger.get_next_fire_time(first, first) == first + timedelta(seconds=1)
-    await scheduler.stop(1)
