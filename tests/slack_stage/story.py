@@ -39,6 +39,7 @@ class OnSlack(Seen):
 
     async def opens(self) -> None:
         """Start serving and wait until the bot hears."""
+        self.server.sockets.thought_deaf = self._thought_deaf
         self.serving = asyncio.create_task(self.broadcast.serve(self.world.workflow))
         await self.hears()
 
@@ -49,6 +50,17 @@ class OnSlack(Seen):
 
     def _over(self) -> bool:
         return self.serving is not None and self.serving.done()
+
+    def _thought_deaf(self) -> bool:
+        """Say whether the bot replaces its connection, since the clock leapt over its signs of
+        life; not where it serves nothing, or hears by HTTP."""
+        over_socket = self.settings is not None and self.settings.app_token is not None
+        return (
+            over_socket
+            and not self._over()
+            and self.surface.desk is not None
+            and self.hearing.silent
+        )
 
     async def closes(self) -> None:
         """Stop serving."""
