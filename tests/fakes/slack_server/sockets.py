@@ -138,7 +138,7 @@ class Sockets:
         if self.silent or not self.open:
             return
         end = asyncio.get_running_loop().time() + EXCHANGED_WITHIN_S
-        while self.thought_deaf() and asyncio.get_running_loop().time() < end:
+        while self.thought_deaf() and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 
     async def _flush(self) -> None:
