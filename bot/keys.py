@@ -9,9 +9,11 @@ import stat
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Final
 
 from bot.own_folder import own_folder
+from bot.storage.durable_files import sync_folder
 from lifecycle.permit import KeyRing
 
 #: The file below `data/`: a line a key, `<key id> <base64url of 32 bytes or more>`. The first key
@@ -58,20 +60,38 @@ def passing_ring() -> KeyRing:
 
 
 def _make(path: Path) -> None:
-    """Write a new key whole or not at all, readable by its owner alone."""
-    own_folder(path.parent)
+    """Write a new key whole or not at all, readable by its owner alone.
+
+    Where another process made one meanwhile that one stays: it has signed with it already.
+    """
     line = f"k-{secrets.token_hex(4)} {_encoded(secrets.token_bytes(_KEY_BYTES))}\n"
-    draft = path.with_suffix(f".{os.getpid()}")
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        own_folder(path.parent)
+        descriptor, name = mkstemp(prefix=f"{path.name}.", dir=path.parent)
+        draft = Path(name)  # nobody else's, also where a former process with our number died here
+        try:
+            with os.fdopen(descriptor, "w") as file:
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+            _published(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+        sync_folder(path.parent)
     except OSError as error:
         raise KeysUnusable(
             f"no permit key can be made in {path.parent} ({error.strerror})"
         ) from None
+
+
+def _published(draft: Path, path: Path) -> None:
+    """Give a file its name, unless another one has it by now."""
+    try:
+        path.hardlink_to(draft)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without links, where this is as much as there is
+        draft.replace(path)
 
 
 def _read(path: Path) -> dict[str, bytes]:
@@ -91,10 +111,12 @@ def _read(path: Path) -> dict[str, bytes]:
     try:
         keys = {key_id: _decoded(text) for key_id, text in lines}
         KeyRing(keys, next(iter(keys)))
+        if len(keys) < len(lines):
+            raise ValueError("of two keys with one id the older one would sign")
     except (ValueError, StopIteration):
         raise KeysRefused(
-            f"{path} must hold a line a key: an id of [A-Za-z0-9_-], a blank, and at least "
-            f"{_KEY_BYTES} bytes in base64url"
+            f"{path} must hold a line a key: an id of [A-Za-z0-9_-] that no other line has, a "
+            f"blank, and at least {_KEY_BYTES} bytes in base64url"
         ) from None
     return keys
 

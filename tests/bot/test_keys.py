@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -54,7 +58,11 @@ def test_the_first_line_signs_and_the_old_one_still_verifies(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "text", ["", "k1\n", "k1 short\n", f"k 1 {'A' * 43}\n", "k1 ***\n", "ü x\n"]
+    "text",
+    [
+        *("", "k1\n", "k1 short\n", f"k 1 {'A' * 43}\n", "k1 ***\n", "ü x\n"),
+        f"k1 {'A' * 43}\nk1 {'B' * 43}\n",  # the old one went on signing
+    ],
 )
 def test_a_file_without_keys_stops_the_start(tmp_path: Path, text: str) -> None:
     path = tmp_path / KEY_FILE
@@ -88,6 +96,42 @@ def test_a_key_that_the_disk_does_not_give_may_come_with_the_next_start(tmp_path
         load_ring(tmp_path, None, {})
 
     assert not isinstance(unread.value, KeysRefused)
+
+
+def test_what_a_start_left_that_died_over_its_key_is_in_the_way_of_no_other(tmp_path: Path) -> None:
+    """In a container every start has the same number."""
+    (tmp_path / f"permit.{os.getpid()}").write_text("half")
+
+    assert load_ring(tmp_path, None, {}) == load_ring(tmp_path, None, {})
+
+
+def test_a_key_that_a_full_disk_did_not_take_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", full)
+        with pytest.raises(KeysUnusable, match="No space"):
+            load_ring(tmp_path, None, {})
+
+    assert list(tmp_path.iterdir()) == []
+    assert load_ring(tmp_path, None, {}).current
+
+
+def test_those_who_make_the_key_at_once_have_one(tmp_path: Path) -> None:
+    """Two databases of one folder, each with its bot: what one had signed, nobody knew later."""
+    for number in range(20):
+        together, folder = Barrier(4), tmp_path / str(number)
+
+        def load(_: int, together: Barrier = together, folder: Path = folder) -> str:
+            together.wait()
+            return load_ring(folder, None, {}).current
+
+        with ThreadPoolExecutor(4) as pool:
+            assert len(set(pool.map(load, range(4)))) == 1
+        assert [entry.name for entry in folder.iterdir()] == [KEY_FILE]
 
 
 def test_a_ring_in_memory_is_another_one_each_time() -> None:
