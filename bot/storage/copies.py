@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,7 @@ from bot.own_folder import own_folder
 from bot.storage.connection import RESTORED, CannotOpen, open_plain
 from bot.storage.durable_files import sync_file, sync_folder
 from bot.storage.identity import note_mere_copy
-from bot.storage.lock import FileLock
+from bot.storage.lock import AlreadyRunning, FileLock
 from bot.storage.migrations import check_known
 from bot.storage.opening import undisturbed
 from bot.storage.queries import PRAGMAS, QUERIES
@@ -32,14 +32,37 @@ def back_up(database: Path, file: Path, progress: Progress = lambda _done: None)
     `progress` is told how many pages are done. The copy is one file, checked and forced to disk
     before it gets its name. Raises CannotOpen with a sentence; then no `file` arises.
     """
+    _check_free(file)
+    if not database.exists():
+        raise CannotOpen(f"There is no database {database} to copy.")
+    with _alone_at(file):
+        _check_free(file)  # another one may have been faster
+        _copy(database, file, progress, remedy)
+
+
+def _check_free(file: Path) -> None:
     if file.exists():
         raise CannotOpen(f"{file} exists already; name a file that does not.")
     if left := _left_beside(file):
         words = "SQLite would read it into the copy. Move it away, or name another file."
         raise CannotOpen(f"{left} is of another {file.name}: {words}")
-    if not database.exists():
-        raise CannotOpen(f"There is no database {database} to copy.")
-    _copy(database, file, progress, remedy)
+
+
+@contextmanager
+def _alone_at(file: Path) -> Iterator[None]:
+    """Let no other process make a copy of this name meanwhile: it would take the half that is made
+    from under its name, and its own half would be called the whole. Raises CannotOpen."""
+    lock = FileLock(_half_of(file))
+    try:
+        lock.take()
+    except AlreadyRunning:
+        words = "Wait for its end, or name another file."
+        raise CannotOpen(f"Another process is just making {file}. {words}") from None
+    try:
+        yield
+    finally:
+        lock.path.unlink(missing_ok=True)
+        lock.release()
 
 
 def bring_back(
@@ -109,7 +132,7 @@ def _copy(
     progress: Progress,
     remedy_of: Callable[[Exception, Path], str] = lambda _error, _path: "",
 ) -> None:
-    half_made = target.with_name(target.name + ".part")
+    half_made = _half_of(target)
     try:
         half_made.unlink(missing_ok=True)
         _copy_pages(source, half_made, progress)
@@ -122,6 +145,10 @@ def _copy(
         raise CannotOpen(words) from error
     finally:
         half_made.unlink(missing_ok=True)
+
+
+def _half_of(target: Path) -> Path:
+    return target.with_name(target.name + ".part")
 
 
 def _copy_pages(source: Path, half_made: Path, progress: Progress) -> None:

@@ -68,6 +68,36 @@ async def test_a_copy_overwrites_nothing(copy: Path, tmp_path: Path) -> None:
     assert copy.read_bytes() == before
 
 
+async def test_two_copies_of_one_name_are_not_made_at_once(tmp_path: Path) -> None:
+    """The first was called whole, and was the beginning of the second."""
+    database, copy = tmp_path / "signoff.db", tmp_path / "copy.db"
+    await (await filled(database, "p1")).close()
+    refused: list[str] = []
+
+    def beside(_done: int) -> None:
+        with pytest.raises(CannotOpen, match="just making") as error:
+            back_up(database, copy)
+        refused.append(str(error.value))
+
+    back_up(database, copy, beside)
+
+    assert len(refused) == 1
+    assert await held(copy) == ["p1"]
+    assert {each.name for each in tmp_path.glob("copy*")} == {"copy.db"}
+
+
+async def test_what_a_killed_copy_left_is_in_the_way_of_no_other(tmp_path: Path) -> None:
+    database, copy = tmp_path / "signoff.db", tmp_path / "copy.db"
+    await (await filled(database, "p1")).close()
+    for left in ("copy.db.part", "copy.db.part.lock"):
+        (tmp_path / left).write_bytes(b"1234567")
+
+    back_up(database, copy)
+
+    assert await held(copy) == ["p1"]
+    assert {each.name for each in tmp_path.glob("copy*")} == {"copy.db"}
+
+
 async def test_what_is_not_there_is_not_copied(tmp_path: Path) -> None:
     with pytest.raises(CannotOpen, match="no database"):
         back_up(tmp_path / "none.db", tmp_path / "copy.db")
