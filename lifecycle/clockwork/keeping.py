@@ -159,6 +159,7 @@ def _anchored(tx: Transaction, moment: Moment) -> int:
     if (isinstance(last, Mapping) and last.get("day") == day) or seq == 0:
         return 0
     tx.flags.put("anchor", {"day": day, "seq": seq, "hash": head})
-    announce(tx, moment, f"anchor:{day}", f"Audit head: entry {seq}, {head}")
+    # A day comes again where a clock was ahead, a head never: it is the later one that tells more.
+    announce(tx, moment, f"anchor:{day}:{seq}", f"Audit head: entry {seq}, {head}")
     record(tx, moment, "anchored", SENTINEL, details={"seq": seq, "hash": head})
     return 1

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import pytest
 
+from bot.jobs import tell_clock
 from lifecycle.policy import Rate
 from lifecycle.proposal import Proposal
-from tests.builders import MAIL
+from tests.builders import DAY_MS, MAIL
 from tests.fakes.clock import NOON_MS, FakeClock
 from tests.world import World
 
@@ -142,3 +143,35 @@ async def test_people_are_told_of_a_flood_though_a_clock_that_was_ahead_told_of_
 
     told = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 99))
     assert len([m for m in told if m.key.startswith("flood:")]) == 2
+
+
+async def test_the_head_is_shown_each_day_though_a_clock_that_was_ahead_showed_one_of_it(
+    world: World,
+) -> None:
+    await world.submits(MAIL)
+    for day in (0, 1, 0, 1):  # by the clock; the last two are right
+        the_clock_says(world, NOON_MS + day * DAY_MS)
+        assert [await world.workflow.anchor() for _ in range(2)] == [1, 0]
+
+    assert len(set(await announced(world, "Audit head: "))) == 4
+    anchored = [each["details"]["hash"] for each in await world.audit("anchored")]
+    assert [text[-64:] for text in await announced(world, "Audit head: ")] == anchored
+
+
+async def test_people_are_told_each_day_of_a_clock_that_stands_before_the_trail(
+    world: World,
+) -> None:
+    the_clock_is_ahead(world, TEN_YEARS_S)
+    await world.submits(MAIL)
+    for minute, day in enumerate((0, 1, 0)):
+        the_clock_says(world, NOON_MS + day * DAY_MS + minute * 60_000)
+        for _ in range(2):
+            await tell_clock.run_once(world.workflow)
+
+    assert len(await announced(world, "The clock says ")) == 3
+
+
+async def announced(world: World, begin: str) -> list[str]:
+    told = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 99))
+    texts = (str(each.body.get("text", "")) for each in told if each.kind == "announcement")
+    return [text for text in texts if text.startswith(begin)]
