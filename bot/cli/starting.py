@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -85,7 +86,7 @@ def reload(context: typer.Context, config: ConfigOption = None, json: JsonOption
     for _ in range(_LOOKS):
         time.sleep(_LOOK_S)
         said = said_beside(database)
-        if _heard(said) != before:
+        if _heard(said) != before and _is_of(loaded, said):
             say_done(_reloaded(pid, said), as_json=wants_json(context, json))
             return
     words = f"The bot (process {pid}) was told to read its config again; its log says the rest."
@@ -95,6 +96,16 @@ def reload(context: typer.Context, config: ConfigOption = None, json: JsonOption
 def _heard(said: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return what is another one after every reload."""
     return said.get("config"), said.get("refused")
+
+
+def _is_of(config: Config, said: Mapping[str, Any]) -> bool:
+    """Say whether that is a word on this very text: a reload that was under way when this one was
+    asked for may have read what stood there before."""
+    read = said.get("config")
+    if said.get("refused") or read is None or Path(read["path"]).resolve() != config.path.resolve():
+        return True
+    same: bool = read["digest"] == config.text_digest
+    return same
 
 
 def _reloaded(pid: int, said: Mapping[str, Any]) -> str:

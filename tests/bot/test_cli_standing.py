@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
@@ -181,6 +182,22 @@ async def test_a_second_reload_waits_for_nothing_that_the_first_one_has_judged_a
 
     assert (taken.exit_code, "as it is now" in taken.stdout) == (0, True)
     assert bot.workflow.policy.limits.proposal_ttl_s == 900
+
+
+async def test_the_word_on_a_reload_of_before_is_no_answer_to_this_one(
+    bot: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was under way, with what stood there before the file was edited once more."""
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, lambda: None)
+    before = load_config(bot.config.path)
+    spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
+    words = iter([before, load_config(bot.config.path)])
+    monkeypatch.setattr(time, "sleep", lambda _s: bot.state.taken(next(words), ()))
+
+    taken = await said(bot, "reload")
+
+    assert (taken.exit_code, "as it is now" in taken.stdout) == (0, True)
+    assert (await status(bot))[0]["config"]["is_this"]
 
 
 @pytest.mark.parametrize("set_s", [-3_600, 3_600])
