@@ -46,6 +46,8 @@ def _check_free(file: Path) -> None:
     if left := _left_beside(file):
         words = "SQLite would read it into the copy. Move it away, or name another file."
         raise CannotOpen(f"{left} is of another {file.name}: {words}")
+    if not file.parent.is_dir():
+        raise CannotOpen(f"There is no folder {file.parent}. Make it, or name another file.")
 
 
 @contextmanager

@@ -107,6 +107,12 @@ async def test_what_is_not_there_is_not_copied(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+async def test_a_copy_into_a_folder_that_is_not_there_says_so(copy: Path, tmp_path: Path) -> None:
+    with pytest.raises(CannotOpen, match="There is no folder .*/away. Make it"):
+        back_up(copy, tmp_path / "away" / "copy.db")
+    assert not (tmp_path / "away").exists()
+
+
 async def test_a_copy_is_brought_back_where_nothing_was(copy: Path, tmp_path: Path) -> None:
     target = tmp_path / "new" / "signoff.db"
 
