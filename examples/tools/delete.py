@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from kit import DATA, Call, Failed, Receipt, fingerprint, once, serve, text
+from kit import DATA, Call, Failed, Receipt, of_document, once, serve, text
 
 ROOT = DATA / "records"
 
@@ -14,7 +14,7 @@ ROOT = DATA / "records"
 def execute(call: Call) -> Receipt:
     """Delete the folder `path` names; what is not there needs no deleting."""
     folder = below_root(text(call, "path"))
-    leaving = folder.with_name(f".leaving-{fingerprint(call)}")
+    leaving = folder.with_name(f".leaving-{of_document(call)}")
     if folder.is_dir() and not leaving.exists():
         folder.rename(leaving)  # at once, so that a repeat finds what an interrupted run left
     files = [file for file in leaving.rglob("*") if not file.is_dir()] if leaving.exists() else []

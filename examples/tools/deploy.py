@@ -31,11 +31,13 @@ def execute(call: dict[str, Any]) -> dict[str, Any]:
     domain = _name(call["target"]["domain"], "domain of the target")
     version = _name(call["parameters"].get("version"), "parameter version")
     site = DATA / "sites" / f"{domain}.json"
-    kept = DATA / "kept" / _fingerprint(call)
+    kept = DATA / "kept" / _document(call)
     live = {"domain": domain, "version": version, "proposal_id": call["proposal_id"]}
     content = json.dumps(live, indent=2) + "\n"
     found = site.read_bytes().decode() if site.exists() else None
-    if found not in (None, content) and not kept.exists():  # else a call died halfway: it was kept
+    if found is None:
+        kept.unlink(missing_ok=True)
+    elif found != content:  # else a call died halfway, perhaps an earlier attempt: it was kept
         _write(kept, found)
     before = json.loads(kept.read_bytes())["version"] if kept.exists() else None
     _write(site, content)
@@ -74,6 +76,12 @@ def _fingerprint(call: dict[str, Any]) -> str:
     Beside another database the same ids, and with them the same keys, come again.
     """
     return sha256(f"{call['idempotency_key']} {call['digest']}".encode()).hexdigest()[:40]
+
+
+def _document(call: dict[str, Any]) -> str:
+    """Return a file name that stands for the document: a retry comes with a key of its own, and
+    what stood there before the first attempt is what is to be restored."""
+    return sha256(call["digest"].encode()).hexdigest()[:40]
 
 
 def _name(value: object, what: str) -> str:

@@ -71,6 +71,15 @@ def fingerprint(call: Call) -> str:
     return sha256(f"{call['idempotency_key']} {call['digest']}".encode()).hexdigest()[:40]
 
 
+def of_document(call: Call) -> str:
+    """Return a file name that stands for the document, whichever attempt this is.
+
+    A person's retry comes with a key of its own, and goes on where an attempt ended that did not
+    tell how.
+    """
+    return sha256(call["digest"].encode()).hexdigest()[:40]
+
+
 def text(call: Call, name: str) -> str:
     """Return a parameter that must be text."""
     value = call["parameters"].get(name)
@@ -98,10 +107,17 @@ def write(path: Path, content: str) -> None:
 
 
 def replace(path: Path, content: str, call: Call) -> Receipt:
-    """Put new content in a file and keep what stood there; `restore` takes the receipt."""
-    kept = _KEPT / fingerprint(call)
-    if not kept.exists() and path.exists():
-        write(kept, path.read_bytes().decode())
+    """Put new content in a file and keep what stood there; `restore` takes the receipt.
+
+    What stood there before the first attempt is kept: a retry may find what that one wrote.
+    """
+    kept = _KEPT / of_document(call)
+    nothing = kept.with_name(kept.name + ".nothing")
+    found = path.read_bytes().decode() if path.exists() else None
+    ours = found == content and (kept.exists() or nothing.exists())
+    if not ours:
+        write(nothing if found is None else kept, found or "")
+        (kept if found is None else nothing).unlink(missing_ok=True)
     write(path, content)
     return {
         "path": str(path),

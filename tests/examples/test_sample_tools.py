@@ -88,6 +88,45 @@ def test_a_deployment_that_died_halfway_is_finished_and_still_taken_back_to_noth
     assert (receipt["kept"], site.exists()) == (None, False)
 
 
+def test_a_deployment_that_is_tried_again_is_taken_back_to_what_stood_before_both(use, site):
+    """The first attempt acted and did not tell: a person's retry has a key of its own."""
+    use("deploy", "execute", {"version": "1.0"}, key="p0:execute:1", digest="sha256:00")
+    before = site.read_bytes()
+    use("deploy", "execute", {"version": "2.0"})
+    again = use("deploy", "execute", {"version": "2.0"}, key="p1:execute:2")
+
+    use("deploy", "roll_back", {"version": "2.0"}, receipt=again)
+
+    assert site.read_bytes() == before
+
+
+def test_a_deployment_is_taken_back_to_what_came_between_two_attempts(use, site):
+    use("deploy", "execute", {"version": "1.0"}, key="p0:execute:1", digest="sha256:00")
+    use("deploy", "execute", {"version": "2.0"})
+    use("deploy", "execute", {"version": "1.5"}, key="p2:execute:1", digest="sha256:22")
+    between = site.read_bytes()
+    again = use("deploy", "execute", {"version": "2.0"}, key="p1:execute:2")
+
+    use("deploy", "roll_back", {"version": "2.0"}, receipt=again)
+
+    assert site.read_bytes() == between
+
+
+@pytest.mark.parametrize("before", ["old", "# T\n\nB\n", None])
+def test_a_page_that_is_tried_again_is_taken_back_to_what_stood_before_both(use, tmp_path, before):
+    page = tmp_path / "data/published/news.md"
+    parameters = {"slug": "news", "title": "T", "body": "B"}
+    if before is not None:
+        page.parent.mkdir(parents=True)
+        page.write_text(before)
+    use("publish", "execute", parameters)
+    again = use("publish", "execute", parameters, key="p1:execute:2")
+
+    use("publish", "roll_back", parameters, receipt=again)
+
+    assert (page.read_text() if page.exists() else None) == before
+
+
 def test_the_first_deployment_is_taken_back_to_nothing(use, site):
     receipt = use("deploy", "execute", {"version": "1.0"})
 
@@ -142,16 +181,17 @@ def test_records_are_written_read_and_deleted_with_their_data_set(use, tmp_path)
     assert use("notes", "read", tracked, fails=10)
 
 
-def test_an_interrupted_deletion_is_finished_by_a_repeat(use, tmp_path):
+@pytest.mark.parametrize("key", ["p1:execute:1", "p1:execute:2"])
+def test_an_interrupted_deletion_is_finished_by_a_repeat_and_by_a_retry(use, tmp_path, key):
     from hashlib import sha256
 
-    left = (
-        tmp_path / "data/records" / f".leaving-{sha256(b'p1:execute:1 sha256:aa').hexdigest()[:40]}"
-    )
+    left = tmp_path / "data/records" / f".leaving-{sha256(b'sha256:aa').hexdigest()[:40]}"
     left.mkdir(parents=True)
     (left / "a.json").write_text("{}")
 
-    assert use("delete", "execute", {"path": "data/records/old"})["affected_records"] == 1
+    deleted = use("delete", "execute", {"path": "data/records/old"}, key=key)
+
+    assert deleted["affected_records"] == 1
     assert not left.exists()
 
 
