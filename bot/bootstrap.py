@@ -25,6 +25,7 @@ from bot.own_state import OwnState
 from bot.storage import open_store
 from bot.storage.identity import check_brought_back, known_as
 from bot.storage.spool import FileSpool
+from bot.storage.lock import path_of_lock
 from bot.storage.sqlite import SqliteStore
 from bot.storage.stop_lines import others_wait
 from bot.tools.leftovers import Leftovers
@@ -190,7 +191,9 @@ async def _none_left(config: Config) -> Leftovers:
     The lock on the database says that no other bot's programs are among them.
     """
     file = config.database_file
-    leftovers = Leftovers(None if file is None else file.with_name(file.name + ".running"))
+    # Beside what a link leads to, as the lock: the next start may come by another name.
+    lock = None if file is None else path_of_lock(file)
+    leftovers = Leftovers(None if lock is None else lock.with_suffix(".running"))
     if staying := await asyncio.to_thread(leftovers.end_all):
         words = "Programs of tools that were called before the last end may still run: %d."
         log.warning(words, staying)

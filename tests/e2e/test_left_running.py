@@ -67,6 +67,23 @@ def test_an_idempotent_program_is_called_again_only_when_the_first_is_dead(bot: 
     assert not lives(first)
 
 
+def test_a_program_is_found_although_its_database_goes_by_another_name(bot: Process) -> None:
+    with_long_work(bot, idempotent=True)
+    bot.start()
+    bot.tell("leila: propose @examples/work.json")
+    (first,) = begun(bot.folder, 1)
+    bot.kill()
+    (bot.folder / "data/current.db").symlink_to("signoff.db")
+    path = bot.folder / "config.yaml"
+    config = yaml.safe_load(path.read_text())
+    path.write_text(yaml.safe_dump(config | {"database": "sqlite:///data/current.db"}))
+
+    bot.start()
+
+    begun(bot.folder, 2)
+    assert not lives(first)
+
+
 def test_where_the_outcome_is_unknown_nothing_goes_on_behind_the_back_of_who_settles_it(
     bot: Process,
 ) -> None:
