@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Final
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, Final, TypeVar
 
 import orjson
+from pydantic import ValidationError
 
 from lifecycle.checking.sentinel_run import judged
 from lifecycle.document import ProposalDocument
+from lifecycle.nearest import nearest
+from lifecycle.paths import dotted
 from lifecycle.policy import ActionType, Level, ToolKind, ToolPolicy
 from lifecycle.sentinel import Facts, LoadedRule, Rule, RuleCase
 from lifecycle.tier import Tier
@@ -46,6 +50,13 @@ _TOOL: Final = ToolPolicy(
 _FACTS: Final = Facts(now_ms=NOON_MS, tool=_TOOL, tier=Tier.PROPOSE, proposer="leila")
 
 
+_Changed = TypeVar("_Changed", ToolPolicy, Facts)
+
+
+class CaseUnread(Exception):
+    """What a case describes does not exist; the words name the place in it and what is wrong."""
+
+
 def options_of(rule: type[Rule], settings: Any) -> Any:
     """Read a rule's settings, which are JSON values or moments in time.
 
@@ -58,17 +69,46 @@ def outcome_of(rule: type[Rule], case: RuleCase) -> tuple[Finding, ...]:
     """Return what the rule finds in the case, none where its law holds.
 
     It is asked as Sentinel asks it: what would be `rule_error` there is `rule_error` here.
+    Raises CaseUnread where the case describes no document, no facts or no settings of the rule.
     """
     document, facts = world_of(case)
-    judge = rule(options_of(rule, dict(case.settings)))
-    return judged(LoadedRule(judge, Level.HARD), document, facts).findings
+    try:
+        options = options_of(rule, dict(case.settings))
+    except ValidationError as error:
+        raise CaseUnread(_first(error, "settings")) from None
+    return judged(LoadedRule(rule(options), Level.HARD), document, facts).findings
 
 
 def world_of(case: RuleCase) -> tuple[ProposalDocument, Facts]:
-    """Return the document and the facts that the case describes."""
+    """Return the document and the facts that the case describes; raises CaseUnread."""
     content = _DOCUMENT | dict(case.proposal)
-    document = ProposalDocument.model_validate_json(orjson.dumps(content))
-    changes: dict[str, Any] = {"action_type": document.action_type} | dict(case.tool)
-    tool = replace(_TOOL, **changes)
-    known: dict[str, Any] = {"tool": tool, "tier": tool.tier} | dict(case.facts)
-    return document, replace(_FACTS, **known)
+    try:
+        document = ProposalDocument.model_validate_json(orjson.dumps(content))
+    except ValidationError as error:
+        raise CaseUnread(_first(error, "proposal")) from None
+    except orjson.JSONEncodeError as error:
+        raise CaseUnread(f"proposal is no JSON ({error})") from None
+    tool = _changed(_TOOL, {"action_type": document.action_type} | dict(case.tool), "tool")
+    return document, _changed(_FACTS, {"tool": tool, "tier": tool.tier} | dict(case.facts), "facts")
+
+
+def _changed(whole: _Changed, changes: Mapping[str, Any], where: str) -> _Changed:
+    known = [field.name for field in fields(whole)]
+    for name in changes:
+        if name not in known:
+            raise CaseUnread(f"{where}.{name} does not exist{_like(name, known)}")
+    return replace(whole, **changes)
+
+
+def _first(error: ValidationError, where: str) -> str:
+    """Tell the first fault of a part of a case: where it is, and what."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    place = dotted((where, *fault["loc"]))
+    if fault["type"] == "extra_forbidden":
+        return f"{place} does not exist"
+    return f"{place}: {fault['msg']}"
+
+
+def _like(name: str, known: list[str]) -> str:
+    found = nearest(name, known)
+    return f" (it may mean {found})" if found else ""

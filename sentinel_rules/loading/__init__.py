@@ -9,7 +9,7 @@ from functools import cache
 from inspect import cleandoc
 from typing import Any
 
-from lifecycle.checking.rule_cases import outcome_of
+from lifecycle.checking.rule_cases import CaseUnread, outcome_of
 from lifecycle.codes import RULES
 from lifecycle.located import NOT_LOADED, located, not_loaded
 from lifecycle.nearest import meant
@@ -18,6 +18,7 @@ from lifecycle.policy import RuleSettings
 from lifecycle.sentinel import LoadedRule, Rule, RuleCase
 from sentinel_rules.loading.discovery import RuleNotFound, guest_names, guests, own_rules, rule_in
 from sentinel_rules.loading.settings import BadSettings, read_options
+from sentinel_rules.loading.shape import misshapen, names_a_place
 
 _SECTION = "sentinel"
 _GONE = " Remove it, or install the package that brings it."
@@ -116,6 +117,9 @@ def _named(rules: Iterable[LoadedRule], hook: str) -> Iterator[tuple[str, Parts,
         except NOT_LOADED as error:
             words = f"{hook} of {loaded.id} fails ({located(error)}): mend it."
             raise RuleLoadError([_problem(loaded.id, words)]) from error
+        if not all(map(names_a_place, told)):
+            words = f"{hook} of {loaded.id} must return pairs like ((key,), name): mend it."
+            raise RuleLoadError([_problem(loaded.id, words)])
         for parts, name in told:
             yield loaded.id, (_SECTION, loaded.id, *parts), name
 
@@ -200,7 +204,9 @@ def _loaded(rule: type[Rule], settings: RuleSettings) -> LoadedRule:
 
 @cache
 def _prove(rule: type[Rule]) -> None:
-    """Run the rule's own cases; raises RuleNotFound where one does not hold."""
+    """Run the rule's own cases; raises RuleNotFound where its form is wrong or a case fails."""
+    if faults := misshapen(rule):
+        raise RuleNotFound(f"{rule.id} cannot be a rule: {faults}. Mend it")
     if not (rule.passes and rule.fails):
         raise RuleNotFound(f"{rule.id} needs a case that passes and a case that fails")
     for case in (*rule.passes, *rule.fails):
@@ -215,6 +221,8 @@ def _breach(rule: type[Rule], case: RuleCase, *, is_pass: bool) -> str | None:
         return "it has a code, which none of `passes` has" if is_pass else "it needs a code"
     try:
         findings = outcome_of(rule, case)
+    except CaseUnread as error:
+        return f"it cannot be tried: {error}"
     except NOT_LOADED as error:
         return f"it cannot be tried ({located(error)})"
     if case.code in {finding.code for finding in findings} or not (case.code or findings):

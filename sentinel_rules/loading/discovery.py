@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import pkgutil
 from collections.abc import Collection, Iterator
 from functools import cache
@@ -12,6 +11,7 @@ from types import ModuleType
 from typing import Any, Final, cast
 
 from lifecycle.sentinel import Rule
+from sentinel_rules.loading.shape import WHAT_A_RULE_IS, is_like_a_rule, is_rule, why_no_rule
 
 GROUP: Final = "sentinel_rules"
 _NO_RULES: Final = frozenset({"loading"})
@@ -38,24 +38,28 @@ def rule_in(place: Any, name: str) -> type[Rule]:
 
     Raises RuleNotFound where there is none, several, or one with another id.
     """
-    found = list(_rules_of(place)) if isinstance(place, ModuleType) else [place]
-    if len(found) != 1:
-        raise RuleNotFound(f"{name} must hold exactly one rule, and holds {len(found)}")
-    if not _is_rule(found[0]) or found[0].id != name:
+    rule = _rule_of(place, name) if isinstance(place, ModuleType) else place
+    if not is_rule(rule):
+        raise RuleNotFound(f"{name} must be a rule: {why_no_rule(rule)}")
+    if rule.id != name:
         raise RuleNotFound(f"the id of the rule {name} must be {name!r}")
-    return cast("type[Rule]", found[0])
+    return cast("type[Rule]", rule)
 
 
-def _rules_of(module: ModuleType) -> Iterator[Any]:
-    for value in vars(module).values():
-        if _is_rule(value) and value.__module__ == module.__name__:
-            yield value
-
-
-def _is_rule(value: Any) -> bool:
-    return inspect.isclass(value) and all(
-        hasattr(value, name) for name in ("id", "version", "summary", "Options", "check")
-    )
+def _rule_of(module: ModuleType, name: str) -> Any:
+    classes = [
+        value
+        for value in vars(module).values()
+        if is_like_a_rule(value) and value.__module__ == module.__name__
+    ]
+    rules = [value for value in classes if is_rule(value)]
+    if len(rules) == 1:
+        return rules[0]
+    words = f"{name} must hold exactly one rule, and holds {len(rules)}"
+    if not rules:
+        nearly = "; ".join(map(why_no_rule, classes))
+        words += f" ({nearly or WHAT_A_RULE_IS})"
+    raise RuleNotFound(words)
 
 
 def guests(names: Collection[str]) -> Iterator[tuple[str, EntryPoint]]:

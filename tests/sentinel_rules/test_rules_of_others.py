@@ -63,3 +63,14 @@ def test_a_rule_that_cannot_say_what_it_names_is_told_with_its_name(guest_folder
 
     with pytest.raises(RuleLoadError, match=r"tools_named of subject_present fails \(IndexError"):
         list(tools_named(loaded))
+
+
+@pytest.mark.parametrize("told", ["['staging-deploy']", "[('tools', 'x')]", "[(('tools',), 3)]"])
+def test_a_rule_that_names_tools_in_another_form_is_told_which_one(
+    guest_folder: Path, told: str
+) -> None:
+    a_package(guest_folder, within=f"    def tools_named(self, options):\n        return {told}\n")
+    loaded = load_rules(the_rules() | {"subject_present": hard()})
+
+    with pytest.raises(RuleLoadError, match=r"tools_named of subject_present must return pairs"):
+        list(tools_named(loaded))

@@ -1,0 +1,99 @@
+"""The form of a rule, and what of it a class does not have, in words for whoever writes it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from lifecycle.sentinel import RuleCase
+
+#: Without one of these a class is no rule.
+PARTS: Final = (
+    "id",
+    "version",
+    "summary",
+    "Options",
+    "passes",
+    "fails",
+    "applies_to",
+    "check",
+)
+WHAT_A_RULE_IS: Final = f"a rule is a class with {', '.join(PARTS)}"
+#: What has at least so many of them was meant to be one.
+_LIKE_A_RULE: Final = 4
+_ASKED_WITH: Final = ("proposal", "facts")
+
+
+def is_rule(value: Any) -> bool:
+    """Say whether this is a class with all parts of a rule, whatever they hold."""
+    return inspect.isclass(value) and not _lacked(value)
+
+
+def is_like_a_rule(value: Any) -> bool:
+    """Say whether this is a class that was probably meant to be a rule."""
+    return inspect.isclass(value) and len(PARTS) - len(_lacked(value)) >= _LIKE_A_RULE
+
+
+def why_no_rule(value: Any) -> str:
+    """Say what keeps a thing from being a rule."""
+    if not inspect.isclass(value):
+        return WHAT_A_RULE_IS
+    return f"{value.__name__} lacks {', '.join(_lacked(value))}"
+
+
+def misshapen(rule: type[Any]) -> str | None:
+    """Say what is wrong with the parts of a rule's class; None where they have their form."""
+    return "; ".join(_faults(rule)) or None
+
+
+def names_a_place(told: Any) -> bool:
+    """Say whether this is the path of a setting, with the name that stands there."""
+    match told:
+        case (tuple(parts), str()):
+            return all(isinstance(part, str | int) for part in parts)
+        case _:
+            return False
+
+
+def _lacked(value: type[Any]) -> list[str]:
+    return [part for part in PARTS if not hasattr(value, part)]
+
+
+def _faults(rule: type[Any]) -> Iterator[str]:
+    if type(rule.version) is not int:
+        yield "version must be a whole number"
+    if not isinstance(rule.summary, str):
+        yield "summary must be text"
+    options = rule.Options
+    if not (inspect.isclass(options) and issubclass(options, BaseModel)):
+        yield "Options must be a class that inherits RuleOptions"
+    for part in ("passes", "fails"):
+        yield from _faults_of_cases(part, getattr(rule, part))
+    if not _takes(rule, ("options",)):
+        yield "__init__ must take (self, options)"
+    for part in ("applies_to", "check"):
+        found = inspect.getattr_static(rule, part)
+        if inspect.isfunction(found) and not _takes(found, ("self", *_ASKED_WITH)):
+            yield f"{part} must take (self, {', '.join(_ASKED_WITH)})"
+
+
+def _faults_of_cases(part: str, cases: Any) -> Iterator[str]:
+    if isinstance(cases, RuleCase):
+        yield f"{part} must be a tuple: behind a single case stands a comma, (RuleCase(…),)"
+    elif not isinstance(cases, tuple | list):
+        yield f"{part} must be a tuple of RuleCase, and is {type(cases).__name__}"
+    elif strange := [type(case).__name__ for case in cases if not isinstance(case, RuleCase)]:
+        yield f"{part} must hold RuleCase alone, and holds {strange[0]}"
+
+
+def _takes(called: Any, names: tuple[str, ...]) -> bool:
+    try:
+        inspect.signature(called).bind(*names)
+    except TypeError:
+        return False
+    except ValueError:  # it says nothing of what it takes
+        return True
+    return True
