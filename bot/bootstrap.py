@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,12 +20,13 @@ from bot.clock import SystemClock
 from bot.clock_resumed import resume_clock
 from bot.config import Config, ConfigInvalid, load_config
 from bot.config.surfaces import choose
+from bot.expected import StartFailed
 from bot.keys import load_ring, passing_ring
 from bot.own_state import OwnState
 from bot.storage import open_store
 from bot.storage.identity import check_brought_back, known_as
-from bot.storage.spool import FileSpool
 from bot.storage.lock import path_of_lock
+from bot.storage.spool import FileSpool
 from bot.storage.sqlite import SqliteStore
 from bot.storage.stop_lines import others_wait
 from bot.tools.leftovers import Leftovers
@@ -40,6 +41,12 @@ from lifecycle.workflow import Workflow
 from lifecycle.world import Law, World
 
 _NONCE_BYTES: Final = 16
+#: So long the tools of operators may take to be loaded and made at a reload.
+_MADE_S: Final = 60.0
+_NOT_MADE: Final = (
+    "reading it, and making its tools, did not end within a minute. Look at the modules and the "
+    "classes of your own tools, then reload again."
+)
 _ONLY_AT_START: Final = ("database", "permit_secret_env", "chat", "intake", "groups")
 
 log = logging.getLogger("signoff")
@@ -87,9 +94,8 @@ class App:
 
     async def _reloaded(self) -> str:
         try:
-            # A tool's module that never returns must not hold up the end.
-            fresh, notes = await beside(self._read, "signoff-config")
-            return await self._adopt(fresh, notes)
+            fresh, notes, swap = await self._prepared()
+            return await self._adopt(fresh, notes, swap)
         except ConfigInvalid as error:
             return self.state.refused(
                 f"The config is invalid and the old one stays in force:\n{error}"
@@ -100,6 +106,20 @@ class App:
             if being_cancelled() or isinstance(error, GeneratorExit):
                 raise
             return self._not_taken(located(error))  # of tools and rules that others wrote
+
+    async def _prepared(self) -> tuple[Config, list[str], Callable[[], None]]:
+        """Read the config, and make its tools; return with both what puts them in service.
+
+        Neither the end nor the next reload, which may be to take something away from somebody,
+        waits for a tool's module that never returns, or for a class that is never made.
+        """
+        try:
+            async with asyncio.timeout(_MADE_S):
+                fresh, notes = await beside(self._read, "signoff-config")
+                making = partial(self.toolbox.prepared, fresh.policy.tools)
+                return fresh, notes, await beside(making, "signoff-tools")
+        except TimeoutError as error:
+            raise StartFailed(_NOT_MADE) from error
 
     def _read(self) -> tuple[Config, list[str]]:
         """Read the config; return what there is to note of it that is new, by the bot's own
@@ -116,15 +136,13 @@ class App:
         words = f"The config could not be taken and the old one stays in force: {why}"
         return self.state.refused(words)
 
-    async def _adopt(self, fresh: Config, notes: Sequence[str]) -> str:
+    async def _adopt(self, fresh: Config, notes: Sequence[str], swap: Callable[[], None]) -> str:
         """Swap tools and law at once: a tool of the new config serves no approval of the old.
 
         To judge anew what is open may take a minute: nobody waits for that, not even a next reload.
         An end does, as for an act.
         """
         sentinel, told = sentinel_of(fresh), list[str]()
-        # What an operator's class does to be made is as much their own as its module.
-        swap = await beside(partial(self.toolbox.prepared, fresh.policy.tools), "signoff-tools")
 
         def in_force() -> None:
             swap()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import PurePath
 from traceback import walk_tb
+from types import ModuleType
 from typing import Final
 
 from lifecycle.text.masking import mask_text
@@ -44,6 +45,8 @@ def not_loaded(error: BaseException) -> str:
             return f"{_short(error.filename or '?')} line {error.lineno}: {error.msg}"
         case ImportError():
             return mask_text(str(error))
+        case AttributeError(obj=ModuleType() as module, name=str(name)):
+            return f"{_dotted(module.__name__)} has no {_name(name)}, {located(error)}"
         case SystemExit():
             return f"it ends the program, {located(error)}"
         case _:
@@ -93,6 +96,10 @@ def _short(filename: str) -> str:
     """
     short = "/".join(PurePath(filename).parts[-2:])[-_LONGEST_NAME:]
     return short if short.isprintable() and short.endswith((".py", ">")) else _GENERATED
+
+
+def _dotted(text: str) -> str:
+    return ".".join(map(_name, text.split(".")))
 
 
 def _name(text: str) -> str:

@@ -23,7 +23,6 @@ _SENTENCES: Final = {
     "model_type": "this must be a mapping",
     "model_attributes_type": "this must be a mapping",
     "int_parsing_size": "this number is too large",
-    "string_pattern_mismatch": "this has another form than it must have: {pattern}",
     "greater_than": "this must be more than {gt}",
     "greater_than_equal": "this must be at least {ge}",
     "less_than_equal": "this must be at most {le}",

@@ -9,6 +9,7 @@ from pydantic import Field
 from bot.config.models import Entry
 from bot.config.values import (
     Argv,
+    ClassPath,
     Count,
     EnvName,
     EnvNames,
@@ -112,7 +113,7 @@ class CommandEntry(ToolEntry):
 class PythonEntry(ToolEntry):
     """A class, `module:Class`."""
 
-    class_: Annotated[str, Field(alias="class", pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
+    class_: Annotated[ClassPath, Field(alias="class")]
     options: dict[str, Any] = Field(default_factory=dict)
     env: EnvNames = Field(default_factory=list)
 

@@ -127,6 +127,8 @@ def _remedy(entry: ToolEntry) -> str:
             return ": give it a roll_back command"
         case ToolKind.WEBHOOK:
             return ": set roll_back: true where its receiver can"
+        case ToolKind.PYTHON:
+            return ": write reversible = True in its class, and a roll_back(call)"
         case _:
             return ": give it a way back"
 

@@ -23,6 +23,7 @@ _MAIL_ADDRESS: Final = re.compile(
 _HOST: Final = re.compile(r"[^\s/@]+")
 #: No sign that a server takes for a pattern, or cuts off before it looks.
 _PATH: Final = re.compile(r"/[A-Za-z0-9._~/-]*")
+_CLASS_PATH: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _AWS_KEY: Final = re.compile(r"(?:AKIA|ASIA)[0-9A-Z]{16}")
 _DAY_S: Final = 86_400
 _SLACK: Final = {
@@ -118,6 +119,12 @@ def _mail_address(text: str) -> str:
     return text
 
 
+def _class_path(text: str) -> str:
+    if not _CLASS_PATH.fullmatch(text):
+        raise ValueError("write module:Class, like our_tools.crm:UpdateContact")
+    return text
+
+
 def _switch(value: Any) -> Any:
     if value == "auto" or isinstance(value, bool):
         return {True: "on", False: "off", "auto": "auto"}[value]
@@ -157,6 +164,7 @@ SlackChannel = Annotated[str, _slack("channel", "C024BE91L")]
 HttpUrl = Annotated[str, _url(("http", "https"))]
 GatewayUrl = Annotated[str, _url(("ws", "wss"))]
 Host = Annotated[str, AfterValidator(_host)]
+ClassPath = Annotated[str, AfterValidator(_class_path)]
 UrlPath = Annotated[str, AfterValidator(_path)]
 MailAddress = Annotated[str, AfterValidator(_mail_address)]
 Switch = Annotated[str, BeforeValidator(_switch)]

@@ -8,6 +8,7 @@ from pathlib import Path
 from shlex import join
 from typing import Any, assert_never
 
+from bot.expected import StartFailed
 from bot.tools.command import CommandTool
 from bot.tools.email import EmailTool
 from bot.tools.leftovers import Leftovers
@@ -58,7 +59,10 @@ class ConfiguredToolbox:
 
         Raises ValueError where one cannot be made.
         """
-        made = {name: self._made(policy) for name, policy in tools.items()}
+        made = {
+            name: self._in_service(name, policy) or self._made(policy)
+            for name, policy in tools.items()
+        }
 
         def swap() -> None:
             self._policies, self._tools = dict(tools), made
@@ -90,6 +94,15 @@ class ConfiguredToolbox:
             case _:
                 assert_never(policy.kind)
 
+    def _in_service(self, name: str, policy: ToolPolicy) -> Tool | None:
+        """Return an operator's own object that serves as this policy asks for it, None where none
+        does. It goes on, with what it has staged: nothing of it may hold up, or refuse, a config
+        that says the same of it."""
+        known = self._policies.get(name)
+        if known is None or not known.kind is policy.kind is ToolKind.PYTHON:
+            return None
+        return self._tools[name] if repr(known.settings) == repr(policy.settings) else None
+
     def _made(self, policy: ToolPolicy) -> Tool:
         settings = policy.settings
         match policy.kind:
@@ -100,13 +113,19 @@ class ConfiguredToolbox:
             case ToolKind.COMMAND:
                 return CommandTool(settings, self._folder, self._environment, self._leftovers)
             case ToolKind.PYTHON:
-                return PythonTool(settings, self._folder)
+                return self._python(policy)
             case ToolKind.AGENT:
                 return UncallableTool("is carried out by its agent; Signoff does not call it")
             case None:
                 return UncallableTool("is blocked; nobody calls it")
             case _:
                 assert_never(policy.kind)
+
+    def _python(self, policy: ToolPolicy) -> PythonTool:
+        try:
+            return PythonTool(policy.settings, self._folder)
+        except StartFailed as error:
+            raise StartFailed(f"{policy.name}: {error}") from error
 
     def _email(self, settings: Mapping[str, Any]) -> EmailTool:
         smtp = settings.get("smtp")

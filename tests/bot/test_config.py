@@ -107,6 +107,9 @@ def test_a_python_tool_says_itself_what_it_can_take_back(write_config) -> None:
         ),
         ('class: "made_with:Undo"', "options", "missing a required argument: 'region'"),
         ('class: "made_with:nothing"', "class", "is no class"),
+        ('class: "made_with:Undoo"', "class", "made_with has no Undoo"),
+        ('class: "made_with.Undo"', "class", "write module:Class"),
+        ('class: "made_with:Kept"', "tier", "write reversible = True in its class"),
     ],
 )
 def test_a_python_tool_that_cannot_be_made_is_told_before_the_start(
@@ -115,6 +118,7 @@ def test_a_python_tool_that_cannot_be_made_is_told_before_the_start(
     path = write_config(("    kind: email\n", f"    kind: python\n    {lines}\n"))
     source = (
         "class Undo:\n    reversible = True\n    def __init__(self, region): ...\nnothing = 1\n"
+        "class Kept: ...\n"
     )
     path.with_name("made_with.py").write_text(source)
 

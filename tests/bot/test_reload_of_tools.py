@@ -16,6 +16,7 @@ from bot.cli.app import app as signoff
 from bot.config import load_config
 from bot.storage.note import note_beside
 from bot.tools.python import PythonTool
+from lifecycle.ports import Call
 from tests.fakes.discord_stage import until
 from tests.fakes.notifier import PlainNotifier
 
@@ -122,3 +123,86 @@ async def test_a_tool_that_takes_long_to_be_made_keeps_nobody_waiting(bot: App) 
     tool = bot.toolbox.tool("own")
     assert isinstance(tool, PythonTool)
     assert tool._tool.heard, "the loop went on while it was made"
+
+
+A_CALL = Call("execute", "p1", "", "p1:execute:1", "own", {}, {}, None, "", 1.0)
+STAGES = """
+class Tool:
+    reversible = deferred = True
+
+    def __init__(self):
+        self.staged = False
+
+    def execute(self, call):
+        self.staged = True
+        return {}
+
+    def commit(self, call):
+        return {"sent": self.staged}
+
+    def roll_back(self, call):
+        return {}
+"""
+
+
+async def test_what_a_tool_has_staged_is_committed_after_a_reload(bot: App) -> None:
+    """Another object was asked to commit it, which knew of nothing."""
+    with_a_tool(bot, STAGES)
+    assert "is in force" in await bot.reload()
+    await bot.toolbox.tool("own").execute(A_CALL)
+    text = bot.config.path.read_text()
+    bot.config.path.write_text(text.replace("own: {", "own: {window_s: 60, ", 1))
+    assert "is in force" in await bot.reload()
+
+    assert bot.config.policy.tools["own"].window_s == 60
+    assert await bot.toolbox.tool("own").commit(A_CALL) == {"sent": True}
+
+
+NEEDS_A_LOOP = """
+import asyncio
+
+class Tool:
+    def __init__(self, region="eu"):
+        self.loop = asyncio.get_running_loop()
+
+    async def execute(self, call):
+        return {}
+"""
+
+
+async def test_a_tool_that_could_be_made_at_the_start_alone_stands_in_the_way_of_no_other_change(
+    write_config: Callable[..., Path],
+) -> None:
+    """No token could be taken away from an agent any more, but by a restart."""
+    path = write_config()
+    path.with_name("needs_a_loop.py").write_text(NEEDS_A_LOOP)
+    own = 'own: {tier: CONFIRM, action_type: execute, kind: python, class: "needs_a_loop:Tool"}'
+    path.write_text(path.read_text().replace("tools:\n", f"tools:\n  {own}\n", 1))
+    async with opened(load_config(path), {}, PlainNotifier()) as bot:
+        await bot.workflow.start()
+        assert "is in force" in await bot.reload()
+
+        path.write_text(path.read_text().replace(':Tool"', ':Tool", options: {region: us}', 1))
+        assert "needs_a_loop:Tool cannot be made" in await bot.reload()
+        await bot.workflow.stop(1)
+
+
+async def test_a_tool_that_is_never_made_holds_up_no_later_reload(
+    bot: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever took a leaked token out of the config was told that all was well, and it counted."""
+    source = TAKES_LONG.replace("told.wait(2)", "told.wait(60)")
+    module = f"own_{abs(hash(source))}"
+    before = with_a_tool(bot, source)
+    with monkeypatch.context() as patch:
+        patch.setattr("bot.bootstrap._MADE_S", 1.0)
+        reloading = asyncio.create_task(bot.reload())
+        await until(lambda: module in sys.modules, "being made")
+        await asyncio.wait({reloading}, timeout=2)
+    bot.config.path.write_text(before.replace("tools:\n", "tools:\n  # nothing else\n", 1))
+    try:
+        async with asyncio.timeout(2):
+            assert "is in force" in await bot.reload()
+    finally:
+        sys.modules[module].told.set()
+    assert "did not end within a minute" in await reloading

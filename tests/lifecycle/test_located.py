@@ -113,6 +113,7 @@ def test_an_error_that_was_never_raised_has_a_type() -> None:
     [
         ("def f(:\n", "line 1: invalid syntax"),
         ("import there_is_no_such_module\n", "No module named 'there_is_no_such_module'"),
+        ("Other = 1\n", "has no Tool, AttributeError at "),
         ("PASSWORD = 'hunter2'\nint(PASSWORD)\n", "ValueError at "),
         ("import sys\nsys.exit('hunter2')\n", "it ends the program, SystemExit at "),
     ],

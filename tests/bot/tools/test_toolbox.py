@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from bot.expected import StartFailed
 from bot.tools.toolbox import ConfiguredToolbox
 from lifecycle.calls.calling import call_tool
 from lifecycle.policy import ActionType, ToolKind, ToolPolicy
@@ -20,6 +21,13 @@ def policy(kind: ToolKind | None, **settings) -> ToolPolicy:
 
 def box(folder, **tools: ToolPolicy) -> ConfiguredToolbox:
     return ConfiguredToolbox(tools, folder, os.environ, lambda: 0)
+
+
+def test_a_class_that_can_be_no_tool_is_told_with_the_tool_that_it_was_for(tmp_path):
+    (tmp_path / "idle_of_test.py").write_text("class Idle: ...\n")
+
+    with pytest.raises(StartFailed, match=r"t: idle_of_test:Idle has no execute\(call\)"):
+        box(tmp_path, t=policy(ToolKind.PYTHON, **{"class": "idle_of_test:Idle"}))
 
 
 def test_a_tool_that_the_config_does_not_know_is_a_key_error(tmp_path):
