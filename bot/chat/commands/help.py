@@ -6,7 +6,10 @@ from typing import Final
 
 #: The command's word, what stands behind it, and what it does.
 COMMANDS: Final = {
-    "propose": ("<JSON>", "propose one action: JSON inline, in a code fence or one .json file"),
+    "propose": (
+        "<JSON>",
+        "propose one action: JSON inline, in a code fence or one .json file (terminal: @FILE)",
+    ),
     "pending": ("[page]", "list what waits, what needs attention first"),
     "show": ("<id>", "show one proposal; 4 characters of its id are enough if unique"),
     "explain": ("<id>", "show every rule's verdict and every condition of authority"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import stat
 from collections.abc import Callable
 from contextlib import suppress
@@ -31,6 +32,8 @@ _NOT_CLOSED: Final = Fault(
     suggestion="It is not closed, so nothing behind it was read as a command. Write it in one "
     "line, or between ``` and ```, or put it into a file: propose @file.json",
 )
+#: A document is none of these, and a path may be meant.
+_A_FILE: Final = re.compile(r"\s*([^\s{}\[\]\"'`@]+\.json)\s*")
 
 
 class TerminalCommands:
@@ -57,6 +60,8 @@ class TerminalCommands:
             return await self._not_closed(word, rest, said.sender)
         if word in TAKE_DOCUMENTS and rest.lstrip().startswith("@"):
             return await self._from_file(word, rest.strip().removeprefix("@"), said.sender)
+        if word in TAKE_DOCUMENTS and (found := _A_FILE.fullmatch(rest)):
+            return await self._refused(word, _without_sign(found[1]), said.sender, as_bytes(rest))
         if not _is_utf8(command.line) and word in HEARD_UNSTORED:
             said = said._replace(text=_readable(said.text))  # a stop counts, whatever its words
         elif not _is_utf8(command.line) and word not in TAKE_DOCUMENTS:
@@ -86,8 +91,11 @@ class TerminalCommands:
 
     async def _not_closed(self, word: str, rest: str, sender: Sender) -> CommandReply:
         """Refuse a document in which nobody knows what was meant to stand behind it."""
-        error = Refused([_NOT_CLOSED])
-        answer = await self._commands.workflow.intake.refused(error, sender, as_bytes(rest))
+        return await self._refused(word, _NOT_CLOSED, sender, as_bytes(rest))
+
+    async def _refused(self, word: str, fault: Fault, sender: Sender, raw: bytes) -> CommandReply:
+        error = Refused([fault])
+        answer = await self._commands.workflow.intake.refused(error, sender, raw)
         if word == "propose":
             return CommandReply(document=answer.as_json(), code=answer.reason)
         return CommandReply.of(Reply.of_error(error))
@@ -130,6 +138,15 @@ class TerminalCommands:
             except (OSError, RuntimeError, ValueError):  # the second for ~nobody
                 continue
         raise Refused([_no_file(name) if hidden is None else _unreadable(name, hidden)])
+
+
+def _without_sign(name: str) -> Fault:
+    return Fault(
+        "malformed_json",
+        required="one JSON object",
+        actual="the name of a file",
+        suggestion=f"A file is read where @ stands before its name: @{name[:200]}",
+    )
 
 
 def _no_file(name: str) -> Fault:

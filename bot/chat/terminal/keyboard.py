@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import create_app_session
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.output.plain_text import PlainTextOutput
 from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.utils import is_dumb_terminal
 
 from bot.chat.terminal.documents import Abandoned
 from bot.chat.terminal.pasted import first_command
@@ -33,7 +37,7 @@ class Keyboard:
 
     def __init__(self, history: Path, say: Callable[[str], None]) -> None:
         """Take where the history is kept, and how one line is shown."""
-        self._session: PromptSession[str] = PromptSession(history=_history(history))
+        self._session = _session(_history(history))
         self._say = say
         self._rest = ""
         self._told = False
@@ -80,6 +84,14 @@ class Keyboard:
             return None
         except KeyboardInterrupt:
             raise Abandoned from None
+
+
+def _session(history: History) -> PromptSession[str]:
+    """Return a session at whose beginning a terminal that obeys no escapes is sent none."""
+    if not is_dumb_terminal():
+        return PromptSession(history=history)
+    with create_app_session(output=PlainTextOutput(sys.stdout)):
+        return PromptSession(history=history)
 
 
 def _history(path: Path) -> History:

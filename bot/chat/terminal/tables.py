@@ -27,7 +27,12 @@ def drawn(table: Table, width: int) -> Drawn | None:
     spare = width - 1 - _BESIDE_A_COLUMN * len(columns) - sum(least)
     if spare < 0:
         return None
-    found = Drawn(title=table.title or None, title_justify="left", box=box.SIMPLE)
+    found = Drawn(
+        title=table.title or None,
+        title_justify="left",
+        box=box.SIMPLE,
+        show_header=any(table.columns),
+    )
     for name, size in zip(table.columns, _shared(spare, least, widest), strict=True):
         found.add_column(name, overflow="fold", width=size)
     for row in table.rows:

@@ -66,6 +66,17 @@ async def test_a_file_that_cannot_be_read_is_refused_with_the_cause_and_ends_not
     assert terminal.printed[-1] == "0 pending"
 
 
+@pytest.mark.parametrize("line", ["propose examples/mail.json", "evidence  ../mail.json "])
+async def test_the_name_of_a_file_without_its_sign_is_told_how_to_write_it(line: str) -> None:
+    terminal = a_terminal()
+    (told,) = await terminal.types(line)
+
+    assert f"@{line.split()[1]}" in told
+    assert [entry["reason"] for entry in await terminal.world.audit("refused")] == [
+        "malformed_json"
+    ]
+
+
 async def test_a_file_of_somebody_else_is_refused_with_the_cause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

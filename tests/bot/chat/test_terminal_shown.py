@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import sys
+from pathlib import Path
 
 import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
 from rich.cells import cell_len
 from rich.text import Text
 
@@ -13,6 +18,7 @@ from bot.chat.cards.card import card_of
 from bot.chat.cards.card_facts import Beside
 from bot.chat.showing.broadcast import Broadcast
 from bot.chat.terminal.client import TerminalClient
+from bot.chat.terminal.keyboard import Keyboard
 from bot.chat.terminal.notifier import TerminalSurface
 from bot.chat.terminal.render import Screen
 from tests.builders import MAIL, NOW_MS, PROD
@@ -128,6 +134,34 @@ async def test_a_keyboard_gets_lists_with_whole_ids_and_whole_words(
     assert all(word in paper.shown for word in (proposal_id, *WORDS))
     assert not drawn or max(map(cell_len, paper.shown.splitlines())) <= columns
     assert drawn == (columns == 200 or (columns == 120 and len(proposal_id) < 64))
+
+
+async def test_no_line_is_drawn_under_headings_that_say_nothing() -> None:
+    terminal = a_terminal()
+    await terminal.proposes(PROD, proposal_id="p1")
+    shown, listed = Tty(), Tty()
+    Screen(shown).reply(await terminal.commands.run("show p1", terminal.world.sender("ana")))
+    Screen(listed).reply(await terminal.commands.run("tools", terminal.world.sender("ana")))
+
+    assert "─" not in shown.shown
+    assert "─" in listed.shown
+
+
+async def test_a_dumb_terminal_gets_text_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    ours, theirs = os.openpty()
+    out = os.fdopen(theirs, "w")
+    monkeypatch.setattr(sys, "stdout", out)
+    with out, create_pipe_input() as keys, create_app_session(input=keys):
+        keys.send_text("pending\r")
+        typed = await Keyboard(tmp_path / "history", print).next()
+        shown = os.read(ours, 4096)
+    os.close(ours)
+
+    assert typed == b"pending"
+    assert shown == b"signoff> pending\r\r\n"
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
