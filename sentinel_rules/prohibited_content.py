@@ -4,11 +4,12 @@ What it checks:
     Every text in every field, names of parameters too: as written, without markup, and with one
     level of escapes decoded (of URLs, HTML, JSON and the heads of mails), each as programs show it
     that hide more or less of it. Invisible characters and combining marks are removed; case, width,
-    ligatures, look-alike letters and the digits and signs 0 1 3 4 5 7 @ $ count as the letters they
-    imitate; any white space is one space, and so is a single `-`, `_` or `+`; letters and words
-    that signs or tags turn from right to left are read so, and letters in parentheses (`⒡`) as
-    letters, too. What stands in pieces in a list is put together. A single word is found whole, a
-    phrase of several words also inside longer words. An escape that is left over after decoding
+    ligatures, look-alike letters and the digits and signs 0 1 3 4 5 7 @ $ | count as the letters
+    they imitate; any white space is one space, and so is a single `-`, `_` or `+` or a space
+    without width between two words; letters and words that signs or tags turn from right to left
+    are read so, and letters in parentheses (`⒡`) as letters, too. What stands in pieces in a list
+    is put together. A single word is found whole (in a script without blanks anywhere), a phrase of
+    several words also inside longer words. An escape that is left over after decoding
     once is a soft finding. Patterns (RE2) search the same texts, as written and folded.
 
 Why:
@@ -24,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, ClassVar, Final
-from unicodedata import east_asian_width
 
 from pydantic import AfterValidator
 
@@ -32,7 +32,7 @@ from lifecycle.document import ProposalDocument
 from lifecycle.paths import Parts
 from lifecycle.policy import Level
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.text.folding import readings, seen, uncased
+from lifecycle.text.folding import readings, runs_on, seen, strokes, uncased
 from lifecycle.text.markup import is_plain, leftover_escape, variants
 from lifecycle.text.patterns import BadPattern, compiled
 from lifecycle.text.values import Place, content_of, pieces_in, texts_of
@@ -120,13 +120,8 @@ def _bounded(shown: str, source: str) -> str:
     """Ask for whole words where there is one word, in scripts that put blanks between words."""
     if " " in shown:
         return source
-    before = "" if _runs_on(shown[0]) else _BEFORE
-    return before + source + ("" if _runs_on(shown[-1]) else _AFTER)
-
-
-def _runs_on(character: str) -> bool:
-    """Say whether the script writes words without blanks, or this is no letter or digit at all."""
-    return not character.isalnum() or east_asian_width(character) in "WF" or "฀" <= character <= "໿"
+    before = "" if runs_on(shown[0]) else _BEFORE
+    return before + source + ("" if runs_on(shown[-1]) else _AFTER)
 
 
 def _any_of(sources: list[str]) -> Any:
@@ -137,7 +132,7 @@ class ProhibitedContent:
     """No prohibited phrase in any text, in any field."""
 
     id: ClassVar[str] = "prohibited_content"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     timeless = True
     summary: ClassVar[str] = "No prohibited phrase stands in any text, however it is disguised."
 
@@ -199,8 +194,7 @@ class ProhibitedContent:
             yield "leftover_escape", words
 
     def _phrases_in(self, text: str, shown: str) -> Iterator[tuple[str, str]]:
-        strokes = (shown, shown.replace("|", "l")) if "|" in shown else (shown,)
-        for stroke in strokes:
+        for stroke in strokes(shown):
             if self._any and self._any.search(stroke):
                 yield from (_prohibited(p.phrase) for p in self._phrases if p.is_in(stroke))
         if self._any_other and self._any_other.search(other := uncased(text)):

@@ -9,15 +9,16 @@ import json
 import re
 from importlib.resources import files
 from typing import Final
-from unicodedata import category, normalize
+from unicodedata import category, east_asian_width, normalize
 
 #: Everything that has a category of interest lives below; planes 2 and 3 are ideographs.
 _LAST_OF_PLANE_1: Final = 0x1FC00
 _TAGS_AND_SELECTORS: Final = range(0xE0000, 0xE1000)
 #: Default_Ignorable_Code_Point beside categories Cf and M: fillers, and code points kept free.
 _IGNORABLE: Final = (0x115F, 0x1160, 0x2065, 0x3164, 0xFFA0, *range(0xFFF0, 0xFFF9))
-#: Fillers are ignorable by rule, and a blank wherever a font has them.
-FILLERS: Final = "\u115f\u1160\u3164\uffa0"
+#: Fillers are ignorable by rule, and a blank wherever a font has them; what is called a space and
+#: has no width parts two words as well.
+FILLERS: Final = "\u115f\u1160\u200b\u3164\uffa0"
 _BRAILLE_BLANK: Final = 0x2800
 #: Hyphens and dashes, which the eye does not tell apart.
 _DASHES: Final = (*range(0x2010, 0x2016), 0x2043, 0x2212, 0x30FC, 0xFE58)
@@ -58,6 +59,8 @@ _BRACKETED: Final = {
 #: The same as what stands inside a class of a regular expression.
 BRACKETED: Final = "".join(map(chr, _BRACKETED))
 
+#: Letters of Thai, Lao, Burmese and Khmer.
+_UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _FILLED: Final = str.maketrans(dict.fromkeys(FILLERS, " "))
 #: A search costs a tenth of a translation, and hardly any text holds one of these.
 _HAS_BRACKETED: Final = re.compile(f"[{BRACKETED}]")
@@ -71,9 +74,9 @@ _SMALL_L: Final = re.compile(
 
 _CAPITALS: Final = re.compile(r"[A-Z]l?[A-Z]")
 
-#: 0 1 3 4 5 7 @ $ and the letters they imitate; 1 is i here, and l in the other reading.
-_LETTERS: Final = str.maketrans("013457@$", "oieastas")
-_OTHER_LETTERS: Final = str.maketrans("013457@$", "oleastas")
+#: 0 1 3 4 5 7 @ $ | and the letters they imitate; 1 and | are i here, and l in the other reading.
+_LETTERS: Final = str.maketrans("013457@$|", "oieastasi")
+_OTHER_LETTERS: Final = str.maketrans("013457@$|", "oleastasl")
 _ONE_STROKE: Final = str.maketrans("l", "i")
 
 
@@ -82,7 +85,8 @@ def seen(text: str) -> str:
 
     Invisible characters (Default_Ignorable_Code_Point, Cf, controls) and combining marks are gone;
     widths, ligatures and case are folded; look-alike letters of any script are the Latin ones they
-    imitate; any white space is one space, none at the ends. `1` is whatever may be i or l.
+    imitate; any white space is one space, none at the ends. `1` is whatever may be i or l, and `|`
+    a stroke that may be one of them or a line between words.
     """
     if not text.isascii():
         text = text.replace(_LONGEST_LIGATURE, _ITS_FIRST_LETTER)
@@ -112,10 +116,21 @@ def with_blanks(text: str) -> str:
     return text.translate(_FILLED) if _HAS_FILLER.search(text) else text
 
 
+def runs_on(character: str) -> bool:
+    """Say whether its script writes words without blanks, or it is no letter or digit at all."""
+    unspaced = east_asian_width(character) in "WF" or _UNSPACED.match(character) is not None
+    return unspaced or not character.isalnum()
+
+
 def uncased(text: str) -> str:
     """Return what a reader of any script sees: like `seen`, but every letter keeps its script."""
     text = normalize("NFKD", normalize("NFKD", text).casefold())
     return " ".join(text.translate(_UNSEEN_OR_BLANK).split())
+
+
+def strokes(shown: str) -> tuple[str, ...]:
+    """Return what `seen` gave, and where a `|` stands in it the same with `1` for each."""
+    return (shown, shown.replace("|", "1")) if "|" in shown else (shown,)
 
 
 def readings(shown: str) -> tuple[str, ...]:
@@ -128,7 +143,7 @@ def readings(shown: str) -> tuple[str, ...]:
 def folded(text: str) -> str:
     """Return the one form that all imitations of a text share: `f1naI` and `final` are one.
 
-    Coarser than what rules compare, because i, l and 1 are the same here. Folding twice changes
+    Coarser than what rules compare, because i, l, 1 and | are the same here. Folding twice changes
     nothing.
     """
     return seen(text).translate(_LETTERS).translate(_ONE_STROKE)

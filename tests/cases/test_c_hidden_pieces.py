@@ -106,7 +106,13 @@ def test_C05_styles_alone_make_no_phrase(body: str) -> None:
     assert found_in(body) == set()
 
 
-@pytest.mark.parametrize("blank", ["\u3164", "\uffa0", "\u115f\u1160", "&#12644;", "%E3%85%A4"])
+@pytest.mark.parametrize(
+    "blank",
+    [
+        *("\u3164", "\uffa0", "\u115f\u1160", "&#12644;", "%E3%85%A4"),
+        *("\u200b", "\u200b\u2060", "&ZeroWidthSpace;", "%E2%80%8B"),
+    ],
+)
 def test_C08_a_filler_that_shows_as_a_blank_is_one(blank: str) -> None:
     assert found_in(f"final{blank}warning") == HIT
 
@@ -119,6 +125,10 @@ def test_C08_a_filler_is_nothing_inside_a_word_and_a_blank_between_two() -> None
 
     assert is_found("he\u3164ll")
     assert is_found("what\u3164the\u3164hell\u3164is")
+    assert is_found("he\u200bll")
+    assert is_found("the\u200bhell\u200bis")
+    assert not is_found("s\u200bhells")
+    assert not is_found("she\u200bll")
     assert not is_found("he llama")
 
 

@@ -43,6 +43,10 @@ def test_an_ordinary_mail_passes_all_nine_rules() -> None:
         pytest.param("finaI warning", id="C03 capital I for l"),
         pytest.param("FlNAL WARNlNG", id="C03 small l for capital I"),
         pytest.param("final waming", id="C03 m for rn"),
+        pytest.param("f|na| warn|ng", id="C03 strokes for i and l in one text"),
+        pytest.param("f∣na│ warn❘ng", id="C03 other strokes"),
+        pytest.param("f｜na￨ warning", id="C03 strokes of another width"),
+        pytest.param("finaӏ WARNӀNG", id="C03 a palochka for l and for I"),
         pytest.param("ＦＩＮＡＬ ＷＡＲＮＩＮＧ", id="C04 full width"),
         pytest.param("ﬁnal warning", id="C04 ligature"),
         pytest.param("FİNAL WARNİNG", id="C04 dotted capital I"),
@@ -172,6 +176,10 @@ SHORT = {"phrases": ["ass", "hell"]}
         ("_hell_", True),
         ("@hell", True),
         ("|hell|", True),
+        ("│hell┃", True),
+        ("a|hel│|b", False),
+        ("s|hell|s", True),
+        ("h|ell, sh|ell", False),
         ("he|| no", True),
         ("seashells", False),
         ("invoice 455", False),
@@ -223,6 +231,7 @@ def test_C09_a_display_name_counts_for_both_rules() -> None:
         (r"wire \d+ euros", "please wire 500 euros"),
         (r"secret deal", "SECRET\u200b dea1"),
         (r"Final", "Final"),
+        (r"wire in", "w|re │n full"),
     ],
 )
 def test_patterns_search_the_text_as_written_and_folded(pattern: str, body: str) -> None:
@@ -238,10 +247,19 @@ def test_a_phrase_of_another_script_is_found_in_any_case(body: str) -> None:
     assert found(mail(body), russian) == {HIT}
 
 
-def test_a_word_of_a_script_without_blanks_is_found_inside() -> None:
-    chinese = sentinel_with("prohibited_content", phrases=["警告"])
-
-    assert found(mail("这是最后警告了"), chinese) == {HIT}
+@pytest.mark.parametrize(
+    ("word", "body"),
+    [
+        ("警告", "这是最后警告了"),
+        ("เตือน", "นี่คือคำเตือนครั้งสุดท้าย"),
+        ("ຕັກເຕືອນ", "ນີ້ແມ່ນການຕັກເຕືອນຄັ້ງສຸດທ້າຍ"),
+        ("ព្រមាន", "នេះជាការព្រមានចុងក្រោយ"),
+        ("သတိပေး", "ဒါကနောက်ဆုံးသတိပေးချက်ပါ"),
+    ],
+    ids=["Chinese", "Thai", "Lao", "Khmer", "Burmese"],
+)
+def test_a_word_of_a_script_without_blanks_is_found_inside(word: str, body: str) -> None:
+    assert found(mail(body), sentinel_with("prohibited_content", phrases=[word])) == {HIT}
 
 
 def test_a_comment_left_open_hides_nothing_in_another_text() -> None:
