@@ -54,7 +54,7 @@ class DeployTargetAllowed:
     """The target of a deployment is one of the tool's targets, and named the same everywhere."""
 
     id: ClassVar[str] = "deploy_target_allowed"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     timeless = True
     summary: ClassVar[str] = "A deployment goes exactly to one of the tool's own targets."
 

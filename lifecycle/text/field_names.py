@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import product
 from typing import Final
 
 from lifecycle.text.folding import seen, visible
@@ -13,6 +14,8 @@ Words = tuple[str, ...]
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LETTERS: Final = re.compile(r"[A-Za-z]+")
 _LONGEST_NAME: Final = 200
+#: So many letters of a name that may be i or l are read as both; the others are i.
+_MOST_STROKES: Final = 4
 _ENDS: Final = frozenset({"from", "to"})
 _RECIPIENTS: Final = _ENDS | frozenset(
     "cc bcc recipient recipients sender replyto header headers".split()
@@ -61,16 +64,29 @@ def _is_of_time(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _readings(end: str) -> tuple[Words, ...]:
-    if not end.isascii():
-        end = "".join(map(_latin, visible(end)))
-    by_case = tuple(word.lower() for word in _WORD.findall(end))
-    caseless = tuple(word.lower() for word in _LETTERS.findall(end))
-    return (by_case,) if by_case == caseless else (by_case, caseless)
+    found = dict.fromkeys(
+        tuple(word.lower() for word in split.findall(latin))
+        for latin in _in_latin(end)
+        for split in (_WORD, _LETTERS)
+    )
+    return tuple(found)
 
 
-def _latin(character: str) -> str:
+def _in_latin(end: str) -> tuple[str, ...]:
+    """Return what a name looks like, once for each way to read what may be i or l."""
+    if end.isascii():
+        return (end,)
+    letters = [_latin(character) for character in visible(end)]
+    strokes = [place for place, ways in enumerate(letters) if len(ways) > 1]
+    for place in strokes[_MOST_STROKES:]:
+        letters[place] = letters[place][:1]
+    return tuple(map("".join, product(*letters)))
+
+
+def _latin(character: str) -> tuple[str, ...]:
     """Return what a character looks like; a capital stays one, because it may begin a word."""
     if character.isascii():
-        return character
+        return (character,)
     alike = seen(character)
-    return alike.upper() if character.isupper() else alike
+    ways = ("i", "l") if alike in ("1", "|") and not character.isnumeric() else (alike,)
+    return tuple(map(str.upper, ways)) if character.isupper() else ways

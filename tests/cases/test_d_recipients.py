@@ -116,6 +116,8 @@ EVE = "eve@evil.test"
         ({"options": [[{"sendTo": EVE}]]}, "parameters.options[0][0].sendTo"),
         ({"cc": {EVE: "Eve"}}, 'parameters.cc["eve@evil.test"]'),
         ({"tо": EVE}, 'parameters["t\\u043e"]'),
+        ({"RECІPІENT": EVE}, 'parameters["REC\\u0406P\\u0406ENT"]'),
+        ({"recӏpient_ӏist": EVE}, 'parameters["rec\\u04cfpient_\\u04cfist"]'),
         ({"b\u200bcc": EVE}, 'parameters["b\\u200bcc"]'),
         ({"cc2": EVE}, "parameters.cc2"),
         ({"bcC": EVE}, "parameters.bcC"),

@@ -61,6 +61,8 @@ def test_D04_D05_D06_D07_D09_only_the_exact_target_passes(target: str) -> None:
         ({"TARGET": ["staging.shop.example"]}, "parameters.TARGET"),
         ({"hоst": "evil.test"}, 'parameters["h\\u043est"]'),
         ({"hOST": "evil.test"}, "parameters.hOST"),
+        ({"URІ": "evil.test"}, 'parameters["UR\\u0406"]'),
+        ({"urӏ": "evil.test"}, 'parameters["ur\\u04cf"]'),
     ],
 )
 def test_D04_the_parameters_name_the_same_place(parameters: dict[str, Any], path: str) -> None:

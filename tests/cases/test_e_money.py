@@ -144,6 +144,7 @@ def test_the_nearest_currency_counts() -> None:
         ({"аmount": "10000.01"}, True),
         ({"aMOUNT": "10000.01"}, True),
         ({"aMOUNTmINOR": 1_000_001}, True),
+        ({"amount_mІnor": 1_000_001}, True),
     ],
 )
 def test_E04_the_limit_itself_is_within(parameters: dict[str, Any], is_above: bool) -> None:
@@ -214,7 +215,12 @@ def test_E06_a_total_and_its_list_count_once() -> None:
 
 @pytest.mark.parametrize(
     ("currency", "good", "bad"),
-    [("JPY", "500", "500.00"), ("KWD", "1.234", "1.23"), ("CLF", "1.2345", "1.23")],
+    [
+        ("JPY", "500", "500.00"),
+        ("JPY", "1", "500."),
+        ("KWD", "1.234", "1.23"),
+        ("CLF", "1.2345", "1.23"),
+    ],
 )
 def test_every_currency_has_its_own_decimals(currency: str, good: str, bad: str) -> None:
     limits = {currency: "1000"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -66,3 +67,16 @@ def test_E05_a_sum_that_one_amount_explains_is_told_once() -> None:
     assert found(a_document(REFUND, parameters=parameters)) == {
         (RULE, "action_limit", "parameters.a.amount")
     }
+
+
+def test_E06_the_limit_of_the_day_names_an_amount_of_its_currency() -> None:
+    rule = sentinel_with(RULE, per_action=LIMITS, per_agent_day=LIMITS)
+    yen, dollars = {"amount": "500", "currency": "JPY"}, {"amount": "120.00", "currency": "USD"}
+    document = a_document(REFUND, parameters={"a": yen, "b": dollars})
+    almost = {"USD": Decimal("9880.00"), "JPY": Decimal(899_500)}
+
+    assert found(document, rule, spent=almost) == set()
+    for currency, place in (("JPY", "a"), ("USD", "b")):
+        spent = almost | {currency: almost[currency] + 1}
+        path = f"parameters.{place}.amount"
+        assert found(document, rule, spent=spent) == {(RULE, "daily_limit", path)}

@@ -35,6 +35,8 @@ ODD_CASE = ["bcC", "tO", "FROm", "rEply_To", "hEADERS", "rEcIpIeNt"]
         ("X-fROM", (("x", "f", "rom"), ("x", "from"))),
         ("bсC", (("bc", "c"), ("bcc",))),
         ("1", ((),)),
+        ("to١", (("to",),)),
+        ("urӏ", (("uri",), ("url",))),
     ],
 )
 def test_a_capital_may_begin_a_word_or_mean_nothing(
@@ -42,6 +44,10 @@ def test_a_capital_may_begin_a_word_or_mean_nothing(
 ) -> None:
     assert readings_of(name) == readings
     assert words_of(name) == readings[0]
+
+
+def test_a_name_of_many_strokes_has_few_readings() -> None:
+    assert len(readings_of("ӏ" * 200)) == 16
 
 
 @given(st.text(max_size=300))
