@@ -29,7 +29,9 @@ _BELOW: Final = frozenset(
 )
 _ONE_LINE: Final = _BELOW | frozenset(
     (
-        *("subject", "file", "files", "filename", "filenames", "attachmentname", "path", "paths"),
+        *("subject", "subjects", "subjectline", "displayname", "contenttype", "mimetype"),
+        *("fromname", "toname", "ccname", "bccname", "sendername", "recipientname"),
+        *("file", "files", "filename", "filenames", "attachmentname", "path", "paths"),
         *("dir", "directory", "folder", "host", "hostname", "url", "domain", "amountminor"),
         *("id", "ids", "evidenceref", "actor", "tool", "toolname"),
     )

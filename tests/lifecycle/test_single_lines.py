@@ -47,6 +47,12 @@ def test_D01_a_subject_of_two_lines_is_refused(character: str) -> None:
         ({"amount": {"value": "1\n"}}, "amount.value"),
         ({"target": "staging\n"}, "target"),
         ({"message_id": "1\n"}, "message_id"),
+        ({"subjects": ["\n"]}, "subjects[0]"),
+        ({"subject_line": "\r"}, "subject_line"),
+        ({"from_name": "Pat\r\nBcc: b"}, "from_name"),
+        ({"replyToName": "Pat\nBcc: b"}, "replyToName"),
+        ({"options": [{"display-name": "\u2028"}]}, "options[0].display-name"),
+        ({"Content-Type": "text/plain\nBcc: b"}, "Content-Type"),
     ],
 )
 def test_a_value_of_one_line_holds_no_control_character(
