@@ -40,6 +40,48 @@ async def test_A01_agent_bots_are_heard_and_nobody_elses(discord_stage: DiscordS
     assert len(discord_stage.answers()) == 3
 
 
+async def test_A01_a_webhook_is_nobody_whatever_number_it_has(discord_stage: DiscordStage) -> None:
+    server = discord_stage.server
+    server.webhook_says(LEILA, "leila", f"!propose {a_mail()}")
+    (answer,) = await answered(discord_stage)
+    assert (answer["reason"], answer["state"]) == ("unknown_agent", None)
+    deploy = await discord_stage.proposes(PROD, proposal_id="p2")
+    server.webhook_says(ANA, "ana", f"!approve {deploy}")
+    await discord_stage.quiet()
+
+    rows = await discord_stage.audit("refused") + await discord_stage.audit("ignored")
+    assert [row["actor"] for row in rows] == [None, None]
+    assert [row["details"]["account"] for row in rows] == ["webhook 911", "webhook 1001"]
+    assert (await discord_stage.proposal(deploy)).state.value == "sentinel_approved"
+
+
+@pytest.mark.parametrize("in_a_file", [False, True], ids=["typed", "in a file"])
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ('"p1"', '"p1", "actor": "nour"', "duplicate_key"),
+        ('"Hello"', "NaN", "non_finite_number"),
+        ('"Hello"', "[" * 500 + "]" * 500, "too_deep"),
+        ('"Hello"', "9007199254740993", "out_of_range"),
+        ('"p1"', '"p1\\n"', "control_character"),
+        ('"approval_class": "none"', '"aproval_class": "dual"', "unknown_field"),
+    ],
+    ids=["A05", "A06", "A09", "A11", "D07", "A08"],
+)
+async def test_A05_A06_A08_A09_A11_what_is_refused_is_refused_here_too(
+    discord_stage: DiscordStage, old: str, new: str, code: str, in_a_file: bool
+) -> None:
+    document = a_mail().replace(old, new)
+    typed, files = ("", {"mail.json": document.encode()}) if in_a_file else (document, {})
+    discord_stage.server.says(LEILA, f"!propose {typed}", files=files)
+    (answer,) = await answered(discord_stage)
+
+    assert (answer["reason"], answer["state"]) == (code, None)
+    assert discord_stage.server.cards() == []
+    discord_stage.server.says(LEILA, f"!propose {a_mail()}")
+    assert (await answered(discord_stage, 2))[1]["state"] == "sentinel_approved"
+
+
 @pytest.mark.parametrize(
     "text",
     [

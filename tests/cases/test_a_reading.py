@@ -91,6 +91,15 @@ def test_A09_very_deep_nesting_is_refused_and_the_next_document_is_read(levels: 
     assert read_object(refund('{"amount":"120.00","currency":"USD"}').encode())
 
 
+@pytest.mark.parametrize("beside", ['"a":[[],{}]', '"a":"]]}}[{"'], ids=["brackets", "in a text"])
+def test_A09_a_document_is_thirty_two_levels_deep_and_no_deeper(beside: str) -> None:
+    def document(levels: int) -> str:
+        return refund(f'{{{beside},"b":{"[" * (levels - 2)}{"]" * (levels - 2)}}}')
+
+    assert read_object(document(32).encode())
+    assert refusal_of(document(33)).code == "too_deep"
+
+
 @pytest.mark.parametrize(
     ("text", "path"),
     [

@@ -1,9 +1,12 @@
-"""Case F09 where people are: nothing and nobody executes what is at the tier BLOCK."""
+"""Cases F09 and F10 where people are: who opens what is neither BLOCK's nor the orchestrator's."""
 
 from __future__ import annotations
 
-from tests.builders import PROD
-from tests.fakes.discord_stage import ANA, BEN, TICK, DiscordStage, until
+from dataclasses import replace
+
+from lifecycle.tier import Tier
+from tests.builders import MAIL, PROD
+from tests.fakes.discord_stage import ANA, BEN, CROSS, NOUR, TICK, DiscordStage, until
 from tests.slack_stage import on_slack
 
 TRANSFER = {
@@ -43,3 +46,31 @@ async def test_F09_on_slack_it_has_no_card_and_no_word_approves_it() -> None:
         assert answer["reason"] == "tool_blocked"
         assert slack.cards("p1") == []
         assert slack.world.tool("financial-transfer").calls == []
+
+
+async def test_F10_on_discord_the_orchestrator_opens_its_own_tier_and_stops_nothing_that_runs(
+    discord_unstarted: DiscordStage,
+) -> None:
+    stage = discord_unstarted
+    by_hand = {"orchestrator": "nour", "auto_approval_tiers": frozenset[Tier]()}
+    stage.policy = replace(stage.policy, **by_hand)
+    await stage.begins()
+    mail, deploy = await stage.proposes(MAIL), await stage.proposes(PROD)
+    own = await stage.proposes(bot=NOUR, parameters=MAIL["parameters"] | {"subject": "own"})
+    for other in (deploy, own):
+        stage.server.reacts(NOUR, await stage.card(other), TICK)
+        stage.server.says(NOUR, f"!approve {other}")
+    stage.server.says(NOUR, f"!reject {deploy} no")
+    await stage.quiet()
+    codes = [row["reason"] for row in await stage.audit("ignored")]
+    refused = ["not_a_reviewer", *["not_auto_approvable"] * 2, *["own_proposal"] * 2]
+    assert sorted(codes) == refused
+    for other in (deploy, own):
+        assert (await stage.proposal(other)).state.value == "sentinel_approved"
+
+    stage.server.reacts(NOUR, await stage.card(mail), TICK)
+    opened = await stage.reaches(mail, "executing")
+    assert str(opened.opener) == "agent nour"
+    stage.server.reacts(NOUR, await stage.card(mail), CROSS)
+    await stage.ignored("not_a_reviewer", 2)
+    assert (await stage.proposal(mail)).state.value == "executing"

@@ -150,6 +150,40 @@ async def test_G16_no_card_on_discord_carries_a_link(discord_stage: DiscordStage
         assert "url" not in str(card.data.get("components", []))
 
 
+@pytest.mark.parametrize("emoji", [TICK, CROSS])
+async def test_G14_an_event_that_names_no_server_decides_nothing_on_the_card_itself(
+    discord_stage: DiscordStage, emoji: str
+) -> None:
+    proposal_id = await discord_stage.proposes(PROD)
+    card = await discord_stage.card(proposal_id)
+    event = discord_stage.server.reactions._reaction_event("701", card, ANA, emoji, 0)
+    del event["guild_id"]
+    assert "member" not in event
+    discord_stage.server.gateway.dispatch("MESSAGE_REACTION_ADD", event)
+    (row,) = await discord_stage.ignored("wrong_place")
+
+    assert row["actor"]["id"] == "ana"
+    assert await undecided(discord_stage, proposal_id)
+
+
+async def test_G14_what_is_typed_in_a_direct_message_or_elsewhere_does_nothing(
+    discord_stage: DiscordStage,
+) -> None:
+    server = discord_stage.server
+    proposal_id = await discord_stage.proposes(PROD)
+    server.state.add_channel(DIRECT, None, "", recipients=[])
+    for channel in (DIRECT, OTHER_CHANNEL):
+        for words in (f"approve {proposal_id}", f"reject {proposal_id} no", "freeze now"):
+            server.says(ANA, f"!{words}", channel=channel)
+    await discord_stage.ignored("wrong_place", 6)
+    await discord_stage.quiet()
+
+    assert await undecided(discord_stage, proposal_id)
+    assert await discord_stage.audit("frozen") == []
+    server.says(ANA, f"!approve {proposal_id}")
+    await discord_stage.reaches(proposal_id, "completed")
+
+
 def published() -> Policy:
     agents = {"leila": replace(the_agents()["leila"], token_env="T_LEILA")}
     return a_policy(agents=agents)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -76,6 +77,37 @@ async def test_G15_interactions_need_a_fresh_and_right_signature(unused_tcp_port
         await slack.settles()
         assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
         assert (await poster.form(form, now_s)).status == 200
+        await slack.stands("p1", "completed")
+
+
+NO_TIMES = ["", "now", "nan", "inf", "-1", "١٢", "9" * 30]
+
+
+async def test_G15_nothing_near_a_right_signature_is_one(unused_tcp_port: int) -> None:
+    async with on_slack(port=unused_tcp_port) as slack, httpx.AsyncClient() as client:
+        poster, now_s = slack.over_http(), int(slack.wall_s())
+        card = await slack.proposes(PROD)
+        body = urlencode({"payload": slack.server.press_of("UANA", card, "signoff_approve")})
+        now, right = str(now_s), poster.sign(str(now_s), body)
+
+        async def status(stamp: str | None, signature: str | None, sent: str = body) -> int:
+            given = {"X-Slack-Request-Timestamp": stamp, "X-Slack-Signature": signature}
+            headers = {name: value.encode() for name, value in given.items() if value is not None}
+            headers["Content-Type"] = b"application/x-www-form-urlencoded"
+            return (await client.post(poster.url, content=sent, headers=headers)).status_code
+
+        near = [right[:-1], right.upper(), right.replace("v0=", "v1="), right[3:], "v0=", "", None]
+        near.append(SignedPoster(poster.url, "").sign(now, body))
+        statuses = [await status(now, signature) for signature in near]
+        statuses += [await status(now, right, body + "&a=1"), await status(str(now_s - 1), right)]
+        others = [*(str(now_s + by) for by in (-301, 301)), f"{now}.0", *NO_TIMES]
+        statuses += [await status(stamp, poster.sign(stamp, body)) for stamp in others]
+        statuses.append(await status(None, right))
+
+        assert statuses == [401] * 21
+        await slack.settles()
+        assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
+        assert await status(now, right) == 200
         await slack.stands("p1", "completed")
 
 
