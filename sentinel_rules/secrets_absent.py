@@ -4,8 +4,9 @@ What it checks:
     Every text in every field, names of parameters too: tokens, keys and passwords by their shape,
     in addresses and after `name = value`, also with one level of escapes decoded, in letters of
     full width and with markup inside; and every value whose field is named like a credential
-    (`api_key`, `clientSecret`, `Authorization` …, in any letter case) unless it only stands for one
-    (`${TOKEN}`, `vault://kv/smtp`, `***`).
+    (`api_key`, `clientSecret`, `Authorization` …, in any letter case), or stands beside or behind
+    such a name (`{"name": "DB_PASSWORD", "value": …}`, `["--password", …]`), unless it only stands
+    for one (`${TOKEN}`, `vault://kv/smtp`, `***`).
 
 Why:
     A proposal is shown in a chat, kept in a store and in a trail. Chat is not a vault; a tool gets
@@ -17,20 +18,19 @@ Settings:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, Final
-from unicodedata import normalize
 
 from lifecycle.document import ProposalDocument
 from lifecycle.paths import Parts, dotted
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
+from lifecycle.text.disguises import all_forms, has_markup, unescaped_forms
 from lifecycle.text.folding import visible
-from lifecycle.text.markup import decoded, without_markup
 from lifecycle.text.patterns import compiled
-from lifecycle.text.secrets_found import find_secrets, is_credential, named_beside, secret_named
+from lifecycle.text.secrets_beside import named_before, named_beside
+from lifecycle.text.secrets_found import find_secrets, is_credential, secret_named
 from lifecycle.text.values import texts_of
 from lifecycle.verdict import Finding
 
@@ -55,24 +55,8 @@ _IGNORES_CASE: Final = 2
 #: Between texts that are looked at together: no credential and no assignment reaches across it.
 #: The quotes close one that a text left open.
 _APART: Final = '\n";"\n'
-_ESCAPED: Final = re.compile(r"[%&\\]|=\?")
-#: What HTML and Markdown are made of, but for underscores, which are parts of credentials.
-_MARKED: Final = re.compile(r"[<*~`|\\]|\]\(")
 #: An AWS key, an API key, an age key; all other kinds begin with a consonant.
 _ARTICLES: Final = {"A": "an", "a": "an"}
-
-
-def _forms(text: str) -> tuple[str, ...]:
-    """Return a text as written, as seen, in letters of usual width, and with escapes decoded."""
-    shown = visible(text)
-    narrow = shown if shown.isascii() else normalize("NFKC", shown)
-    return text, shown, narrow, decoded(narrow) if _ESCAPED.search(narrow) else narrow
-
-
-def _all_forms(text: str) -> tuple[str, ...]:
-    """Return the forms of one text, the last of them without markup."""
-    forms = _forms(text)
-    return (*forms, without_markup(forms[-1])) if _MARKED.search(text) else forms
 
 
 @cache
@@ -91,7 +75,7 @@ class SecretsAbsent:
     """No credential in parameters or texts."""
 
     id: ClassVar[str] = "secrets_absent"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     timeless = True
     summary: ClassVar[str] = "No key, token or password stands in a proposal."
 
@@ -118,7 +102,7 @@ class SecretsAbsent:
         if not self._may_be_in([place.value for place in places]):
             return
         for place in places:
-            if place.parts not in told and (kind := self._kind_in(_all_forms(place.value))):
+            if place.parts not in told and (kind := self._kind_in(all_forms(place.value))):
                 told.add(place.parts)
                 yield _finding(place.parts, kind)
 
@@ -127,9 +111,9 @@ class SecretsAbsent:
 
         Markup is taken out of each text for itself: it must not reach into another one.
         """
-        if self._kind_in(_forms(_APART.join(texts))) is not None:
+        if self._kind_in(unescaped_forms(_APART.join(texts))) is not None:
             return True
-        bare = [_all_forms(text)[-1] for text in texts if _MARKED.search(text)]
+        bare = [all_forms(text)[-1] for text in texts if has_markup(text)]
         return bool(bare) and self._kind_in([_APART.join(bare)]) is not None
 
     def _kind_in(self, forms: Iterable[str]) -> str | None:
@@ -185,6 +169,10 @@ class SecretsAbsent:
                 "a word of a mail's head",
                 {"parameters": {"body": "=?utf-8?Q?postgres://u:pw=40h/d?="}},
             ),
+            ("a user's", {"parameters": {"login": {"user": "pat", "pass": "hi4x"}}}),
+            ("an option", {"parameters": {"args": ["--password", "hi4x"]}}),
+            ("a pair", {"parameters": {"headers": [["X-Api-Key", "k-1234567890"]]}}),
+            ("a sentence", {"parameters": {"body": "The password is hunter2."}}),
             ("a name beside in odd case", {"parameters": {"env": {"Name": "PIN", "Value": "hi4"}}}),
             ("escaped", {"parameters": {"body": "postgres%3A%2F%2Fu%3Apw%40h/d"}}),
         )
@@ -202,13 +190,15 @@ def _named_secrets_in(proposal: ProposalDocument) -> Iterator[Parts]:
 def _named_secrets(value: Any, parts: Parts, said: str | None) -> Iterator[Parts]:
     """Yield the places of credentials below a name that says secret; `said` is that name."""
     if isinstance(value, dict):
-        beside = named_beside({key.lower(): item for key, item in value.items()})
+        beside = named_beside(value)
         for key, item in value.items():
-            named = secret_named(visible(key)) or (beside and key.lower() == "value")
+            named = secret_named(visible(key)) or key in beside
             yield from _named_secrets(item, (*parts, key), key if named else said)
     elif isinstance(value, list):
+        before = named_before(value)
         for index, item in enumerate(value):
-            yield from _named_secrets(item, (*parts, index), said)
+            name = value[index - 1] if index in before else said
+            yield from _named_secrets(item, (*parts, index), name)
     elif said is not None and is_credential(said, value):
         yield parts
 

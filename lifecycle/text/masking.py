@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from lifecycle.text.secrets_found import find_secrets, is_credential, named_beside, secret_named
+from lifecycle.text.disguises import hides_secret
+from lifecycle.text.secrets_beside import named_before, named_beside
+from lifecycle.text.secrets_found import find_secrets, is_credential, secret_named
 
 _MASK: Final = re.compile(r"‹[a-zA-Z ]{1,40}, \d{1,9} characters›")
 
@@ -18,7 +20,21 @@ def mask(value: str, kind: str = "secret") -> str:
 
 
 def mask_text(text: str) -> str:
-    """Return the text with every credential masked; it need not be JSON, nor well formed."""
+    """Return the text with every credential masked; it need not be JSON, nor well formed.
+
+    Where one is in disguise (escaped, with markup or unseen characters inside) nobody can say
+    which characters of the text it is made of: the line is masked whole, and the text where a
+    disguise reaches over lines.
+    """
+    masked = _masked_as_written(text)
+    if not hides_secret(masked):
+        return masked
+    lines = [mask(line) if hides_secret(line) else line for line in masked.split("\n")]
+    clear = "\n".join(lines)
+    return mask(text) if hides_secret(clear) else clear
+
+
+def _masked_as_written(text: str) -> str:
     parts, place = [], 0
     for found in find_secrets(text):
         parts += [text[place : found.start], mask(text[found.start : found.end])]
@@ -42,7 +58,11 @@ def mask_secrets(value: Any) -> Any:
     if isinstance(value, Mapping):
         return _masked_object(value)
     if isinstance(value, (list, tuple)):
-        return [mask_secrets(item) for item in value]
+        named = named_before(value)
+        return [
+            _all_masked(value[place - 1], item) if place in named else mask_secrets(item)
+            for place, item in enumerate(value)
+        ]
     return value
 
 
@@ -50,7 +70,7 @@ def _masked_object(value: Mapping[str, Any]) -> dict[str, Any]:
     masked: dict[str, Any] = {}
     beside = named_beside(value)
     for (key, item), shown in zip(value.items(), _names_shown(value), strict=True):
-        named = secret_named(str(key)) or (beside and key == "value")
+        named = secret_named(str(key)) or key in beside
         masked[shown] = _all_masked(str(key), item) if named else mask_secrets(item)
     return masked
 

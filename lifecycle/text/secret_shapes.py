@@ -61,6 +61,16 @@ SHAPES: Final = tuple(
             r"\bcurl\b[^\n]{0,300}?\s(?:-u|--user)[\s=]{1,4}[\"']?"
             r"[^\s:\"']{1,100}+:(?P<secret>[^\s\"']{1,200}+)",
         ),
+        (
+            "password of a command",
+            r"\b(?:(?:mysql(?:dump|admin)?|mariadb)\b[^\n]{0,200}?\s-p|sshpass\s{1,4}-p\s{0,4})"
+            r"[\"']?(?P<secret>[^\s\"'-][^\s\"']{1,200}+)",
+        ),
+        (
+            "password of a statement",
+            r"(?i)\b(?:identified\s{1,8}by|(?:with|set)\s{1,8}(?:encrypted\s{1,8})?password"
+            r"(?:\s{0,8}=)?)\s{1,8}'(?P<secret>[^'\n]{1,200}+)'",
+        ),
         ("AWS key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z\d]{16}\b"),
         ("GitHub token", r"\b(?:gh[pousr]_[A-Za-z\d]{30,}+|github_pat_\w{22,}+)"),
         ("GitLab token", r"\bgl(?:pat|ptt|dt|rt|cbt|soat)-[\w-]{20,}+"),
@@ -75,13 +85,18 @@ SHAPES: Final = tuple(
             r"\bsk-(?:(?:ant|proj|svcacct)-(?=[\w-]{0,80}\d)[\w-]{20,}+|or-v\d-[\w-]{20,}+"
             r"|(?=[\w-]{0,80}\d)(?=[\w-]{0,80}[A-Z])[\w-]{20,}+|\w{20,}+(?!-))",
         ),
-        ("payment key", r"\b[rsp]k_(?:live|test)_\w{8,}+|\bwhsec_[A-Za-z\d+/=]{16,}+"),
+        (
+            "payment key",
+            r"\b[rsp]k_(?:live|test)_\w{8,}+|\bwhsec_[A-Za-z\d+/=]{16,}+"
+            r"|\bsq0(?:csp|atp|idp)-[\w-]{22,}+",
+        ),
         ("Google key", r"\bAIza[\w-]{35}|\bya29\.[\w-]{20,}+|\bGOCSPX-[\w-]{20,}+"),
         ("registry token", r"\bnpm_[A-Za-z\d]{36}|\bpypi-[\w-]{32,}+|\bhf_[A-Za-z\d]{30,}+"),
         ("mail key", r"\bSG\.[\w-]{16,}+\.[\w-]{16,}+"),
         # Without the name of its maker it is as good as any file's checksum.
         ("mail key", r"(?i:mailgun)[^\n]{0,80}?\b(?P<secret>key-[a-f\d]{32})\b"),
         ("mail key", r"\bapi:(?P<secret>key-[a-f\d]{32})\b"),
+        ("mail key", r"\b[a-z\d]{32}-us\d{1,2}\b"),
         ("cloud token", r"\bdo[opr]_v1_[a-f\d]{32,}+|\bdapi[a-f\d]{32}\b"),
         ("shop token", r"\bshp(?:at|ca|pa|ss)_[a-fA-F\d]{32}\b"),
         ("vault token", r"\bhv[sbr]\.[\w-]{20,}+"),
@@ -105,10 +120,10 @@ HOLDS: Final[dict[str, tuple[str, ...]]] = {
     "Slack webhook": ("hooks.slack.com/",),
     "Discord webhook": ("/api/webhooks/",),
     "API key": ("sk-",),
-    "payment key": ("k_live_", "k_test_", "whsec_"),
+    "payment key": ("k_live_", "k_test_", "whsec_", "sq0"),
     "Google key": ("AIza", "ya29.", "GOCSPX-"),
     "registry token": ("npm_", "pypi-", "hf_"),
-    "mail key": ("SG.", "key-"),
+    "mail key": ("SG.", "key-", "-us"),
     "cloud token": ("dop_v1_", "doo_v1_", "dor_v1_", "dapi"),
     "shop token": ("shpat_", "shpca_", "shppa_", "shpss_"),
     "vault token": ("hvs.", "hvb.", "hvr."),
@@ -120,7 +135,7 @@ HOLDS: Final[dict[str, tuple[str, ...]]] = {
     "age key": ("AGE-SECRET-KEY-1",),
     "password in an address": ("://",),
     "token in an address": ("://",),
-    "password of a command": ("curl",),
+    "password of a command": ("curl", "mysql", "mariadb", "sshpass"),
 }
 
 #: What it needs as well, in small letters; asked of texts in ASCII alone, where a letter without

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -25,7 +25,7 @@ class Secret(NamedTuple):
 #: it is spared all the looks for one of them. Beyond ASCII, where letters of more than one kind are
 #: the same without case, every shape is looked for.
 _MAY_HOLD: Final = compiled(
-    "(?i:bearer|basic|sig=|signature=|"
+    "(?i:bearer|basic|sig=|signature=|identified|"
     # what `secret_named` can say yes to
     "pass|pwd|pw|secret|token|apikey|credential|authorization|cookie|jwt|otp|pin|cv[cv]|mnemonic|"
     "key)|"
@@ -45,13 +45,35 @@ _VALUE: Final = re.compile(
 _FLAG: Final = re.compile(
     r"(?<![\w-])--?(?P<bare>[a-z][\w-]*+)\s{1,8}(?P<plain>[^\s\"'-][^\s\"']*+)"
 )
+#: The word before a name, which may be its first half: `API key: …`.
+_WORD_BEFORE: Final = re.compile(r"(?<![\w.-])([A-Za-z]{2,20})[ \t]$")
+#: In prose other keys are of doors, clients and sessions.
+_KEYS_IN_PROSE: Final = frozenset(
+    "api access private secret signing encryption auth ssh license".split()
+)
+#: `The password is hunter2`: said, not assigned.
+_SAID: Final = re.compile(
+    r"(?i)\b(?P<name>pass(?:word|phrase|code)|(?:client )?secret"
+    r"|(?:api|access|secret|private|license)[ _-]?key|(?:api|access|auth|bearer|secret)[ _-]?token)"
+    r"\s{1,4}(?:is|was)(?: now)?[:\s]\s{0,4}[\"'`“]?(?P<secret>[^\s\"'`”]{5,200}+)"
+)
+#: Both letters and digits, and no measure, no name of a method and no address.
+_SAID_VALUE: Final = re.compile(
+    r"(?i)(?!https?:|\d{1,4}-?(?:[a-z]{1,2}|chars?|characters?|digits?|letters?|words?|bits?|days?)"
+    r"(?:\b|-)|(?:sha|base|md|aes|oauth|utf|rfc|rsa|rs|hs|es|x|v|pkcs|argon)-?\d+\b)"
+    r"(?=\S*\d)(?=\S*[a-z])\S+"
+)
+#: `<password>hunter2</password>`.
+_ELEMENT: Final = re.compile(
+    r"<(?P<name>[A-Za-z][\w.:-]{0,60}+)>\s{0,8}+(?P<secret>[^<>\s]{4,200}+)\s{0,8}+</(?P=name)>"
+)
 _TELLING: Final = re.compile(r"\d|[A-Za-z\d][^\sA-Za-z\d.,:;!?-]|[^\sA-Za-z\d.,:;!?'-][A-Za-z\d]")
 #: Our own mask, closed forms, and words alone: `$uper5ecret!` and `hidden hunter2` are none.
 _STAND_IN: Final = re.compile(
     r"‹.*|<[^<>]*>|\$?\{(?:[^{}]++|\{[^{}]*+\})*+\}"  # a slot of a template
     r"|\[.*\]|\(.*\)"  # a note in brackets
     r"|%\w+%|%\(\w+\)s|%s|\$\(.*\)|(?-i:\$[A-Z_][A-Z\d_]*|\$[a-z_]+)"  # a variable
-    r"|[*•]{3,}\w{0,4}|[.x_-]{3,}|-{1,2}|n/?a|tb[ad]|todo"
+    r"|[*•]{3,}\w{0,4}|[.x_`-]{3,}|-{1,2}|n/?a|tb[ad]|todo"
     # Where it is kept: a path of names, or one name that is no password by its looks.
     r"|(?:env|vault|secret|secretref|op|ssm|aws-sm|keyring):/{1,3}"
     r"(?:(?-i:[A-Z][A-Z\d_]*+|[a-z]+(?:[._-][a-z]+)*+)|[\w.-][\w .-]*+(?:/[\w .-]++)++)"
@@ -77,7 +99,7 @@ _SECRET_WORDS: Final = frozenset(
     """
     password passwords passwd passphrase passcode pwd pw secret secrets token tokens apikey apikeys
     credential credentials authorization cookie cookies jwt otp totp pin cvv cvc mnemonic
-    privatekey secretkey accesskey authkey bearer
+    privatekey secretkey accesskey authkey bearer passwort kennwort
     """.split()
 )
 _KEY_WORDS: Final = frozenset(
@@ -94,6 +116,12 @@ _PASS_OF: Final = frozenset(
 )
 #: Behind the name of a credential: what holds it all the same.
 _HOLDERS: Final = frozenset({"value", "string"})
+#: Behind `password`: which of them it is.
+_WHICH: Final = frozenset("old new current confirm confirmation repeat again".split())
+_PASSWORDS: Final = frozenset("password passwd pwd passphrase passcode passwort".split())
+#: Before `code`, `codes` and `phrase`.
+_CODES: Final = frozenset({"code", "codes", "phrase"})
+_CODE_OF: Final = frozenset("recovery otp seed mfa totp".split())
 #: Several words in one.
 _SECRET_ENDS: Final = (
     *("password", "passwd", "secret", "apikey", "accesskey", "privatekey", "secretkey"),
@@ -104,8 +132,6 @@ _HARMLESS_TOKENS: Final = frozenset(
     "page next previous prev continuation cursor sync max min total count prompt input output "
     "completion used".split()
 )
-
-_NAMES_BESIDE: Final = ("name", "key", "variable", "header", "field")
 
 
 def secret_named(key: str) -> bool:
@@ -134,6 +160,8 @@ def _say_secret(words: Words) -> bool:
         return before in _PASS_OF
     if last in _HOLDERS and before:
         return _say_secret(words[:-1])
+    if (last in _WHICH and before in _PASSWORDS) or (last in _CODES and before in _CODE_OF):
+        return True
     return last in _SECRET_WORDS or last.endswith(_SECRET_ENDS)
 
 
@@ -151,15 +179,9 @@ def _is_consent(name: str, value: str) -> bool:
     return ends_in(name, _COOKIES) and _WORDS_ALONE.fullmatch(value.strip()) is not None
 
 
-def named_beside(value: Mapping[str, Any]) -> bool:
-    """Say whether the `value` in an object is a credential by the name that stands beside it.
-
-    So lists of variables and headers are written: `{"name": "DB_PASSWORD", "value": "..."}`.
-    """
-    if "value" not in value:
-        return False
-    names = (value.get(key) for key in _NAMES_BESIDE)
-    return any(isinstance(name, str) and secret_named(name) for name in names)
+def assigned(name: str, value: str) -> bool:
+    """Say whether `name: value` holds a credential by a name that says so: `Password: hunter2`."""
+    return _counts(name, value, "plain", ":")
 
 
 def stand_in(value: str) -> bool:
@@ -202,7 +224,8 @@ def _assigned(text: str) -> Iterator[Secret]:
     place = 0
     while match := _NAME.search(text, place):
         name, place = match["quoted"] or match["bare"], match.end()
-        value = _VALUE.match(text, place) if secret_named(name) else None
+        named = secret_named(name) or _is_key_in_prose(text, match)
+        value = _VALUE.match(text, place) if named else None
         if value is None:
             continue
         place, group = value.end(), str(value.lastgroup)
@@ -212,6 +235,25 @@ def _assigned(text: str) -> Iterator[Secret]:
     for match in _FLAG.finditer(text):
         if secret_named(match["bare"]) and _counts(match["bare"], match["plain"], "plain", "="):
             yield Secret(*match.span("plain"), "value of " + match["bare"])
+    yield from _said_of(text)
+
+
+def _is_key_in_prose(text: str, named: re.Match[str]) -> bool:
+    if (named["bare"] or "").lower() not in ("key", "keys"):
+        return False
+    before = _WORD_BEFORE.search(text[max(0, named.start() - 22) : named.start()])
+    return before is not None and before[1].lower() in _KEYS_IN_PROSE
+
+
+def _said_of(text: str) -> Iterator[Secret]:
+    for match in _SAID.finditer(text):
+        value = match["secret"].rstrip(".,;:!?)")
+        if _SAID_VALUE.fullmatch(value) and not stand_in(value):
+            start = match.start("secret")
+            yield Secret(start, start + len(value), "value of " + match["name"])
+    for match in _ELEMENT.finditer(text):
+        if secret_named(match["name"]) and is_credential(match["name"], match["secret"]):
+            yield Secret(*match.span("secret"), "value of " + match["name"])
 
 
 def _counts(name: str, value: str, group: str, sign: str) -> bool:

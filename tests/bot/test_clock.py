@@ -47,6 +47,14 @@ def test_J12_the_time_that_the_machine_slept_has_passed() -> None:
     assert clock.now_ms() == NOON_MS + 35 * 60_000
 
 
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="This system has no boot clock.")
+def test_J12_time_goes_on_by_the_clock_that_counts_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {time.CLOCK_BOOTTIME: 40 * MINUTE_NS, time.CLOCK_MONOTONIC: 5 * MINUTE_NS}
+    monkeypatch.setattr(time, "clock_gettime_ns", told.__getitem__)
+
+    assert boot_ns() == 40 * MINUTE_NS
+
+
 def test_a_new_process_reads_the_wall_anew() -> None:
     machine = Machine()
     machine.clock()

@@ -131,6 +131,28 @@ async def test_M05_nobody_is_pinged_but_the_reviewers_role_once(
     assert [b["content"] for b in sent if b["allowed_mentions"].get("roles")] == ["<@&7301>"]
 
 
+async def test_M05_no_answer_to_a_slash_command_or_a_button_calls_anybody(
+    discord_stage: DiscordStage,
+) -> None:
+    server, loud = discord_stage.server, "@everyone <@1001> <@&7301>"
+    proposal_id = await discord_stage.proposes(**a_mail(subject=loud, body=loud))
+    card = await discord_stage.card(proposal_id)
+    asked = [
+        server.runs(ANA, "show", id=proposal_id),
+        server.runs(ANA, "pending"),
+        server.runs(ANA, "approve", id=loud),
+        server.runs(CAL, "reject", id=proposal_id, reason=loud),
+        server.clicks(CAL, card, "signoff:approve"),
+        server.runs(BEN, "reject", id=proposal_id, reason=loud),
+        server.runs(ANA, "audit", id=proposal_id),
+    ]
+    for each in asked:
+        await until(lambda each=each: each.answers, "an answer")
+    await discord_stage.reaches(proposal_id, "rejected")
+    sent = [body for each in asked for body in each.answers]
+    assert [body["allowed_mentions"] for body in sent] == [{"parse": []}] * len(sent)
+
+
 async def test_M08_a_credential_is_nowhere_in_the_channel(discord_stage: DiscordStage) -> None:
     secret = "Bearer abc.defghijklmnop"
     parameters = {"headers": {"Authorization": secret}, "api_key": "k-1234567890"}

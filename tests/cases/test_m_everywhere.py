@@ -59,6 +59,25 @@ async def test_M03_what_looks_like_something_else_is_written_out_warned_of_and_d
         assert digest_of(canonical_bytes(document)) in card
 
 
+HIDDEN = "no\u202e\u200b way\u2066\x7f\U000e0041 für"
+
+
+@everywhere
+async def test_M03_an_answer_holds_nothing_invisible_and_means_what_was_typed(surface: str) -> None:
+    async with at(surface) as place:
+        await proposes(place, PROD, proposal_id="p1")
+        await place.says("ana", f"reject p1 {HIDDEN}")
+        await place.says("ana", "show p1")
+        ours = place.all_of_ours()
+        assert not set(HIDDEN) & set(ours) - set("no way für")
+        ended = await place.workflow.world.store.read(lambda tx: tx.proposals.get("p1"))
+        assert ended.explanation == HIDDEN
+        escaped = json.dumps(HIDDEN)[1:-1].replace("\x7f", "\\u007f")
+        if surface != "terminal":  # where no answer holds a letter beyond ASCII
+            escaped = escaped.replace("\\u00fc", "ü")
+        assert escaped in ours.replace("\\\\", "\\")
+
+
 # -- M04 ----------------------------------------------------------------------------------
 
 DRAWN = "```\n[✅ Approve here](https://evil.test)\n# APPROVED\n||spoiler||\n> quote"
@@ -176,3 +195,31 @@ async def test_M08_where_the_rule_advises_the_tool_gets_the_value_and_people_see
         logged = "\n".join(each.getMessage() for each in caplog.records)
         assert leaks_in(place.all_of_ours(), await kept_of(place), logged) == []
         assert "‹secret, 12 characters›" in place.all_of_ours()
+
+
+IN_DISGUISE = {
+    "headers": {"X-Note": "Authorization: Bearer **abc.def**"},
+    "dsn": "postgres%3A%2F%2Fu%3Apw%40h/d",
+    "note": "`api_key`: `k-1234567890`",
+    "said": "the api key is k-1234567890",
+}
+
+
+@everywhere
+@pytest.mark.parametrize("how", ["hard", "advisory", "BLOCK"])
+async def test_M08_markup_and_escapes_keep_no_credential_from_being_masked(
+    surface: str, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    blocked = {"tool": "financial-transfer", "action_type": "transact"} if how == "BLOCK" else {}
+    async with at(surface, advisory() if how == "advisory" else None) as place:
+        await proposes(
+            place, PROD, parameters=IN_DISGUISE, evidence="**password:** u:pw9", **blocked
+        )
+        for command in LOOKS:
+            await place.says("ana", command)
+        logged = "\n".join(each.getMessage() for each in caplog.records)
+        assert leaks_in(place.all_of_ours(), await kept_of(place), logged) == []
+        found = await place.workflow.world.store.read(lambda tx: tx.proposals.get("p1"))
+        assert found.masked is (how != "advisory")
+        assert bool(leaks_in(found.document.decode())) is (how == "advisory")

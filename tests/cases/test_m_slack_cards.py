@@ -6,8 +6,10 @@ import json
 
 import pytest
 
+from bot import views
 from bot.chat.cards.content import Field
 from bot.chat.slack.render import rendered
+from lifecycle.proposal import Attention
 from tests.builders import MAIL, PROD
 from tests.cases.slack_content import a_card, an_agents
 from tests.fakes.slack_server.limits import check_blocks, check_update, texts_of
@@ -109,6 +111,42 @@ async def test_K10_a_card_that_slack_refuses_is_posted_short_with_all_of_it_atta
         assert "v42" in file.body.decode()
         await slack.server.reacts("UANA", card.ts)
         await slack.stands("p1", "completed")
+
+
+@pytest.mark.parametrize("error", ["channel_not_found", "is_archived", "restricted_action"])
+async def test_K10_a_card_that_slack_takes_nowhere_is_told_of_listed_and_posted_later(
+    error: str,
+) -> None:
+    async with on_slack() as slack:
+        faults = [
+            slack.server.fails(method, "error", times=None, error=error)
+            for method in ("chat.postMessage", "chat.update")
+        ]
+        await slack.server.proposes("ULEILA", slack.document(PROD, proposal_id="p1"))
+        await slack.keeps_delivering(lambda: slack.server.calls_of("chat.postMessage"))
+        await slack.settles()
+        waits = await slack.world.proposal("p1")
+        assert waits.attention is Attention.CARD_UNDELIVERED
+        assert error in waits.attention_why
+        told = await slack.world.store.read(lambda tx: tx.outbox.waiting("slack", 2**62, 100))
+        agents = [m.body["text"] for m in told if (m.kind, m.recipient) == ("note", "leila")]
+        assert [text.startswith("p1: Its card cannot be shown on slack") for text in agents] == [
+            True
+        ]
+        assert [m for m in told if "p1 (production-deploy) needs a person" in str(m.body)]
+        page = await slack.world.store.read(
+            lambda tx: views.pending_page(tx, slack.world.clock.now_ms())
+        )
+        assert [p.attention for p in page.waiting] == [Attention.CARD_UNDELIVERED]
+        assert "waits for: its card" in (await slack.world.approves("ana", "p1")).words
+        assert slack.world.tool("production-deploy").calls == []
+
+        for fault in faults:
+            fault.times = 0
+        await slack.keeps_delivering(lambda: slack.cards("p1"))
+        await slack.world.workflow.open_ready()
+        await slack.stands("p1", "completed")
+        assert slack.world.tool("production-deploy").verbs() == ["execute"]
 
 
 async def test_J13_the_time_that_is_left_is_kept_current_by_slack() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -66,6 +67,26 @@ def test_M02_a_cut_value_says_how_much_of_it_is_shown() -> None:
     assert "shown 900 of 1 100, full text attached" in shown.text
     assert shown.text.startswith(command[:900] + "\n")
     assert digest_of(command.encode())[:23] in shown.text
+    assert fitted.attachment is not None
+    assert command in fitted.attachment.text
+
+
+MANY_LINES = "echo fine\n" * 105 + "rm -rf /srv; drop the whole database     "
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\n\n", "    ", "\t"])
+def test_M02_characters_are_counted_as_they_were_written_not_as_their_lines_are_shown(
+    newline: str,
+) -> None:
+    command = MANY_LINES.replace("\n", newline)
+    fitted = fit(a_card(a_proposal(a_document(PROD, parameters={"command": command}))), DISCORD)
+
+    shown = written(fitted.content, "command").text
+    counted = re.search(r"\[shown (\d+) of ([\d ]+), full text attached", shown)
+    assert counted is not None
+    assert int(counted[2].replace(" ", "")) == len(command)
+    letters = re.sub(r"[^a-z]", "", shown.split("\n[shown")[0])
+    assert re.sub(r"[^a-z]", "", command[: int(counted[1])]) == letters
     assert fitted.attachment is not None
     assert command in fitted.attachment.text
 

@@ -126,12 +126,18 @@ async def test_N06_late_repeated_and_misspelt_acts_are_answered_with_what_is_kno
         assert words_of(place).count("Already decided: completed (tool_succeeded)") >= 2
         assert INSIDE.findall(words_of(place)) == []
         rows = await place.workflow.world.store.read(lambda tx: tx.audit.exported(0, 999))
-        assert [(r["actor"]["id"], r["reason"]) for r in rows if is_vain(r)] == [
+        vain = [row for row in rows if is_vain(row)]
+        assert [(row["actor"]["id"], row["reason"]) for row in vain] == [
             ("ana", "unknown_proposal"),
             ("ana", "already_decided"),
             ("ben", "already_decided"),
             ("ben", "window_closed"),
         ]
+        digest = next(row["digest"] for row in rows if row["kind"] == "submitted")
+        assert [row["digest"] for row in vain] == [None, *[digest] * 3]
+        assert {row["surface"] for row in vain} == {surface}
+        if surface != "terminal":
+            assert len({row["event_id"] for row in vain} - {None}) == 4
 
 
 def words_of(place: Place) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from bot.chat.cards.fitting import Attachment
+from bot.chat.cards.letters import invisible
 
 _GIST: Final = (
     "proposal_id",
@@ -18,6 +20,23 @@ _GIST: Final = (
     "retry",
     "retry_after_s",
 )
+
+
+#: What a reader may not see, or see elsewhere than it stands; outside of strings JSON is ASCII.
+_BEYOND_ASCII: Final = re.compile(r"[^ -~\n]")
+
+
+def json_shown(document: Mapping[str, Any], *, indent: int | None = None) -> str:
+    """Return the document as JSON in which nothing is invisible: that is escaped, as JSON may be.
+
+    So it reads as it is, and means the same to who parses it.
+    """
+    return _BEYOND_ASCII.sub(_seen, json.dumps(document, ensure_ascii=False, indent=indent))
+
+
+def _seen(found: re.Match[str]) -> str:
+    char = found[0]
+    return json.dumps(char)[1:-1] if invisible(char) else char
 
 
 def told_once(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,4 +58,4 @@ def gist_of(document: Mapping[str, Any], attached: str) -> dict[str, Any]:
 
 def whole_of(document: Mapping[str, Any], name: str) -> Attachment:
     """Return the document as a file."""
-    return Attachment(name, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+    return Attachment(name, json_shown(document, indent=1) + "\n")

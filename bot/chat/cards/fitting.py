@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import Final
 
 from bot.chat.cards.content import CardContent, Field
+from bot.chat.cards.neutral import characters_shown
 
 #: A label of which more than this would be shown is cut as a value is, where anything must be.
 _TIGHT_LABEL: Final = 80
@@ -120,12 +121,13 @@ class _Piece:
         text = self.whole.text
         if self.measure(text) <= min(self.excerpt, self.bound):
             return text
-        room = self.bound - self.measure(self._note(len(text)))
+        room = self.bound - self.measure(self._note(len(self.whole.full or text)))
         shown = beginning(text, min(self.excerpt, room), self.measure)
-        return shown + self._note(len(shown))
+        full = self.whole.full
+        return shown + self._note(characters_shown(full, len(shown)) if full else len(shown))
 
     def _note(self, shown: int) -> str:
-        whole = _count(len(self.whole.text))
+        whole = _count(len(self.whole.full or self.whole.text))
         return f"\n[shown {_count(shown)} of {whole}, full text attached{self._mark()}]"
 
     def _mark(self) -> str:

@@ -53,6 +53,7 @@ _BESIDE_LETTERS: Final = re.compile(f"[{combining_marks()}{IMITATORS}]")
 _BREAKS: Final = re.compile(r"(?<![ \t])[ \t]*+(?:(?:\r\n|\n|\r)[ \t]*+)++")
 _ONE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 _BLANKS: Final = re.compile(r"[ \t]{3,}")
+_FOLDS: Final = re.compile(f"{_BREAKS.pattern}|{_BLANKS.pattern}")
 _REPEATED: Final = re.compile(r"(\\u\{[0-9A-F]+\})\1{2,}")
 _FORGED: Final = re.compile(r"\\(?=u\{)")
 _MASKS: Final = re.compile(r"(‹[a-zA-Z ]{1,40}, \d{1,9} characters›)")
@@ -85,8 +86,26 @@ def neutral(text: str, *, lines: bool = False) -> Shown:
     warnings: set[str] = set()
     for place in range(0, len(pieces), 2):
         pieces[place] = _neutral_piece(pieces[place], lines, warnings)
-    shown = "".join(pieces).strip(" ") or f"{BLANK}×{len(text)}"
-    return Shown(shown, tuple(sorted(warnings)))
+    whole = "".join(pieces)
+    shown = whole.strip(" ") or f"{BLANK}×{len(text)}"
+    return Shown(whole if lines and whole.strip(" ") else shown, tuple(sorted(warnings)))
+
+
+def characters_shown(whole: str, length: int) -> int:
+    """Return how many characters of a text stand in the first `length` of what one line shows.
+
+    `whole` is neutral text with its line breaks, as in an attached file; a break and a run of
+    blanks count once their mark is shown whole.
+    """
+    begins = _folded(whole[: len(whole) - len(whole.lstrip())], False)
+    read, left = 0, length + len(begins) - len(begins.lstrip(" "))
+    for found in _FOLDS.finditer(whole):
+        mark = len(_folded(found[0], False))
+        if left < found.start() - read + mark:
+            return min(read + left, found.start())
+        left -= found.start() - read + mark
+        read = found.end()
+    return min(read + left, len(whole))
 
 
 def neutral_value(value: Any, *, lines: bool = False) -> Shown:

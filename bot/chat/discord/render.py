@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import discord
 
 from bot.chat.cards.card_facts import STATE
 from bot.chat.cards.content import CardContent, Colour, Field
-from bot.chat.cards.documents import gist_of, told_once, whole_of
+from bot.chat.cards.documents import gist_of, json_shown, told_once, whole_of
 from bot.chat.cards.fitting import Attachment, Limits, fit
 from bot.chat.cards.spans import without_span
 from bot.chat.commands.replies import CommandReply, Table
@@ -214,7 +213,7 @@ def document_message(document: Mapping[str, Any], before: str = "") -> Said:
 
 
 def _fenced(document: Mapping[str, Any], before: str) -> str:
-    text = json.dumps(document, ensure_ascii=False).replace("`", "\\u0060")
+    text = json_shown(document).replace("`", "\\u0060")
     return f"{before}\n```json\n{text}\n```".strip()
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
+
+from bot.chat.cards.documents import json_shown
 
 _LINK: Final = re.compile(r"<(?:mailto:|tel:)?([^<>|@#!][^<>|]*)(?:\|([^<>|]*))?>")
 _SCHEME: Final = re.compile(r"^(?:https?://|mailto:|tel:)")
@@ -34,7 +35,7 @@ def measure(text: str) -> int:
 
 def fenced(document: Mapping[str, Any]) -> str:
     """Return one JSON object in a fence that its own strings cannot close."""
-    written = json.dumps(document, ensure_ascii=False, indent=1)
+    written = json_shown(document, indent=1)
     return "```" + escape(written.replace(_TICK, "\\u0060")) + "```"
 
 
