@@ -108,7 +108,7 @@ async def test_what_is_not_there_is_not_copied(tmp_path: Path) -> None:
 
 
 async def test_a_copy_into_a_folder_that_is_not_there_says_so(copy: Path, tmp_path: Path) -> None:
-    with pytest.raises(CannotOpen, match="There is no folder .*/away. Make it"):
+    with pytest.raises(CannotOpen, match=r"There is no folder .*/away\. Make it"):
         back_up(copy, tmp_path / "away" / "copy.db")
     assert not (tmp_path / "away").exists()
 
