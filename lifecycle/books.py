@@ -187,8 +187,8 @@ class Outbox(Protocol):
     def add(self, message: Message) -> None:
         """Keep a message until it is delivered; the same key again adds nothing."""
 
-    def waiting(self, surface: str, now_ms: int, limit: int) -> Sequence[Message]:
-        """Return undelivered messages for this surface that are due, in the same order."""
+    def waiting(self, surface: str, now_ms: int, limit: int, *but: str) -> Sequence[Message]:
+        """Return undelivered messages for this surface that are due, so ordered; none to `but`."""
 
     def delivered(self, key: str, at_ms: int) -> None:
         """Note that a message has arrived."""

@@ -74,10 +74,12 @@ class OutboxBook(Book):
         """Keep a message until it is delivered; the same key again adds nothing."""
         self._do("add_message", message_row(message))
 
-    def waiting(self, surface: str, now_ms: int, limit: int) -> Sequence[Message]:
-        """Return undelivered messages that are due: oldest first, what failed often behind them."""
-        rows = self._all("waiting_messages", surface=surface, **due_by(now_ms), limit=limit)
-        return messages_of(rows)
+    def waiting(self, surface: str, now_ms: int, limit: int, *but: str) -> Sequence[Message]:
+        """Return undelivered messages that are due: oldest first, what failed often behind them;
+        none to the recipients in `but`."""
+        names = f"/{'/'.join(but)}/" if but else ""  # no id has a slash in it
+        values = {"surface": surface, "limit": limit, "but": names, **due_by(now_ms)}
+        return messages_of(self._all("waiting_messages", **values))
 
     def delivered(self, key: str, at_ms: int) -> None:
         """Note that a message has arrived."""

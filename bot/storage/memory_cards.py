@@ -107,11 +107,12 @@ class OutboxTable:
         if self._rows.get(message.key) is None:
             self._rows.put(message.key, replace(message, body=load(dump(message.body))))
 
-    def waiting(self, surface: str, now_ms: int, limit: int) -> Sequence[Message]:
+    def waiting(self, surface: str, now_ms: int, limit: int, *but: str) -> Sequence[Message]:
         found = [
             message
             for message in self._rows
             if message.surface == surface
+            and message.recipient not in but
             and is_due(message.not_before_ms, now_ms)
             and self._arrived.get(message.key) is None
         ]

@@ -372,10 +372,11 @@ ON CONFLICT (key) DO NOTHING;
 
 -- waiting_messages --
 -- Undelivered messages of a surface that are due, oldest first; what failed often stands behind the
--- rest, whoever waits longest first.
+-- rest, whoever waits longest first; recipients that stand in but, as in /this/that/, are left out.
 SELECT * FROM outbox
 WHERE surface = :surface AND delivered_at_ms IS NULL
     AND (not_before_ms <= :now_ms OR not_before_ms > :far_ms)
+    AND instr(:but, '/' || recipient || '/') = 0
 ORDER BY (CASE WHEN attempts < 5 THEN 0 ELSE not_before_ms END), number LIMIT :limit;
 
 -- message_delivered --

@@ -67,6 +67,24 @@ class CardsContract(InStore):
             "terminal",
         ]
 
+    async def test_what_waits_is_told_but_for_those_who_are_left_out(
+        self, store: ProposalStore
+    ) -> None:
+        def unit(tx: Transaction) -> None:
+            for recipient in ("leila", "leila2", "", "lei"):
+                key = f"to {recipient}"
+                tx.outbox.add(Message(key, "terminal", recipient, "note", {}, NOW_MS))
+
+        await store.write(unit)
+
+        async def told(*but: str) -> list[str]:
+            found = await store.read(lambda tx: tx.outbox.waiting("terminal", NOW_MS, 9, *but))
+            return [message.recipient for message in found]
+
+        assert await told() == ["leila", "leila2", "", "lei"]
+        assert await told("leila") == ["leila2", "", "lei"]
+        assert await told("lei", "leila2") == ["leila", ""]
+
     async def test_a_wish_made_while_a_card_was_posted_is_not_lost(
         self, store: ProposalStore
     ) -> None:

@@ -193,6 +193,7 @@ class Listening:
         payload = deleted_payload(about, self._settings)
         if payload is not None:
             self.board.lost(payload["messages"])
+            self.showing.vanished(payload["messages"])
             self._keep(number, "deleted", payload)
 
     def _keep(

@@ -3,7 +3,7 @@ the embeds. They are shown again, and meanwhile no ✅ counts that was given on 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -46,6 +46,11 @@ class Showing:
         except StoreUnavailable:
             return
         self._delivery.nudge()
+
+    def vanished(self, message_ids: Iterable[str]) -> None:
+        """Messages were deleted: a card that is being posted may be one of them."""
+        for message_id in message_ids:
+            self._delivery.vanished.note(message_id)
 
     async def hidden(self, message_id: str) -> None:
         """Somebody removed the embeds of a message: where it is a card it shows nothing any more.

@@ -206,9 +206,11 @@ def on_its_way(card: Card, now_ms: int) -> bool:
 
 
 def deleted_since(card: Card, fresh: Card, message_id: str) -> bool:
-    """Say whether the message in which a card was edited was noted as deleted meanwhile."""
+    """Say whether the message in which a card was edited was noted as deleted, or as empty,
+    meanwhile; one that was edited since it was known to show nothing, or not all, too."""
     edited = message_id in card.message_ids[-1:] and fresh.message_ids == card.message_ids
-    return edited and fresh.shown_version < card.shown_version
+    stood, stands = (card.shown_version, card.delivered), (fresh.shown_version, fresh.delivered)
+    return edited and stands != stood
 
 
 def shown_since(card: Card, now_ms: int) -> Card:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from bot.chat.hearing.known import note_cleared
 from bot.chat.hearing.signals import Signal
@@ -13,22 +14,51 @@ from lifecycle.proposal import SENTINEL, Proposal
 from lifecycle.records import Card
 from lifecycle.world import World
 
+#: How often a card was deleted soon after it was posted.
+_TIMES: Final = "deleted_times"
+#: One that stood for so long is posted again at once, and what was before is forgotten.
+_STOOD_MS: Final = 60_000
+#: So often a card is posted again at once all the same; then after pauses that grow.
+_AT_ONCE: Final = 3
+_LONGEST_PAUSE_MS: Final = 60_000
+
 
 async def card_deleted(world: World, surface: str, message_id: str) -> bool:
-    """Note that a card was deleted and have it posted again; False where it is no current card."""
+    """Note that a card was deleted and have it posted again; False where it is no current card, or
+    is known to be deleted."""
     moment = world.moment()
+    return await world.write(lambda tx: note_deleted(tx, moment, surface, message_id))
 
-    def unit(tx: Transaction) -> bool:
-        found = _noted(tx, moment, "card_deleted", surface, message_id)
-        if found is None:
-            return False
-        card, proposal = found
-        if not proposal.terminal:
-            claim = "" if card.delivered else card.claim
-            tx.cards.put(replace(card, shown_version=0, delivered=False, claim=claim))
-        return True
 
-    return await world.write(unit)
+def note_deleted(tx: Transaction, moment: Moment, surface: str, message_id: str) -> bool:
+    """Note the same within a unit."""
+    card = tx.cards.find(surface, message_id)
+    if card is None or (card.shown_version == 0 and not card.delivered):
+        return False
+    found = _noted(tx, moment, "card_deleted", surface, message_id)
+    if found is None:
+        return False
+    card, proposal = found
+    if not proposal.terminal:
+        tx.cards.put(_to_be_posted(card, moment.now_ms))
+    return True
+
+
+def _to_be_posted(card: Card, now_ms: int) -> Card:
+    """Return a card that was deleted. What deletes every card at once, as bots do that keep a
+    channel clean, is answered ever slower: each post would bring the next."""
+    stood = now_ms - (card.posted_at_ms or 0) >= _STOOD_MS
+    times = 0 if stood else int(card.extra.get(_TIMES, 0))
+    pause_ms = min(_LONGEST_PAUSE_MS, 1000 * (2 ** min(max(0, times - _AT_ONCE + 1), 10) - 1))
+    return replace(
+        card,
+        shown_version=0,
+        delivered=False,
+        claim="" if card.delivered else card.claim,
+        attempts=0,  # of editing what is gone
+        retry_at_ms=now_ms + pause_ms if pause_ms else 0,
+        extra={**card.extra, _TIMES: times + 1},
+    )
 
 
 async def card_cleared(

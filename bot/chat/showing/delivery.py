@@ -15,16 +15,17 @@ from bot.cancelling import being_cancelled
 from bot.chat.cards.card import written_card
 from bot.chat.cards.card_facts import Beside, defaults_of
 from bot.chat.cards.content import CardContent
-from bot.chat.hearing.known import deleted_since, not_posted, posted_at, shown_since
-from bot.chat.showing.due import Due
+from bot.chat.hearing.known import not_posted
+from bot.chat.showing.due import ATTENTION_AFTER, Due
 from bot.chat.showing.failing_log import FailingLog
+from bot.chat.showing.placed import Placed, note_claim, note_placed
 from bot.chat.showing.set_aside import SetAside
-from bot.chat.showing.undelivered import healed, undelivered
+from bot.chat.showing.undelivered import undelivered
+from bot.chat.showing.vanished import Vanished
 from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
 from bot.chat.turns import Rank, Turn, taking_turns_as
 from lifecycle.located import located
 from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
-from lifecycle.posted_cards import note_card
 from lifecycle.proposal import Proposal
 from lifecycle.questions import note_posted
 from lifecycle.records import Card, Message
@@ -40,8 +41,6 @@ _AWAY_S: Final = 1.0
 #: So long a card waits for Sentinel before others may overtake it.
 _VERDICT_MS: Final = 1_000
 _LONGEST_PAUSE_S: Final = 60.0
-#: So many failures in a row, and a person must know.
-ATTENTION_AFTER: Final = 5
 
 
 class _Outcome(Enum):
@@ -63,6 +62,8 @@ class Delivery:
     def __init__(self, world: World, surface: Surface) -> None:
         self.world = world
         self.surface = surface
+        #: Whoever hears what went notes it here.
+        self.vanished = Vanished()
         self._due = asyncio.Event()
         self._waiting = Due(world, surface.name)
         self._aside = SetAside(world, surface.name)
@@ -182,7 +183,7 @@ class Delivery:
         except SurfaceFailed as failure:
             await self._failed(card, failure)
             return _Outcome.FAILED
-        await self._note(partial(self._written, card, content.version, posted))
+        await self._note(partial(self._written, Placed(card, content.version, posted)))
         return _Outcome.DONE
 
     async def _placed(self, card: Card, content: CardContent) -> tuple[Card, Posted | None]:
@@ -198,25 +199,13 @@ class Delivery:
                 card = replace(card, claim="" if card.delivered else card.claim, delivered=False)
         if not card.claim:
             card = replace(card, claim=self.world.nonce()[-24:])
-            await self._note(partial(_claimed, card, content.version))
+            await self._note(partial(note_claim, card=card, version=content.version))
         return card, await self.surface.post_card(content, card.claim)
 
-    def _written(self, card: Card, version: int, posted: Posted | None, tx: Transaction) -> None:
-        now_ms = self.world.clock.now_ms()
-        fresh = tx.cards.get(card.proposal_id, card.surface) or card
-        at_ms, ids, full = fresh.posted_at_ms, fresh.message_ids, fresh.full
-        if posted is not None and deleted_since(card, fresh, posted.message_id):
-            return  # what was edited is gone: it is posted again
-        if posted is not None:
-            moved = posted.message_id not in ids[-1:]
-            ids = (*ids, posted.message_id) if moved else ids
-            at_ms, full = (now_ms if moved else at_ms), posted.full
-            if moved:
-                note_card(tx, self.world.moment(), card, posted.message_id)
-        stands = replace(fresh, message_ids=ids, posted_at_ms=at_ms, full=full, claim=card.claim)
-        shown = replace(stands, shown_version=version, delivered=posted is not None)
-        tx.cards.put(shown_since(replace(shown, attempts=0, retry_at_ms=0, why=""), now_ms))
-        healed(tx, self.world.moment(), card.proposal_id)
+    def _written(self, placed: Placed, tx: Transaction) -> None:
+        posted = placed.posted
+        vanished = posted is not None and posted.message_id in self.vanished
+        note_placed(tx, self.world.moment(), placed, vanished=vanished)
 
     async def _failed(self, item: Card | Message, failure: SurfaceFailed) -> None:
         match item:
@@ -234,10 +223,13 @@ class Delivery:
         retry_at_ms = self.world.clock.now_ms() + _pause_ms(attempts, failure)
         enough = failure.lasting or attempts >= ATTENTION_AFTER
         surely, asked_ms = not failure.may_be_done, retry_at_ms if failure.retry_after_s else 0
+        # What stood under its claim is gone: under the same one some platforms post nothing more.
+        used_up = isinstance(failure, CardGone)
         self._failing.failed(card.surface, card.proposal_id, str(failure))
 
         def unit(tx: Transaction) -> None:
             fresh = tx.cards.get(card.proposal_id, card.surface) or card
+            fresh = replace(fresh, claim="") if used_up else fresh
             tx.cards.put(
                 replace(
                     not_posted(fresh, surely=surely, not_before_ms=asked_ms),
@@ -278,12 +270,6 @@ def _said(tx: Transaction, message: Message, stands_in: str | None, now_ms: int)
 def _shown(proposal_id: str, tx: Transaction) -> tuple[Proposal, list[Review]] | None:
     proposal = tx.proposals.get(proposal_id)
     return None if proposal is None else (proposal, list(tx.reviews.of(proposal_id)))
-
-
-def _claimed(card: Card, version: int, tx: Transaction) -> None:
-    fresh = tx.cards.get(card.proposal_id, card.surface) or card
-    claimed = replace(fresh, claim=card.claim, delivered=card.delivered)
-    tx.cards.put(posted_at(claimed, version))
 
 
 def _pause_ms(attempts: int, failure: SurfaceFailed) -> int:

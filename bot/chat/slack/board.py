@@ -13,7 +13,7 @@ from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.render import Block, context, header, plain
 from bot.chat.slack.rest import EditRefused, Rest
 from bot.chat.slack.text import escape, measure
-from bot.chat.surface import CardGone
+from bot.chat.surface import CardGone, SurfaceFailed
 
 log = logging.getLogger("signoff.slack")
 
@@ -64,6 +64,16 @@ class SlackBoard:
                 await self._rest.edit(ts, text, blocks)
         await self._rest.pin(ts)
         return ts
+
+    async def stands(self, ts: str) -> bool:
+        """Say whether the board's message is there, True where Slack does not say."""
+        try:
+            await self._rest.read(ts)
+        except CardGone:
+            return False
+        except SurfaceFailed:
+            return True
+        return True
 
     async def _left(self, stood: str) -> None:
         """Say that a board shows what was; raises EditRefused where it is too new for another."""

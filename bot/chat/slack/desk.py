@@ -32,5 +32,6 @@ class Desk:
         self.hearing = Hearing(world.clock.now_ms)
         self.presence = Presence(self.web, entry.channel, self.hearing)
         self.calling = Calling(world, SURFACE, settings.usergroups)
-        self.board = BoardKeeper(world, SURFACE, SlackBoard(self.rest).place)
+        board = SlackBoard(self.rest)
+        self.board = BoardKeeper(world, SURFACE, board.place, stands=board.stands)
         self.me: Me | None = None

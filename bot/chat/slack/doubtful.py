@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from bot.chat.showing.due import waiting_messages
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.board import FLAG, board_key
 from bot.chat.slack.desk import Desk
@@ -14,7 +15,6 @@ from lifecycle.records import Card, Message
 
 _FAR_MS: Final = 10**15
 _MOST_CARDS: Final = 10_000
-_MOST_MESSAGES: Final = 1_000
 
 
 async def note_doubtful(desk: Desk, events: Iterable[str]) -> None:
@@ -22,7 +22,7 @@ async def note_doubtful(desk: Desk, events: Iterable[str]) -> None:
 
     def found(tx: Transaction) -> tuple[list[Card], list[Message], str | None]:
         cards = tx.cards.stale(SURFACE, _FAR_MS, _MOST_CARDS)
-        messages = tx.outbox.waiting(SURFACE, _FAR_MS, _MOST_MESSAGES)
+        messages = waiting_messages(tx, SURFACE, _FAR_MS, desk.workflow.policy.agents.keys())
         return list(cards), list(messages), tx.flags.get(FLAG)
 
     cards, messages, board = await desk.workflow.world.store.read(found)

@@ -43,6 +43,7 @@ class Listening:
 
     def __init__(self, desk: Desk, me: Me, commands: Commands, delivery: Delivery) -> None:
         workflow = commands.workflow
+        self._vanished = delivery.vanished
         self.inbox = Inbox(SURFACE, workflow.world, self.work)
         self._incoming = Incoming(workflow, SURFACE)
         self._workflow = workflow
@@ -281,6 +282,7 @@ class Listening:
             self._desk.board.lost([str(ts)])
             self._desk.seeds.gone(str(ts))
             await card_deleted(self._workflow.world, SURFACE, str(ts))
+            self._vanished.note(str(ts))  # before it is looked for: it may not be written down yet
 
 
 def _mentions_by_edit(event: Mapping[str, Any]) -> bool:

@@ -197,7 +197,7 @@ class Rest:
         try:
             await self._web.call(method, channel=self.id, timestamp=ts, name=name)
         except SlackRefused as refused:
-            return refused.error == harmless
+            return refused.error == harmless or refused.error in _GONE  # which lacks nothing
         except SurfaceFailed:
             return False
         return True

@@ -69,3 +69,48 @@ async def test_a_board_that_every_edit_leaves_empty_is_not_edited_at_once_for_ev
     await asyncio.gather(running, return_exceptions=True)
 
     assert placed == 2
+
+
+async def test_a_board_that_nobody_said_was_deleted_is_looked_for_and_placed_again() -> None:
+    """What a platform tells of while the bot is away is lost, and nothing else may change."""
+    stood_in: list[str | None] = []
+    stands: set[str] = set()
+
+    async def place(_board: Board, stood: str | None) -> str:
+        stood_in.append(stood)
+        stands.add(f"b{len(stood_in)}")
+        return f"b{len(stood_in)}"
+
+    async def is_there(message_id: str) -> bool:
+        return message_id in stands
+
+    world = a_world(MemoryStore())
+    keeper = BoardKeeper(world.workflow.world, "slack", place, stands=is_there)
+    await keeper.show()
+    world.clock.advance(181)
+    await keeper.show()
+    assert stood_in == [None]
+
+    stands.clear()
+    await keeper.show()
+    assert stood_in == [None]
+    world.clock.advance(181)
+    await keeper.show()
+    assert stood_in == [None, "b1"]
+
+
+async def test_a_board_that_is_deleted_before_it_is_known_where_it_stands_is_placed_again() -> None:
+    stood_in: list[str | None] = []
+
+    async def place(_board: Board, stood: str | None) -> str:
+        stood_in.append(stood)
+        if len(stood_in) == 1:
+            keeper.lost(["b1"])
+        return f"b{len(stood_in)}"
+
+    world = a_world(MemoryStore())
+    keeper = BoardKeeper(world.workflow.world, "slack", place)
+    for _ in range(3):
+        await keeper.show()
+
+    assert stood_in == [None, "b1"]

@@ -9,7 +9,7 @@ import pytest
 
 from bot.chat.cards.content import CardContent
 from bot.chat.hearing.moderated import card_deleted
-from bot.chat.showing.delivery import ATTENTION_AFTER
+from bot.chat.showing.due import ATTENTION_AFTER
 from bot.chat.surface import Posted, SurfaceFailed
 from lifecycle.ports import StoreUnavailable
 from lifecycle.records import Card

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from bot.chat.cards.content import CardContent
-from bot.chat.showing.delivery import ATTENTION_AFTER
+from bot.chat.showing.due import ATTENTION_AFTER
 from bot.chat.surface import Posted, SurfaceFailed
 from lifecycle.door import announce
 from lifecycle.ports import Transaction
@@ -216,3 +216,22 @@ async def test_N03_a_platform_that_is_away_is_tried_a_little_each_second_whateve
     await asyncio.gather(delivering, return_exceptions=True)
     assert tried[0] == 20
     assert all(more - less <= 40 for less, more in itertools.pairwise(tried))
+
+
+async def test_people_are_told_at_once_however_many_answers_wait_for_an_agent() -> None:
+    """The oldest thousand were looked at, and an announcement behind them waited for their end."""
+    surface = InOrder()
+    stage = Stage(surface)
+    now_ms = stage.world.clock.now_ms()
+
+    def ended(tx: Transaction) -> None:
+        for number in range(1_100):
+            tx.outbox.add(Message(f"end:{number}", "discord", "leila", "ended", {}, now_ms))
+
+    await stage.world.store.write(ended)
+    moment = stage.world.workflow.world.moment()
+    await stage.world.store.write(lambda tx: announce(tx, moment, "news", "The audit head: 7"))
+    await stage.delivery().drain()
+
+    assert surface.shown[0] == "say The audit head: 7"
+    assert len(surface.shown) == 1_101

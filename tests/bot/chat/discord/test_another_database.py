@@ -40,7 +40,14 @@ async def done_before(stage: DiscordStage) -> Message:
 
 async def is_posted_at_last(stage: DiscordStage, proposal_id: str) -> None:
     """Let a post whose answer was lost be tried again, and what stands on the card be heard."""
+
+    async def noted() -> bool:
+        # It is tried again a second after that was noted, and the clock stands still here.
+        row = await stage.store.read(lambda tx: tx.cards.get(proposal_id, "discord"))
+        return row is not None and (row.attempts > 0 or row.delivered)
+
     await until(lambda: stage.server.faults[-1].times == 0, "the first post is lost")
+    await until(noted, "it is noted that the post failed")
     for _ in range(4):
         stage.clock.advance(4)
         stage.surface.hearing.alive()

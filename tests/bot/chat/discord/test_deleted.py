@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.bot.chat.discord.cards import seeded
 from tests.builders import PROD
-from tests.fakes.discord_server.state import CHANNEL, OTHER_CHANNEL
+from tests.fakes.discord_server.state import CHANNEL, OTHER_CHANNEL, Message
 from tests.fakes.discord_stage import ANA, DiscordStage, until
 
 SEEDS = "/reactions/.*/@me$"
@@ -58,4 +58,57 @@ async def test_a_card_posted_again_whose_answer_is_lost_stands_there_once(
         return row is not None and row.delivered
 
     await until(stands, "written down")
+    assert len(stage.server.cards()) == 1
+
+
+async def shown_again(stage: DiscordStage, proposal_id: str) -> Message:
+    """Return the card that stands and is written down, with no reading of all cards between."""
+
+    async def stands() -> Message | None:
+        stage.clock.advance(0.05)
+        stage.surface.hearing.alive()
+        stage.broadcast.nudge()
+        row = await stage.store.read(lambda tx: tx.cards.get(proposal_id, "discord"))
+        found = row is not None and row.delivered and row.message_ids[-1]
+        return stage.server.state.messages[CHANNEL].get(found) if found else None
+
+    return await until(stands, "shown again", seconds=10)  # type: ignore[no-any-return]
+
+
+async def test_a_card_that_is_deleted_before_it_is_written_down_is_shown_again_at_once(
+    stage: DiscordStage,
+) -> None:
+    """Whose card it was no row said yet: it counted as shown, and was missed minutes later."""
+    proposal_id, card = await seeded(stage, PROD)
+    gone: list[Message] = []
+
+    def deleted_at_once(message: Message) -> None:
+        if not gone and "PROPOSAL" in str(message.data["embeds"]):
+            gone.append(message)
+            stage.server.deletes(message)
+
+    stage.server.messages.before_answer = deleted_at_once
+    stage.server.messages.after_answer_s = 0.1
+    stage.server.deletes(card)
+    await until(lambda: gone, "deleted while it was posted")
+
+    assert await shown_again(stage, proposal_id) not in (card, *gone)
+    await until(lambda: stage.audit("card_posted"), "noted")
+    posted = [row["details"]["message"] for row in await stage.audit("card_posted")]
+    deleted = [row["details"]["message_id"] for row in await stage.audit("card_deleted")]
+    assert posted[:-1] == deleted == [card.id, gone[0].id]
+
+
+async def test_a_card_deleted_after_its_answer_was_lost_is_posted_under_another_nonce(
+    stage: DiscordStage,
+) -> None:
+    """Under the same one Discord posts nothing new, and says of the first that it is gone."""
+    proposal_id, card = await seeded(stage, PROD)
+    lost = stage.server.fails("POST", "/messages$", acts=True, says="PROPOSAL", times=1)
+    stage.server.deletes(card)
+    await until(lambda: lost.times == 0 and stage.server.cards(), "posted, its answer lost")
+    stage.server.deletes(*stage.server.cards())
+    await stage.quiet()
+
+    await shown_again(stage, proposal_id)
     assert len(stage.server.cards()) == 1

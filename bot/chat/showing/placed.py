@@ -1,0 +1,51 @@
+"""What is written down of a card: that it is about to be posted, and where it stands by now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bot.chat.hearing.known import deleted_since, posted_at, shown_since
+from bot.chat.hearing.moderated import note_deleted
+from bot.chat.showing.undelivered import healed
+from bot.chat.surface import Posted
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.posted_cards import note_card
+from lifecycle.records import Card
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A card as it was when it was put onto its surface, the version that it shows there, and
+    where; `posted` is None where a final card was deleted."""
+
+    card: Card
+    version: int
+    posted: Posted | None
+
+
+def note_claim(tx: Transaction, card: Card, version: int) -> None:
+    """Note that this version is about to be posted under the card's claim."""
+    fresh = tx.cards.get(card.proposal_id, card.surface) or card
+    claimed = replace(fresh, claim=card.claim, delivered=card.delivered)
+    tx.cards.put(posted_at(claimed, version))
+
+
+def note_placed(tx: Transaction, moment: Moment, placed: Placed, *, vanished: bool) -> None:
+    """Note where a card stands and what it shows; `vanished`: its message went before that."""
+    card, posted = placed.card, placed.posted
+    fresh = tx.cards.get(card.proposal_id, card.surface) or card
+    at_ms, ids, full = fresh.posted_at_ms, fresh.message_ids, fresh.full
+    if posted is not None and deleted_since(card, fresh, posted.message_id):
+        return  # what was edited is gone: it is posted again
+    if posted is not None:
+        moved = posted.message_id not in ids[-1:]
+        ids = (*ids, posted.message_id) if moved else ids
+        at_ms, full = (moment.now_ms if moved else at_ms), posted.full
+        if moved:
+            note_card(tx, moment, card, posted.message_id)
+    stands = replace(fresh, message_ids=ids, posted_at_ms=at_ms, full=full, claim=card.claim)
+    shown = replace(stands, shown_version=placed.version, delivered=posted is not None)
+    tx.cards.put(shown_since(replace(shown, attempts=0, retry_at_ms=0, why=""), moment.now_ms))
+    if posted is None or not (vanished and note_deleted(tx, moment, card.surface, ids[-1])):
+        healed(tx, moment, card.proposal_id)
