@@ -27,6 +27,10 @@ _TS: Final = re.compile(r"([0-9]{1,12})\.([0-9]{3,9})")
 _MOST_CARDS: Final = 1_000
 #: What is tried again waits so long at most for the card here.
 _LOOKED_S: Final = 10.0
+#: So long Slack may take to say who stands under a card inside its window, which must be read
+#: before that closes: the law asks for whoever is to stop it, and as long, once more.
+_SAID_S: Final = 4.0
+_UNSAID: Final = "Slack does not say in time who stands under a card"
 _TOO_FEW: Final = "Slack counts more people under a card than it names"
 
 
@@ -83,23 +87,33 @@ class Reactions:
         """Return who stands under the card in this message. Raises CardGone, SurfaceFailed.
 
         Where Slack does not say who somebody is, what stands under ❌ is carried out all the same.
-        Inside its window nothing else on a card counts; before, no ✅ does until Slack says it.
+        Inside its window nothing else on a card counts, and Slack must say it soon; before, no ✅
+        does until Slack says it.
         """
-        found, unsaid = await self._looked(message_ts, self._workflow.policy)
-        if unsaid is not None and not await self._catching_up.stop_first(card, found):
-            store = self._workflow.world.store
-            proposal = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
-            if proposal is None or proposal.state is not State.EXECUTING:
-                raise unsaid
+        said_s = _SAID_S if await self._in_window(card) else None
+        found, unsaid = await self._looked(message_ts, self._workflow.policy, said_s)
+        if unsaid is not None and not (
+            await self._catching_up.stop_first(card, found) or await self._in_window(card)
+        ):
+            raise unsaid
         return found
 
-    async def _looked(self, message_ts: str, policy: Policy) -> tuple[Found, SurfaceFailed | None]:
+    async def _in_window(self, card: Card) -> bool:
+        """Say whether it executes: no approval is waited for any more then."""
+        store = self._workflow.world.store
+        proposal = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
+        return proposal is not None and proposal.state is State.EXECUTING
+
+    async def _looked(
+        self, message_ts: str, policy: Policy, said_s: float | None
+    ) -> tuple[Found, SurfaceFailed | None]:
         """Return who stands under the card, by the config alone where Slack does not say who they
-        are, and why it does not. Raises CardGone, SurfaceFailed."""
+        are within so many seconds, and why it does not. Raises CardGone, SurfaceFailed."""
+        until = None if said_s is None else asyncio.get_running_loop().time() + said_s
         mine, unsaid = self._me.user, None
         # Asking who they are takes time, in which somebody may take a ✅ off: the card itself is
         # read last. Slack lets few cards be read a minute: who stood there before is asked first.
-        known = await self._who_stood(message_ts, policy)
+        known = await self._who_stood(message_ts, policy, until)
         while True:
             asked_ms = self._workflow.world.clock.now_ms()
             users = _users(await self._rest.read(message_ts))
@@ -107,28 +121,45 @@ class Reactions:
             if there <= known.keys():
                 break
             for user in sorted(there - known.keys()):
-                try:
-                    known[user] = await self._accounts.sender(policy, user, self._me.team)
-                except SurfaceFailed as failure:
-                    known[user], unsaid = self._accounts.named(policy, user, self._me.team), failure
+                known[user] = self._accounts.named(policy, user, self._me.team)
+                if unsaid is None:  # once it does not say, no ❌ waits for each of the others
+                    try:
+                        known[user] = await self._said(policy, user, until)
+                    except SurfaceFailed as failure:
+                        unsaid = failure
         self._remember(message_ts, there)
+        return self._found(users, known, asked_ms), unsaid
+
+    async def _said(self, policy: Policy, user: str, until: float | None) -> Sender:
+        """Return who Slack says somebody is; raises SurfaceFailed, also where it is too late."""
+        try:
+            async with asyncio.timeout_at(until):
+                return await self._accounts.sender(policy, user, self._me.team)
+        except TimeoutError:
+            raise SurfaceFailed(_UNSAID) from None
+
+    def _found(
+        self, users: Mapping[Signal, frozenset[str]], known: Mapping[str, Sender], asked_ms: int
+    ) -> Found:
+        mine = self._me.user
         approving, stopping = users[Signal.APPROVE] - {mine}, users[Signal.STOP] - {mine}
-        found = Found(
+        return Found(
             approving=[known[user] for user in sorted(approving)],
             stopping=[known[user] for user in sorted(stopping)],
             seeded=mine in users[Signal.APPROVE],
             asked_ms=asked_ms,
             lacking=any(mine not in users[signal] for signal in SEEDS),
         )
-        return found, unsaid
 
-    async def _who_stood(self, message_ts: str, policy: Policy) -> dict[str, Sender]:
+    async def _who_stood(
+        self, message_ts: str, policy: Policy, until: float | None
+    ) -> dict[str, Sender]:
         """Return who stood under the card when it was last read, as far as Slack can be asked:
         whoever is missing may have gone from it."""
         known = dict[str, Sender]()
         with suppress(SurfaceFailed):
             for user in sorted(self._stood.pop(message_ts, ())):
-                known[user] = await self._accounts.sender(policy, user, self._me.team)
+                known[user] = await self._said(policy, user, until)
         return known
 
     def _remember(self, message_ts: str, there: frozenset[str]) -> None:

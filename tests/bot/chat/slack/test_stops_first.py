@@ -190,6 +190,31 @@ async def test_a_stop_that_is_found_counts_although_slack_does_not_say_who_gave_
         assert await state(slack) == "rolled_back"
 
 
+async def test_a_stop_that_is_found_waits_for_no_answer_on_who_else_stands_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Slack was waited for once for each of them, and the window closed meanwhile."""
+    monkeypatch.setattr("bot.chat.slack.calls._TIMEOUT_S", 0.5)
+    monkeypatch.setattr("bot.chat.hearing.card_readings.PATIENCE_S", 0.5)
+    monkeypatch.setattr("bot.chat.slack.reactions._SAID_S", 0.2)
+    monkeypatch.setattr("bot.chat.slack.notifier._MEMBERSHIP_S", 0.2)
+    async with on_slack(beside=beside) as slack:
+        card = await in_window(slack, typed=True)
+        slack.server.fails("users.info", "hangs", times=None)
+        await slack.server.reacts("UANA", card.ts, heard=False)
+        await slack.server.reacts("UBEN", card.ts, "x", heard=False)
+        slack.world.clock.advance(WINDOW_S + 1)
+        slack.hearing.alive()
+
+        async def is_over() -> bool:
+            await slack.world.workflow.close_due()
+            await slack.world.workflow.idle()
+            return (await slack.world.proposal("p1")).terminal
+
+        await eventually_async(is_over, "its end")
+        assert await state(slack) == "rolled_back"
+
+
 async def test_a_check_mark_that_is_found_waits_until_slack_says_who_gave_it() -> None:
     async with on_slack() as slack:
         card = await slack.proposes(PROD)
