@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from lifecycle.answers import Reply
+from lifecycle.answers import Reply, Sender
 from lifecycle.books import Transaction
 from lifecycle.errors import GovernanceError, ReviewRefused
 from lifecycle.fitting import fits_its_digest
@@ -229,7 +229,7 @@ class Acting:
         return await self.world.surely(self._retried(act))
 
     async def _retried(self, act: Act) -> Reply:
-        waited = await self._held_up_by(act.proposal_id)
+        waited = await self._held_up_by(act.proposal_id, act.sender)
         if waited:
             reply = await self._acting(act, let_go, spools=False)
             for each in waited if reply.done else ():
@@ -246,10 +246,10 @@ class Acting:
         words = "The policy or the evidence is just changing; try again."
         return Reply(words, "policy_changed", act.proposal_id)
 
-    async def _held_up_by(self, proposal_id: str) -> Sequence[HeardStop]:
+    async def _held_up_by(self, proposal_id: str, by: Sender) -> Sequence[HeardStop]:
         """Return the stops that nobody could work and that hold up what is to be repeated, or all
         of them where nothing is: a word that was taken back means nothing to what has begun."""
-        waited = self.world.heard.overdue(self.world.clock.now_ms(), proposal_id)
+        waited = self.world.heard.overdue(by.said_ms(self.world.clock.now_ms()), proposal_id)
         if not waited or any(not each.takes_back for each in waited):
             return waited
         with suppress(StoreUnavailable):  # which is told in a moment, by whatever is done then

@@ -22,6 +22,8 @@ class Sender:
     is what the surface knows (for the audit), `event_id` the platform's id of this event, `place`
     where an answer belongs (channel, thread), opaque to the law. `proof` says whether what the
     surface knew them by is theirs under a policy too; None where nobody can ask any more.
+    `heard_at_ms` is when the surface took this event, which may be long before it can be worked;
+    None for what is worked at once, and for what is found.
     """
 
     surface: str
@@ -31,6 +33,7 @@ class Sender:
     event_id: str | None = None
     place: str | None = None
     proof: Callable[[Policy], bool] | None = field(default=None, compare=False, repr=False)
+    heard_at_ms: int | None = field(default=None, compare=False)
 
     @property
     def identity(self) -> Identity | None:
@@ -44,6 +47,10 @@ class Sender:
         the account or the token away, or given it to somebody else.
         """
         return self.proof is None or self.proof(policy)
+
+    def said_ms(self, now_ms: int) -> int:
+        """Return when they said it, ms UTC: that is when it was heard, or now."""
+        return now_ms if self.heard_at_ms is None else min(now_ms, self.heard_at_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from lifecycle.text.masking import harmless, plain_words, recorded_words
 FLAG: Final = "freeze"
 #: What a proposal waits for while the freeze stands.
 FROZEN: Final = "frozen"
+#: When the freeze in force was heard, which may be before it could be written.
+_HEARD: Final = "heard_ms"
 #: What is known of one over which somebody wrote.
 _UNREAD: Final[Mapping[str, Any]] = {
     "reason": "what was kept of it cannot be read: somebody changed the database",
@@ -74,7 +76,9 @@ def freeze(
     """
     check_freeze(moment, sender, reason)
     reason = recorded_words(reason)
-    tx.flags.put(FLAG, {"reason": reason, "by": sender.id, "at_ms": moment.now_ms})
+    heard = (each for each in (given_at_ms, sender.heard_at_ms) if each is not None)
+    told = {"reason": reason, "by": sender.id, "at_ms": moment.now_ms}
+    tx.flags.put(FLAG, {**told, _HEARD: next(heard, moment.now_ms)})
     when = {} if given_at_ms is None else {"given_at": rfc3339(given_at_ms)}
     details = {"why": reason, **when}
     record(tx, moment, "frozen", sender.identity, sender=sender, details=details)
@@ -101,6 +105,7 @@ def thaw(tx: Transaction, moment: Moment, sender: Sender) -> Reply:
     _operator(moment, sender)
     if not sender.is_known_to(moment.policy):
         _no_operator()
+    _given_after_it(tx, moment, sender)
     let_go = _let_go(tx, moment, sender)
     if frozen(tx) is None:
         return Reply(f"Nothing is frozen.{let_go}")
@@ -111,9 +116,28 @@ def thaw(tx: Transaction, moment: Moment, sender: Sender) -> Reply:
     return Reply(words + let_go)
 
 
+def frozen_since_ms(tx: Transaction) -> int:
+    """Return when the freeze in force was heard, ms UTC; 0 where there is none."""
+    told = frozen(tx) or {}
+    heard_ms, at_ms = told.get(_HEARD), told.get("at_ms")
+    since_ms = heard_ms if is_moment(heard_ms) else at_ms
+    return since_ms if is_moment(since_ms) else 0
+
+
+def _given_after_it(tx: Transaction, moment: Moment, sender: Sender) -> None:
+    """Raise ReviewRefused where somebody froze while this thaw was on its way."""
+    heard_ms = sender.heard_at_ms
+    if heard_ms is not None and heard_ms < frozen_since_ms(tx) <= moment.by_now().now_ms:
+        raise ReviewRefused(
+            "stale_card",
+            "A freeze came while that thaw was on its way, so nothing was done. Look (status), "
+            "and type thaw again where it still holds.",
+        )
+
+
 def _let_go(tx: Transaction, moment: Moment, sender: Sender) -> str:
     """Hold nothing up for a freeze that nobody could work; return the words, empty for none."""
-    keys = [each.key for each in moment.heard.overdue(moment.now_ms)]
+    keys = [each.key for each in moment.heard.overdue(sender.said_ms(moment.now_ms))]
     if not keys:
         return ""
     details = {"stops": [*map(plain_words, keys)]}  # anything may have been written there

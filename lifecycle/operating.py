@@ -61,7 +61,8 @@ class Operating:
     async def thaw(self, sender: Sender) -> Reply:
         """Lift the freeze, and one that was given before and waits for the store."""
         await self.acting.replay_spool()
-        waited = [each.key for each in self.world.heard.overdue(self.world.clock.now_ms())]
+        said_ms = sender.said_ms(self.world.clock.now_ms())  # of a later freeze it says nothing
+        waited = [each.key for each in self.world.heard.overdue(said_ms)]
         if self.acting.spooled.keeps_freeze(but=waited):
             return Reply(_NOT_WRITTEN_YET, "audit_unavailable")
         reply = await self.operate(sender, lambda tx, m: freezing.thaw(tx, m, sender))

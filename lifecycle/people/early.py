@@ -9,6 +9,7 @@ from lifecycle.freezing import stands_still
 from lifecycle.last_judged import judged_as_it_stands
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed, decided, review_details, review_of, shown_version
+from lifecycle.people.overtaken import called_since
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Cause, Identity, Outcome, Proposal, Verb
 from lifecycle.review import Decision
@@ -30,7 +31,7 @@ def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act
         raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")
     if execution.verb is not Verb.EXECUTE or execution.outcome is not Outcome.DONE:
         return decided(tx, moment, act, proposal)  # it has, and calls for a person's word
-    _seen_as_it_stands(tx, proposal, act)
+    _seen_as_it_stands(tx, moment, proposal, act)
     if not judged_as_it_stands(tx, moment, proposal):
         words = "Policy or evidence has just changed and it is being checked again; try again then."
         raise ReviewRefused("still_running", words)
@@ -40,11 +41,12 @@ def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act
     return _closed(tx, moment, proposal, act)
 
 
-def _seen_as_it_stands(tx: Transaction, proposal: Proposal, act: Act) -> None:
+def _seen_as_it_stands(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> None:
     on_its_card = shown_version(tx, act)
     here = [c for c in tx.cards.of(proposal.proposal_id) if c.surface == act.sender.surface]
     seen = [c.shown_version for c in here] if on_its_card is None else [on_its_card]
-    if seen and max(seen) < proposal.version:
+    typed_before = on_its_card is None and called_since(tx, moment, proposal, act.sender)
+    if typed_before or (seen and max(seen) < proposal.version):
         raise ReviewRefused(
             "stale_card",
             "The tool ran meanwhile, and your card does not show it yet: a ✅ would end the "

@@ -22,7 +22,8 @@ def let_go(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     first_heard(tx, moment, act.sender)
     proposal = looked_up(tx, act)
     by = reviewer(moment, proposal, act)
-    keys = [each.key for each in moment.heard.overdue(moment.now_ms, act.proposal_id)]
+    said_ms = act.sender.said_ms(moment.now_ms)
+    keys = [each.key for each in moment.heard.overdue(said_ms, act.proposal_id)]
     if not keys:
         raise ReviewRefused("nothing_to_settle", "No stop of it waits any more.")
     details = {"stops": [*map(plain_words, keys)]}  # anything may have been written there

@@ -15,6 +15,7 @@ from lifecycle.heard import HEARD, OVERDUE_MS
 from lifecycle.moment import Moment, clock_words
 from lifecycle.opening import still_true
 from lifecycle.people.acts import Act, Reviewed, found
+from lifecycle.people.overtaken import said_of_this_call
 from lifecycle.people.settling import reviewed, reviewer, too_early
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Outcome, Proposal, Verb
@@ -53,6 +54,7 @@ def retry(
         raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
     if execution is None or not repeatable(proposal):
         raise ReviewRefused("nothing_to_settle", _nothing_words(moment, proposal.proposal_id))
+    said_of_this_call(tx, moment, proposal, act.sender)
     if execution.verb is not Verb.ROLL_BACK:
         _may_act_again(tx, moment, proposal)
         _sentinel_agrees(tx, moment, proposal, checked)

@@ -22,6 +22,12 @@ from lifecycle.people.acts import (
     shown_version,
 )
 from lifecycle.people.early import complete_early
+from lifecycle.people.overtaken import (
+    heard_details,
+    judged_anew_since,
+    not_taken_back_since,
+    note_off,
+)
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.quorum import may_approve
@@ -41,13 +47,14 @@ def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
         return _orchestrated(tx, moment, proposal, act)
     person = _approver(moment, proposal, act)
     _newly_given(tx, proposal, act)
+    not_taken_back_since(tx, moment, proposal, act)
     _fit_to_be_approved(tx, proposal, act)
     if proposal.state is State.EXECUTING:
         return complete_early(tx, moment, proposal, act)
     before = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal)
     if person in before:
         return _counted_anew(tx, moment, proposal, act)
-    _seen_as_judged(tx, proposal, act)
+    _seen_as_judged(tx, moment, proposal, act)
     tx.reviews.add(review_of(proposal, moment, act, person, Decision.APPROVE))
     return _counted(tx, moment, proposal, act, person)
 
@@ -100,11 +107,12 @@ def take_back(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     if proposal.state not in (State.PENDING, State.SENTINEL_APPROVED):
         return decided(tx, moment, act, proposal)
     if tx.reviews.void(proposal.proposal_id, person, "taken back") == 0:
+        note_off(tx, act.proposal_id, act.sender, moment.now_ms)
         words = "You had no approval here."
         return ignored(tx, moment, act, proposal, "already_decided", words)
-    record(
-        tx, moment, "approval_taken_back", act.sender.identity, proposal=proposal, sender=act.sender
-    )
+    sender, when = act.sender, heard_details(moment, act.sender)
+    by = sender.identity
+    record(tx, moment, "approval_taken_back", by, proposal=proposal, sender=sender, details=when)
     left = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
     changed = _unopened(tx, moment, proposal, act, left)
     words = f"Your approval is taken back: {len(left)} of {proposal.quorum}."
@@ -167,7 +175,7 @@ def _orchestrated(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
         )
     if proposal.opener is not None:
         return decided(tx, moment, act, proposal)
-    _seen_as_judged(tx, proposal, act)
+    _seen_as_judged(tx, moment, proposal, act)
     by = Identity(ActorKind.AGENT, act.sender.id or "")
     opened = amend(
         tx,
@@ -234,12 +242,13 @@ def _newly_given(tx: Transaction, proposal: Proposal, act: Act) -> None:
         )
 
 
-def _seen_as_judged(tx: Transaction, proposal: Proposal, act: Act) -> None:
+def _seen_as_judged(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> None:
     """Refuse a ✅ from a card that may not have shown what is decided on by now, and a command that
     was on its way when that came up."""
     shown = shown_version(tx, act)
     seen = act.seen_version
-    if shown is None and seen is not None and seen < proposal.anew_version:
+    asked_before = shown is None and seen is not None and seen < proposal.anew_version
+    if asked_before or judged_anew_since(tx, moment, proposal, act):
         raise ReviewRefused(
             "stale_card",
             "It was judged anew while your approval was on its way; nothing was counted. Look at "

@@ -13,6 +13,7 @@ from lifecycle.door import advance, amend, announce
 from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed, found
+from lifecycle.people.overtaken import said_of_this_call
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
     ActorKind,
@@ -37,6 +38,7 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
     moment = moment.by_now()  # a window that opens here is to have its full length
     proposal = found(tx, moment, act)
     by = reviewer(moment, proposal, act)
+    said_of_this_call(tx, moment, proposal, act.sender)
     if proposal.attention is Attention.ENVELOPE_EXCEEDED and happened:
         return _seen(tx, moment, proposal, act, by)
     execution = proposal.execution

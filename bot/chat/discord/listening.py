@@ -17,7 +17,6 @@ from bot.chat.discord.hints import Hints
 from bot.chat.discord.interactions import Interactions
 from bot.chat.discord.offering import Offering
 from bot.chat.discord.payloads import (
-    HEARD_MS,
     LINE_MS,
     cleared_payload,
     deleted_payload,
@@ -39,6 +38,7 @@ from bot.chat.hearing.incoming import UNREAD, Incoming
 from bot.chat.hearing.notes import Notes
 from bot.chat.hearing.reading import Reading
 from bot.chat.hearing.senders import turn_of
+from bot.chat.hearing.shown import HEARD_MS
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.stops import StopOf, stop_by, stop_typed
 from bot.chat.showing.aside import Asides

@@ -15,8 +15,6 @@ from bot.chat.hearing.signals import of_character
 #: Where an emoji tells in which connection it was heard: since when that stood. In another one
 #: something may have been missed since.
 LINE_MS: Final = "line_ms"
-#: When an emoji was heard.
-HEARD_MS: Final = "heard_ms"
 
 
 def reaction_payload(

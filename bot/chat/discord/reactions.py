@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.chat.commands.typed import begun_id, tries_again
 from bot.chat.discord.hints import Hint, Hints, hint_about
-from bot.chat.discord.payloads import HEARD_MS, LINE_MS
+from bot.chat.discord.payloads import LINE_MS
 from bot.chat.discord.rest import Emoji
 from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
@@ -17,6 +17,7 @@ from bot.chat.hearing.incoming import Incoming, counts_later
 from bot.chat.hearing.moderated import card_cleared, card_deleted
 from bot.chat.hearing.reading import Reading
 from bot.chat.hearing.senders import sender_of
+from bot.chat.hearing.shown import HEARD_MS
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.standing import Standing
 from bot.chat.showing.aside import Asides
@@ -190,7 +191,8 @@ class Reactions:
             return None
         if signal is Signal.APPROVE and not await self._approves(card, sender):
             await self._incoming.seen_gone(card, sender)
-            return None
+            if not await self._approves(card, sender):  # by another surface, just before that
+                return None
         reply = await self._incoming.reacted(sender, message_id, signal, added=False, in_place=True)
         return hint_about(reply, sender, message_id)
 

@@ -9,10 +9,10 @@ from functools import partial
 from typing import Final
 from weakref import WeakValueDictionary
 
-from bot.chat.hearing.event_ids import gone_event, late_event, on_card
+from bot.chat.hearing.event_ids import gone_event, late_event
+from bot.chat.hearing.hanging import hanging
 from bot.chat.hearing.known import (
     Known,
-    approves,
     closed_of,
     known_of,
     made_void,
@@ -26,9 +26,11 @@ from bot.chat.hearing.known import (
 from bot.chat.hearing.others import Elsewhere
 from bot.chat.hearing.refused import (
     Key,
+    counted_again,
     counted_for_another,
     for_good,
     gone_from,
+    note_counted,
     note_gone,
     note_refused,
     says_anew,
@@ -187,33 +189,31 @@ class CatchingUp:
         stopping = {(each.account, Signal.STOP) for each in found.stopping}
         approving = {(each.account, Signal.APPROVE) for each in found.approving}
         gone = gone_from(known.card, stopping | approving, found.asked_ms)
-        off = seen_off(known, self._absent(found), found.asked_ms)
-        if not gone and not off:
+        off = seen_off(known, self._absent(found).keys(), found.asked_ms)
+        again = counted_again(known, found.approving)
+        if not (gone or off or again):
             return
-        policy, world = self._workflow.policy, self._workflow.world
-        refused = {
-            sender_of(policy, self._surface, account).id
-            for account, signal in gone
-            if signal is Signal.APPROVE
-        }
-        now_ms, shown = world.clock.now_ms(), card.shown_version
+        policy, now_ms = self._workflow.policy, self._workflow.world.clock.now_ms()
+        taken_off = [account for account, signal in gone if signal is Signal.APPROVE]
+        refused = {sender_of(policy, self._surface, account).id for account in taken_off}
 
         def unit(tx: Transaction) -> None:
             note_gone(tx, card, gone)
+            note_counted(tx, card, again)
             for person in sorted(off.union(filter(None, refused))):
-                note_changed(tx, card, person, now_ms, shown, added=False)
+                note_changed(tx, card, person, now_ms, card.shown_version, added=False)
 
-        await world.write(unit)
+        await self._workflow.world.write(unit)
 
-    def _absent(self, found: Found) -> set[str]:
-        """Return whose account has no ✅ here. One that stands was not taken off because the
-        platform does not vouch for its account just now: such a sender has no name."""
+    def _absent(self, found: Found) -> dict[str, str]:
+        """Return whose account has no ✅ here, and which that is. One that stands was not taken off
+        because the platform does not vouch for its account just now: it has no name then."""
         there = {each.account.rpartition("/")[2] for each in found.approving}
         named = {each.id for each in found.approving}
         people = self._workflow.policy.people.values()
         accounts = {each.id: each.accounts.get(self._surface) for each in people}
         return {
-            person
+            person: account
             for person, account in accounts.items()
             if account and account.rpartition("/")[2] not in there and person not in named
         }
@@ -222,11 +222,13 @@ class CatchingUp:
         new = [sender for sender in found.approving if says_anew(sender, known)]
         if new and not await self.elsewhere.heard(card.proposal_id):
             raise SurfaceFailed(f"{card.proposal_id}: a ❌ may stand on another surface")
-        if new and await self._ended(card):
-            return 0
-        count = 0
-        for sender in (as_known_now(self._workflow.policy, each) for each in new):
-            reply = await self._given(card, sender, known)
+        count, policy = 0, self._workflow.policy
+        for sender in (as_known_now(policy, each) for each in new):
+            # By its own event, or elsewhere, it may have counted and been taken back meanwhile.
+            fresh = await self._workflow.world.store.read(lambda tx: known_of(tx, policy, card))
+            if fresh is None or not says_anew(sender, fresh):
+                continue
+            reply = await self._given(card, sender, fresh)
             await self._noted(card, (sender.account, Signal.APPROVE), reply)
             count += reply.done
             if reply.code == _VOID:
@@ -243,11 +245,6 @@ class CatchingUp:
         place = replace(self._place(card), shown_version=known.shown_to(sender.id or ""))
         return await self._workflow.approve(card.proposal_id, late, card=place, found_late=True)
 
-    async def _ended(self, card: Card) -> bool:
-        store = self._workflow.world.store
-        proposal = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
-        return proposal is None or proposal.terminal
-
     async def _taken_back(self, card: Card, found: Found, known: Known) -> int:
         """A ✅ given on this very card that is gone was taken back, unless all emoji just went."""
         gone = self._hanging(card, found, known)
@@ -255,32 +252,21 @@ class CatchingUp:
             now_ms = self._workflow.world.clock.now_ms()
             await self._workflow.world.write(lambda tx: note_cleared(tx, card, now_ms))
             return 0
-        return sum([await self._gone(card, review, known.reviews) for review in gone])
+        return sum([await self._gone(card, review, known, found) for review in gone])
 
     def _hanging(self, card: Card, found: Found, known: Known) -> list[Review]:
         """Return the approvals that hang on a ✅ which is not among those that were found."""
-        absent, given = self._absent(found), (card, found, known)
-        return [r for r in known.reviews if r.person in absent and self._given_here(r, *given)]
+        return hanging(known, card, self._absent(found), found.asked_ms)
 
-    def _given_here(self, review: Review, card: Card, found: Found, known: Known) -> bool:
-        """Say whether an approval hangs on a ✅ that stood on this card when it was read."""
-        return (
-            review.counts
-            and approves(review)
-            and review.surface == self._surface
-            and (review.event_id or "").startswith(on_card(card.message_ids[-1]))
-            and max(review.at_ms, known.given_ms.get(review.person, 0)) > known.cleared_ms
-            and (found.asked_ms is None or review.at_ms < found.asked_ms)
-        )
-
-    async def _gone(self, card: Card, review: Review, reviews: Sequence[Review]) -> bool:
-        known = self._workflow.policy.people.get(review.person)
-        if known is None:
+    async def _gone(self, card: Card, review: Review, known: Known, found: Found) -> bool:
+        policy, place = self._workflow.policy, self._place(card)
+        if review.person not in policy.people:
             return False
-        account, place = known.accounts.get(self._surface, ""), self._place(card)
-        turn = sum(each.person == review.person for each in reviews)
+        account = policy.people[review.person].accounts.get(self._surface, "")
+        turn = sum(each.person == review.person for each in known.reviews)
         event_id = gone_event(card.message_ids[-1], account, turn)
-        sender = sender_of(self._workflow.policy, self._surface, account, event_id=event_id)
+        sender = sender_of(policy, self._surface, account)
+        sender = replace(sender, event_id=event_id, heard_at_ms=found.asked_ms)
         return written(await self._workflow.take_back(card.proposal_id, sender, card=place)).done
 
     def _late(self, card: Card, sender: Sender, signal: Signal, known: Known) -> Sender:

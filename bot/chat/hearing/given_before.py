@@ -12,8 +12,7 @@ from typing import Final
 from bot.chat.commands.typed import split_id, typed
 from lifecycle.answers import Reply
 from lifecycle.copied import brought_back_ms
-from lifecycle.freezing import frozen
-from lifecycle.moment import is_moment
+from lifecycle.freezing import frozen_since_ms
 from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.world import World
 
@@ -50,10 +49,15 @@ async def given_before(world: World, text: str, given_ms: int | None) -> Reply |
     return Reply(_WORDS.format(what), "stale_card", proposal_id or None)
 
 
+def given_or_heard(given_ms: int | None, now_ms: int) -> int:
+    """Return when what is heard now was given at the latest, ms UTC: a platform that tells when may
+    tell late, or once more, and what came over another one since came after it."""
+    return now_ms if given_ms is None else min(now_ms, given_ms + _APART_MS)
+
+
 def _since_ms(proposal_id: str, tx: Transaction) -> int:
     """Return since when the proposal stands here, of none the freeze; 0 where neither does."""
     if not proposal_id:
-        at_ms = (frozen(tx) or {}).get("at_ms")
-        return at_ms if is_moment(at_ms) else 0
+        return frozen_since_ms(tx)
     proposal = tx.proposals.get(proposal_id)
     return max(proposal.created_at_ms, brought_back_ms(tx, proposal)) if proposal else 0

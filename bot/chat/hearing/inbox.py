@@ -12,10 +12,10 @@ from typing import Any, Final
 from bot.cancelling import being_cancelled
 from bot.chat.commands.typed import PROPOSING
 from bot.chat.hearing.holds import Holds
-from bot.chat.hearing.kept_events import KeptEvent, KeptEvents, Standing
+from bot.chat.hearing.kept_events import KeptEvent, KeptEvents, Standing, Taken
 from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.not_worked import let_go
-from bot.chat.hearing.shown import as_it_showed, with_shown
+from bot.chat.hearing.shown import HEARD_MS, as_it_showed, with_shown
 from bot.chat.hearing.stops import StopOf
 from bot.chat.surface import SurfaceFailed
 from lifecycle.heard import HeardStop, forget, note
@@ -35,7 +35,7 @@ _MOST_FAILURES: Final = 3
 
 Payload = Mapping[str, Any]
 Work = Callable[[str, Payload], Awaitable[None]]
-Take = Callable[[StopOf | None], Awaitable[bool]]
+Take = Callable[[StopOf | None], Awaitable[Taken]]
 
 
 class Inbox:
@@ -76,25 +76,25 @@ class Inbox:
         `stops` says of what it is a stop. Raises StoreUnavailable: it must not be acknowledged
         then.
         """
-        return await self._taken(event_id, lane, payload, self._world.clock.now_ms(), stops)
+        return (await self._taken(event_id, lane, payload, self._world.clock.now_ms(), stops)).fresh
 
     async def _taken(
         self, event_id: str, lane: str, payload: Payload, now_ms: int, stops: StopOf | None
-    ) -> bool:
+    ) -> Taken:
         """Take what was heard then."""
-        payload = dict(payload)
+        payload = {HEARD_MS: now_ms, **payload}
         new, fresh = self._holds.begin(event_id, now_ms, stops), False
         stop = self._holds.get(event_id) if stops is not None else None
         ended = self._holds.pass_on  # to whoever works all the same what cannot be stored
         try:
-            waits, stop = await self._stored(event_id, lane, payload, now_ms, stop)
-            fresh, ended = waits and self._begin(event_id, lane, payload), self._holds.end
+            taken, stop = await self._stored(event_id, lane, payload, now_ms, stop)
+            fresh, ended = taken.fresh and self._begin(event_id, lane, payload), self._holds.end
         finally:
             if new and not fresh:
                 ended(event_id)
         if stop is not None and fresh:
             self._world.heard.add(stop)
-        return fresh
+        return taken._replace(fresh=fresh)
 
     def work_unstored(
         self,
@@ -113,8 +113,9 @@ class Inbox:
         """
         now_ms, once = self._world.clock.now_ms(), stops is None if once is None else once
         new = self._holds.begin(event_id, now_ms, stops)
-        take = partial(self._taken, event_id, lane, payload, now_ms)
-        return self._tried(event_id, payload, take, stops, new=new, once=once)
+        heard = {HEARD_MS: now_ms, **payload}
+        take = partial(self._taken, event_id, lane, heard, now_ms)
+        return self._tried(event_id, heard, take, stops, new=new, once=once)
 
     async def _tried(
         self,
@@ -138,10 +139,9 @@ class Inbox:
                     if once:
                         raise
                     self._waits(event_id, error)
-                    fresh = await self._stored_by_now(event_id, take, stops, pause_s)
-                    if fresh is not None:  # whoever works it lets go of it, now or after a start
-                        ours, new = new and not fresh, False
-                        new = ours and event_id not in await self.kept()
+                    taken = await self._stored_by_now(event_id, take, stops, pause_s)
+                    if taken is not None:  # whoever works it lets go of it, now or after a start
+                        new = new and not taken.kept
                         return
                     if self._world.stopping or being_cancelled():
                         raise
@@ -166,11 +166,11 @@ class Inbox:
 
     async def _stored_by_now(
         self, event_id: str, take: Take, stops: StopOf | None, pause_s: float
-    ) -> bool | None:
+    ) -> Taken | None:
         """Try for so long whether it can be stored: in memory alone it would end with the process.
 
-        None where it cannot; else whether it is worked by that: another delivery may have been.
-        What a person let go of holds nothing again. The last try, at the end, waits for nobody.
+        None where it cannot. What a person let go of holds nothing again. The last try, at the end,
+        waits for nobody.
         """
         while pause_s > 0:
             with suppress(asyncio.CancelledError):
@@ -186,21 +186,21 @@ class Inbox:
 
     async def _stored(
         self, event_id: str, lane: str, payload: dict[str, Any], now_ms: int, stop: HeardStop | None
-    ) -> tuple[bool, HeardStop | None]:
+    ) -> tuple[Taken, HeardStop | None]:
         """Write it down, with what its card shows by now, which is added to the payload.
 
-        Return whether it waits to be worked, and the stop with what is known of it. What stands
-        there although nobody works it was stored, and the store could not say so.
+        Return what became of it, and the stop with what is known of it. What stands there although
+        nobody works it was stored, and the store could not say so.
         """
 
-        def unit(tx: Transaction) -> tuple[bool, HeardStop | None]:
+        def unit(tx: Transaction) -> tuple[Taken, HeardStop | None]:
             if not tx.flags.first_time(self._surface, f"inbox:{event_id}", now_ms):
-                kept = self._kept.ours(tx, event_id) if self._resumed else None
-                payload.update(kept or {})
-                return kept is not None, stop
+                taken, kept = self._kept.again(tx, event_id, resumed=self._resumed)
+                payload.update(kept)
+                return taken, stop
             payload.update(with_shown(tx, self._surface, lane, payload))
             self._kept.put(tx, event_id, lane, payload)
-            return True, note(tx, stop) if stop is not None else None
+            return Taken(True, True), note(tx, stop) if stop is not None else None
 
         return await self._world.store.write(unit)
 

@@ -24,6 +24,7 @@ from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.heard import OVERDUE_MS
 from lifecycle.people.explaining import stopper_of
+from lifecycle.people.overtaken import note_off
 from lifecycle.ports import Transaction
 from lifecycle.questions import may_answer, waits_in
 from lifecycle.records import Card
@@ -261,6 +262,7 @@ class Incoming:
         def unit(tx: Transaction) -> None:
             if not added:
                 note_gone(tx, card, [(sender.account, Signal.APPROVE)])
+                note_off(tx, card.proposal_id, sender, now_ms)
             if sender.id is not None:
                 note_changed(tx, card, sender.id, now_ms, shown, added=added)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from lifecycle.copied import noted_copy
@@ -42,6 +42,14 @@ class KeptEvent:
     standing: Standing
     lane: str = ""
     payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Taken(NamedTuple):
+    """What became of an event that was to be stored: `fresh` where it is worked by that, `kept`
+    where it, or another delivery of it, stands until it was worked."""
+
+    fresh: bool
+    kept: bool
 
 
 class KeptEvents:
@@ -90,14 +98,18 @@ class KeptEvents:
             for page, event_id, row in self._in_order(tx)
         }
 
-    def ours(self, tx: Transaction, event_id: str) -> Mapping[str, Any] | None:
-        """Return the payload of one event that stands as a process of ours kept it, else None."""
+    def again(
+        self, tx: Transaction, event_id: str, *, resumed: bool
+    ) -> tuple[Taken, Mapping[str, Any]]:
+        """Return what becomes of an event that was stored before, and its payload where it is
+        worked: once what a former process left is `resumed`, and as a process of ours kept it."""
         for page in self._may_stand_on(event_id):
             row = self._on(tx, page).get(event_id)
             if row is not None:
                 event = self._event(tx, page, event_id, row, noted_copy(tx))
-                return event.payload if event.standing is Standing.OURS else None
-        return None
+                ours = resumed and event.standing is Standing.OURS
+                return Taken(fresh=ours, kept=True), event.payload if ours else {}
+        return Taken(fresh=False, kept=False), {}
 
     def _event(
         self, tx: Transaction, page: str, event_id: str, row: Mapping[str, Any], copy: Any

@@ -112,11 +112,32 @@ def counted_for_another(sender: Sender, known: Known) -> bool:
     """
     if sender.id is None:  # it may be theirs whom the platform does not vouch for just now
         return False
-    times, refused_ms = _noted(known.card).get(_name((sender.account, Signal.APPROVE)), (0, 0))
-    since_ms = refused_ms if times and not times % 2 else 0
+    since_ms = _seen_gone_ms(known.card, sender.account)
     others = (r for r in known.reviews if approves(r) and r.person != sender.id)
     then = (each for each in others if each.at_ms >= since_ms)
     return any(_gave(sender, known.card.message_ids[-1], each) for each in then)
+
+
+def counted_again(known: Known, approving: Collection[Sender]) -> set[Key]:
+    """Return which ✅ stand for whom they have counted, after they were seen gone as another's who
+    had the account then: whoever has it later gave none of them."""
+    message_id = known.card.message_ids[-1]
+    counting = [review for review in known.reviews if review.counts and approves(review)]
+    theirs = [each for each in approving if _seen_gone_ms(known.card, each.account)]
+    return {
+        (sender.account, Signal.APPROVE)
+        for sender in theirs
+        if any(r.person == sender.id and _gave(sender, message_id, r) for r in counting)
+    }
+
+
+def note_counted(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
+    """Note that these stand again for whom they have counted: that they were gone says nothing."""
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    if stands is not None and keys:
+        noted = dict(_noted(stands))
+        again = {name: (noted[name][0], 0) for name in map(_name, keys) if name in noted}
+        _put(tx, stands, noted | again)
 
 
 def _gave(sender: Sender, message_id: str, review: Review) -> bool:
@@ -130,11 +151,31 @@ def _user(account: str) -> str:
     return account.rpartition("/")[2]
 
 
+def _seen_gone_ms(card: Card, account: str) -> int:
+    """Return when the ✅ of an account was refused that was seen gone since, 0 where none was, and
+    where it stood again for whom it had counted."""
+    times, refused_ms = _noted(card).get(_name((account, Signal.APPROVE)), (0, 0))
+    return 0 if times % 2 else refused_ms
+
+
 def _is_refused(card: Card, key: Key) -> bool:
     """Say whether an emoji was refused in the message in which the card stands, and not seen gone
     since."""
     times, at_ms = _noted(card).get(_name(key), (0, 0))
     return bool(times % 2) and at_ms >= (card.posted_at_ms or 0)
+
+
+def stood_beside_ms(card: Card, account: str) -> int | None:
+    """Return when a ✅ of this account was heard in the message in which the card stands that
+    changed nothing, as where the person's approval counted already; None where it was seen gone
+    since, or there was none."""
+    of_theirs = (
+        each
+        for each in _noted(card)
+        if _key(each)[1] is Signal.APPROVE and _user(_key(each)[0]) == _user(account)
+    )
+    standing = (each for each in of_theirs if _is_refused(card, _key(each)))
+    return max((_noted(card)[each][1] for each in standing), default=None)
 
 
 def note_refused(tx: Transaction, card: Card, key: Key, now_ms: int) -> None:

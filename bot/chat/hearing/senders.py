@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from bot.chat.hearing.shown import when_heard
 from bot.chat.turns import Rank, Turn
 from lifecycle.answers import Sender
 from lifecycle.policy import Policy
@@ -27,7 +28,8 @@ def sender_of(
         for entry in known.values():
             if entry.accounts.get(surface) == account:
                 proof = partial(_is_still, kind, entry.id, surface, account)
-                return Sender(surface, kind, entry.id, account, event_id, place, proof)
+                heard_ms = when_heard() if event_id is not None else None
+                return Sender(surface, kind, entry.id, account, event_id, place, proof, heard_ms)
     return stranger(surface, account, event_id=event_id, place=place)
 
 

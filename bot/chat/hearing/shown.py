@@ -17,9 +17,12 @@ from lifecycle.records import Card
 _KEY: Final = "shown_version"
 #: Where an event tells when it was given at the soonest: a platform may tell of it much later.
 GIVEN_MS: Final = "given_ms"
+#: When an event was heard.
+HEARD_MS: Final = "heard_ms"
 #: What an event tells that was heard on a message which no row knew as a card yet.
 _NO_CARD_YET: Final = "?"
 _SHOWN: ContextVar[int | str | None] = ContextVar("shown_version", default=None)
+_HEARD: ContextVar[int | None] = ContextVar("heard_ms", default=None)
 
 
 def with_shown(
@@ -39,12 +42,18 @@ def with_shown(
 
 @contextmanager
 def as_it_showed(payload: Mapping[str, Any]) -> Iterator[None]:
-    """Work an event for what its card showed when it was heard."""
-    token = _SHOWN.set(payload.get(_KEY))
+    """Work an event for what its card showed, and what stood, when it was heard."""
+    shown, heard = _SHOWN.set(payload.get(_KEY)), _HEARD.set(payload.get(HEARD_MS))
     try:
         yield
     finally:
-        _SHOWN.reset(token)
+        _SHOWN.reset(shown)
+        _HEARD.reset(heard)
+
+
+def when_heard() -> int | None:
+    """Return when the event that is worked was heard, ms UTC; None outside of an inbox."""
+    return _HEARD.get()
 
 
 def shown_when_heard(card: Card) -> int | None:

@@ -10,12 +10,12 @@ from bot.chat.commands.commands import Commands
 from bot.chat.commands.typed import HEARD_UNSTORED, lane_of, typed
 from bot.chat.hearing.copies import Copies
 from bot.chat.hearing.event_ids import card_lane
-from bot.chat.hearing.given_before import given_before
+from bot.chat.hearing.given_before import given_before, given_or_heard
 from bot.chat.hearing.inbox import Inbox, Payload
 from bot.chat.hearing.incoming import UNREAD, Incoming
 from bot.chat.hearing.moderated import card_deleted
 from bot.chat.hearing.senders import stranger
-from bot.chat.hearing.shown import GIVEN_MS
+from bot.chat.hearing.shown import GIVEN_MS, HEARD_MS
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.stops import StopOf, stop_by, stop_typed
 from bot.chat.showing.aside import Asides
@@ -205,7 +205,8 @@ class Listening:
         event = dict(body.get("event") or {})
         given_ms = self._desk.web.clocks.ours(ms_of(event.get("event_ts")))
         told = {"kind": kind, "event": event, "team_id": body.get("team_id"), "event_id": event_id}
-        return told | {GIVEN_MS: given_ms}
+        heard_ms = given_or_heard(given_ms, self._desk.clock.now_ms())
+        return told | {GIVEN_MS: given_ms, HEARD_MS: heard_ms}
 
     # -- after the acknowledgement --------------------------------------------------------
 
@@ -281,8 +282,8 @@ class Listening:
         if event.get("channel") == self._rest.id and ts:
             self._desk.board.lost([str(ts)])
             self._desk.seeds.gone(str(ts))
-            await card_deleted(self._workflow.world, SURFACE, str(ts))
             self._vanished.note(str(ts))  # before it is looked for: it may not be written down yet
+            await card_deleted(self._workflow.world, SURFACE, str(ts))
 
 
 def _mentions_by_edit(event: Mapping[str, Any]) -> bool:

@@ -69,8 +69,9 @@ class TerminalCommands:
                 "This line is not UTF-8: set the terminal or the file to UTF-8.",
                 code="invalid_unicode",
             )
+        heard_ms = self._commands.workflow.world.clock.now_ms()
         await self._heard_before(said.text)
-        sender = replace(said.sender, event_id=command.event_id)
+        sender = replace(said.sender, event_id=command.event_id, heard_at_ms=heard_ms)
         return placed(await self._commands.run(said.text, sender), said.text)
 
     async def _heard_before(self, text: str) -> None:

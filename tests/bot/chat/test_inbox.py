@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -120,6 +121,32 @@ async def test_a_stop_that_was_worked_and_comes_again_over_a_full_disk_holds_not
     working.works_by(unwritten)
     async with asyncio.timeout(5):
         await working.inbox.work_unstored("e1", "x:c1", {"text": "reject"}, StopOf("p1"))
+
+    assert working.ours.heard.ids() == frozenset()
+
+
+async def test_a_stop_that_was_worked_and_comes_again_holds_nothing_although_nothing_can_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its hold was nobody's any more: a further delivery of it let nobody go either."""
+    working = Stopping()
+    working.may.set()
+    assert await working.stops()
+    await working.inbox.settled()
+
+    async def unread(view: object) -> None:
+        raise StoreUnavailable("the database cannot be read")
+
+    async def unwritten(event_id: str, payload: Mapping[str, Any]) -> None:
+        monkeypatch.setattr(working.world.store, "read", unread)
+        raise StoreUnavailable("the disk is full")
+
+    working.works_by(unwritten)
+    async with asyncio.timeout(5):
+        with suppress(StoreUnavailable):
+            await working.inbox.work_unstored("e1", "x:c1", {"text": "reject"}, StopOf("p1"))
+    monkeypatch.undo()
+    assert not await working.stops()
 
     assert working.ours.heard.ids() == frozenset()
 

@@ -6,140 +6,27 @@ The doors for agents may be open beside them: they hear what happens, and change
 from __future__ import annotations
 
 import asyncio
-import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from bot.chat.discord.notifier import DiscordSurface
-from bot.chat.discord.settings import DiscordSettings
-from bot.chat.showing.broadcast import Broadcast
-from bot.chat.slack.notifier import SlackSurface
-from bot.intake.doors import served_doors
-from bot.jobs import catch_up
-from bot.storage.opening import open_store
-from lifecycle import world as law
-from lifecycle.checking.sentinel_run import Sentinel
-from lifecycle.permit import KeyRing
-from lifecycle.workflow import Workflow
-from sentinel_rules import load_rules
 from tests.bot.chat.discord.standing import DEPLOY, unheard
-from tests.builders import PROD, a_policy
+from tests.bot.chat.two import Two, on_two
+from tests.builders import PROD
 from tests.fakes.discord_fixtures import discord_server as discord_server
 from tests.fakes.discord_server import DiscordServer
-from tests.fakes.discord_server.state import CHANNEL, GUILD, Message
-from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
-from tests.fakes.slack_server import SlackServer
+from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, until
 from tests.fakes.slack_server.workspace import Message as SlackMessage
-from tests.fakes.spool import MemorySpool
-from tests.slack_stage import QuickClock, shown, the_settings
-
-
-@dataclass
-class Two(DiscordStage):
-    """One process of the bot over both platforms, with or without the doors for agents."""
-
-    slack_server: SlackServer | None = None
-    with_doors: bool = False
-    doors: AsyncExitStack = field(default_factory=AsyncExitStack)
-
-    async def begins(self, *, connected: bool = True) -> None:
-        assert self.slack_server is not None
-        settings = DiscordSettings(
-            token=self.server.token,
-            token_env="DISCORD_TOKEN",
-            guild=int(GUILD),
-            channel=int(CHANNEL),
-            api_base=self.server.api_base,
-            gateway=self.server.gateway_url,
-            roles={},
-            heartbeat_s=60.0,
-        )
-        self.surface = DiscordSurface(settings, self.clock)
-        self.slack = SlackSurface(the_settings(self.slack_server))
-        self.broadcast = Broadcast([self.surface, self.slack])
-        nonces = (f"{number:032x}" for number in itertools.count(id(self.surface)))
-        self.workflow = Workflow(
-            law.World(
-                store=self.store,
-                clock=self.clock,
-                notifier=self.broadcast,
-                toolbox=self.toolbox,
-                spool=MemorySpool(),
-                ring=KeyRing({"k1": b"k" * 32}, "k1"),
-                nonce=lambda: next(nonces),
-                law=law.Law(self.policy, Sentinel(load_rules(self.policy.rules))),
-                public_url="http://127.0.0.1:8080",
-            )
-        )
-        self.broadcast.attach(self.workflow.world)
-        await self.workflow.start()
-        if self.with_doors:
-            served = served_doors(self.workflow, {}, "127.0.0.1", 0)
-            await self.doors.enter_async_context(served)
-        self.serving = asyncio.create_task(self.broadcast.serve(self.workflow))
-        if connected:
-            await until(lambda: self.surface.hearing.connected, "Discord")
-            await until(self.slack_hears, "Slack")
-            await until(self.caught_up, "caught up")
-
-    async def ends(self) -> None:
-        await self.doors.aclose()
-        await super().ends()
-
-    def slack_hears(self) -> bool:
-        return self.slack.desk is not None and self.slack.desk.hearing.connected
-
-    async def caught_up(self) -> bool:
-        await catch_up.run_once(self.workflow)
-        assert self.slack.desk is not None
-        return not self.surface.hearing.gap and not self.slack.desk.hearing.gap
-
-    async def on_both(self) -> tuple[str, Message, SlackMessage]:
-        """Let something be proposed, and its cards stand with their seeds."""
-        proposal_id = await self.proposes(PROD)
-        on_slack = await until(lambda: self.slack_card(proposal_id), "the card on Slack")
-        await self.quiet()
-        return proposal_id, self.server.cards()[0], on_slack
-
-    def slack_card(self, proposal_id: str) -> SlackMessage | None:
-        assert self.slack_server is not None
-        cards = (m for m in self.slack_server.workspace.messages if m.blocks and not m.thread_ts)
-        named = (m for m in cards if f" {proposal_id} · sha256" in shown(m))
-        return next((m for m in named if "x" in m.reactions), None)
-
-    def workflow_ended(self, proposal_id: str) -> Callable[[], Awaitable[bool]]:
-        """Return what says whether it has ended, with nobody reading cards meanwhile."""
-
-        async def ended() -> bool:
-            await self.workflow.open_ready()
-            return (await self.proposal(proposal_id)).terminal
-
-        return ended
-
-    async def decided(self, proposal_id: str) -> bool:
-        """Do what the jobs do, and say whether it has ended."""
-        await catch_up.run_once(self.workflow)
-        await self.workflow.open_ready()
-        return (await self.proposal(proposal_id)).terminal
+from tests.slack_stage import shown
 
 
 @pytest.fixture(params=[False, True], ids=["alone", "beside the doors"])
 async def two(
     request: pytest.FixtureRequest, discord_server: DiscordServer, tmp_path: Path
 ) -> AsyncIterator[Two]:
-    clock = QuickClock()
-    async with SlackServer(clock.now_ms) as slack:
-        store = await open_store("memory:", tmp_path)
-        stage = Two(store, discord_server, a_policy(), clock=clock, slack_server=slack)
-        stage.with_doors = request.param
-        await stage.begins()
+    async with on_two(discord_server, tmp_path, with_doors=request.param) as stage:
         yield stage
-        await stage.ends()
-        await store.close()
 
 
 async def test_a_stop_found_on_discord_beats_an_approval_found_on_slack_that_is_back_before(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from bot.chat.discord.views import APPROVE
 from bot.chat.hearing.incoming import Incoming
 from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.policy import Person
 from sentinel_rules import load_rules
 from tests.bot.chat.discord.cards import read_again, seeded
 from tests.bot.chat.discord.standing import (
@@ -175,6 +176,11 @@ async def anas_account_is_bens(stage: DiscordStage) -> None:
     accounts = dict(people["ana"].accounts)
     people["ben"] = replace(people["ben"], accounts={"discord": accounts.pop("discord")})
     people["ana"] = replace(people["ana"], accounts=accounts)
+    await are_known_as(stage, people)
+
+
+async def are_known_as(stage: DiscordStage, people: Mapping[str, Person]) -> None:
+    """Let a new config name these people."""
     policy = replace(stage.policy, people=people)
     await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
     stage.policy = policy
@@ -213,6 +219,34 @@ async def test_who_gives_it_anew_as_they_were_told_is_counted_although_nothing_o
     await anas_account_is_bens(stage)
     await read_again(stage)
     await until(lambda: any(said.startswith("ben: ") for said in stage.server.said()), "told")
+
+    taken_off_unheard(card, ANA, TICK)
+    await read_again(stage)
+    unheard(card, ANA, TICK)
+    await read_again(stage)
+    await stage.reaches(proposal_id, "completed")
+    assert await counting(stage, proposal_id) == ["ana", "ben"]
+
+
+async def test_one_check_mark_counts_for_one_person_although_its_account_was_somebody_elses_before(
+    stage: DiscordStage,
+) -> None:
+    """It was seen gone while the account was ben's, and what ana gave later made up a quorum."""
+    before = stage.policy.people
+    proposal_id, card = await approved_once(stage)
+    await anas_account_is_bens(stage)
+    await read_again(stage)
+    taken_off_unheard(card, ANA, TICK)
+    await read_again(stage)
+    await are_known_as(stage, before)
+    unheard(card, ANA, TICK)
+    await read_again(stage)
+
+    await anas_account_is_bens(stage)
+    await read_again(stage)
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == ["ana"]
+    assert stage.tool(DEPLOY).verbs() == []
 
     taken_off_unheard(card, ANA, TICK)
     await read_again(stage)

@@ -1,0 +1,118 @@
+"""Words that were overtaken: what they were said of changed before they could be worked.
+
+A surface may have to wait before it works what it heard: for its platform, or for what stands on
+another one. What came later over another surface may be done by then. A word counts for what stood
+when it was heard; one that would undo what came after it is refused, and can be given again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from lifecycle.answers import Sender
+from lifecycle.audit import AuditEvent
+from lifecycle.books import Transaction
+from lifecycle.errors import ReviewRefused
+from lifecycle.moment import Moment, is_moment, ms_of
+from lifecycle.people.acts import Act
+from lifecycle.proposal import Proposal
+
+_BACK: Final = "approval_taken_back"
+#: When somebody's ✅ was last heard to be taken off a card, whether or not it counted then.
+_OFF: Final = "off_ms"
+_HEARD: Final = "heard_at_ms"
+#: What asks people anew, whatever the rules found.
+_ASKS_ANEW: Final = frozenset({"raised", "restored"})
+#: What a word on a failed or an unknown call, or on an open window, is said after.
+_CALLS: Final = frozenset(
+    {
+        *("execute", "tool_done", "staged", "execute_happened", "called_again"),
+        *("commit_claimed", "roll_back_claimed", "settled", "retried"),
+    }
+)
+
+
+def heard_details(moment: Moment, sender: Sender) -> dict[str, int]:
+    """Return what the trail tells of when a word was heard (ms UTC), where it had to wait."""
+    heard_ms = sender.heard_at_ms
+    return {_HEARD: heard_ms} if heard_ms is not None and heard_ms < moment.now_ms else {}
+
+
+def note_off(tx: Transaction, proposal_id: str, sender: Sender, now_ms: int) -> None:
+    """Note that a person took a ✅ off a card: one that waits on another may be theirs as well."""
+    stands = tx.cards.get(proposal_id, sender.surface)
+    if stands is not None and sender.id is not None:
+        off_ms = {**stands.extra.get(_OFF, {}), sender.id: sender.said_ms(now_ms)}
+        tx.cards.put(replace(stands, extra={**stands.extra, _OFF: off_ms}))
+
+
+def not_taken_back_since(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> None:
+    """Raise ReviewRefused where a person took back, everywhere, what this ✅ says once more."""
+    heard_ms, person = act.sender.heard_at_ms, act.sender.id or ""
+    if heard_ms is None:
+        return
+    back_ms = (*_off_ms(tx, proposal, person), *_back_ms(tx, proposal, person))
+    if any(heard_ms < each <= moment.by_now().now_ms for each in back_ms):
+        raise ReviewRefused(
+            "stale_card",
+            "You took your approval back after you gave this one, which was on its way; nothing "
+            "was counted. To approve take the ✅ off and put it there again, press Approve again, "
+            f"or type: approve {proposal.proposal_id}",
+        )
+
+
+def _off_ms(tx: Transaction, proposal: Proposal, person: str) -> list[int]:
+    noted = (each.extra.get(_OFF, {}).get(person) for each in tx.cards.of(proposal.proposal_id))
+    return [at_ms for at_ms in noted if is_moment(at_ms)]
+
+
+def _back_ms(tx: Transaction, proposal: Proposal, person: str) -> list[int]:
+    mine = (each for each in tx.reviews.of(proposal.proposal_id) if each.person == person)
+    if all(each.counts for each in mine):
+        return []
+    back = (each for each in _events(tx, proposal) if each.kind == _BACK and each.actor is not None)
+    return [_heard_ms(each) for each in back if each.actor is not None and each.actor.id == person]
+
+
+def judged_anew_since(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> bool:
+    """Say whether people are asked something else since a typed word was heard."""
+    heard_ms, found, now_ms = act.sender.heard_at_ms, None, moment.by_now().now_ms
+    if act.card is not None or heard_ms is None or not proposal.anew_version:
+        return False
+    for event in _events(tx, proposal):
+        told = event.details
+        before, found = found, told.get("findings") if "rules" in told else found
+        anew = event.kind in _ASKS_ANEW or "approvals_void" in told or found != before
+        if anew and heard_ms < ms_of(event.at) <= now_ms:
+            return True
+    return False
+
+
+def called_since(tx: Transaction, moment: Moment, proposal: Proposal, sender: Sender) -> bool:
+    """Say whether something was called, or settled, since this word was heard."""
+    heard_ms, now_ms = sender.heard_at_ms, moment.by_now().now_ms
+    if heard_ms is None:
+        return False
+    calls = (each for each in _events(tx, proposal) if each.kind in _CALLS)
+    return any(heard_ms < ms_of(each.at) <= now_ms for each in calls)
+
+
+def said_of_this_call(tx: Transaction, moment: Moment, proposal: Proposal, sender: Sender) -> None:
+    """Raise ReviewRefused where a word on a call was said before what it would be taken for."""
+    if called_since(tx, moment, proposal, sender):
+        raise ReviewRefused(
+            "stale_card",
+            f"{proposal.proposal_id} has moved on while that was on its way, so nothing was done. "
+            f"Look (show {proposal.proposal_id}), and type it again where it still holds.",
+        )
+
+
+def _events(tx: Transaction, proposal: Proposal) -> Iterator[AuditEvent]:
+    return (entry.event for entry in tx.audit.of(proposal.proposal_id))
+
+
+def _heard_ms(event: AuditEvent) -> int:
+    told = event.details.get(_HEARD)
+    return told if is_moment(told) else ms_of(event.at)
