@@ -16,11 +16,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "lifecycle.md").read_text(encoding="utf-8")
 #: At which place the kind stands among what each is given.
 PLACES = {"record": 2, "amend": 3}
+OF_CARDS = {"card_cleared", "card_deleted", "card_hidden"}
 #: What is written in place of a kind somewhere, and what it may be there.
 NAMED = {
     "POSTED": {POSTED},
     "trigger.value": {each.value for each in Trigger},
-    "kind": {*CLAIMS, "card_cleared", "card_deleted"},
+    "kind": {*CLAIMS, *OF_CARDS},
 }
 
 
@@ -55,4 +56,4 @@ def test_every_entry_of_the_trail_that_is_no_move_is_told_and_no_other() -> None
 def test_what_is_noted_of_a_card_is_written_where_it_is_looked_for() -> None:
     source = Path(moderated.__file__).read_text(encoding="utf-8")
 
-    assert set(re.findall(r'"(card_[a-z]+)"', source)) == {"card_cleared", "card_deleted"}
+    assert set(re.findall(r'"(card_[a-z]+)"', source)) == OF_CARDS

@@ -8,20 +8,15 @@ from dataclasses import replace
 from typing import Final
 
 from bot.chat.discord.settings import SURFACE
-from bot.chat.hearing.known import HIDDEN
+from bot.chat.hearing.moderated import card_hidden
 from bot.chat.showing.delivery import Delivery
-from lifecycle.door import record
 from lifecycle.ports import StoreUnavailable, Transaction
-from lifecycle.proposal import SENTINEL
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
 
 _FAR_MS: Final = 10**15
 _MOST: Final = 10_000
 _PAGE: Final = 100
-#: How often a card's embeds were removed. Whoever does it again and again is answered ever slower.
-_TIMES: Final = "hidden_times"
-_LONGEST_PAUSE_MS: Final = 60_000
 
 
 class Showing:
@@ -53,39 +48,10 @@ class Showing:
             self._delivery.vanished.note(message_id)
 
     async def hidden(self, message_id: str) -> None:
-        """Somebody removed the embeds of a message: where it is a card it shows nothing any more.
-
-        Nothing begins before it does again; what was approved on it before stands.
-        """
-        moment = self._workflow.world.moment()
-
-        def unit(tx: Transaction) -> bool:
-            card = tx.cards.find(SURFACE, message_id)
-            proposal = tx.proposals.get(card.proposal_id) if card else None
-            if card is None or proposal is None or message_id != card.message_ids[-1]:
-                return False
-            if card.shown_version == HIDDEN:
-                return True
-            details = {"surface": SURFACE, "message_id": message_id}
-            record(tx, moment, "card_hidden", SENTINEL, proposal=proposal, details=details)
-            tx.cards.put(_hidden(card, moment.now_ms))
-            return True
-
-        if await self._workflow.world.store.write(unit):
+        """Somebody removed the embeds of a message: a card in it shows nothing any more."""
+        self._delivery.emptied.note(message_id)  # before it is looked for, as one that vanished
+        if await card_hidden(self._workflow.world, SURFACE, message_id):
             self._delivery.nudge()
-
-
-def _hidden(card: Card, now_ms: int) -> Card:
-    times = int(card.extra.get(_TIMES, 0))
-    pause_ms = min(_LONGEST_PAUSE_MS, 1000 * (2 ** min(times, 10) - 1))
-    return replace(
-        card,
-        shown_version=HIDDEN,
-        delivered=False,
-        claim="",
-        retry_at_ms=now_ms + pause_ms if pause_ms else 0,
-        extra={**card.extra, _TIMES: times + 1},
-    )
 
 
 def _cut(tx: Transaction) -> Iterator[Card]:

@@ -1,11 +1,12 @@
-"""What moderators do to cards: deleted, or cleared of emoji. It is noted, and changes no review."""
+"""What moderators do to cards: deleted, emptied, or cleared of emoji. It is noted, and changes no
+review."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Final
 
-from bot.chat.hearing.known import note_cleared
+from bot.chat.hearing.known import HIDDEN, note_cleared
 from bot.chat.hearing.signals import Signal
 from lifecycle.door import record
 from lifecycle.moment import Moment
@@ -21,6 +22,8 @@ _STOOD_MS: Final = 60_000
 #: So often a card is posted again at once all the same; then after pauses that grow.
 _AT_ONCE: Final = 3
 _LONGEST_PAUSE_MS: Final = 60_000
+#: How often a card was emptied. Whoever does it again and again is answered ever slower.
+_HIDDEN_TIMES: Final = "hidden_times"
 
 
 async def card_deleted(world: World, surface: str, message_id: str) -> bool:
@@ -58,6 +61,42 @@ def _to_be_posted(card: Card, now_ms: int) -> Card:
         attempts=0,  # of editing what is gone
         retry_at_ms=now_ms + pause_ms if pause_ms else 0,
         extra={**card.extra, _TIMES: times + 1},
+    )
+
+
+async def card_hidden(world: World, surface: str, message_id: str) -> bool:
+    """Note that a card shows nothing any more, and have it shown again; False where it is no
+    current card.
+
+    Nothing begins before it does again; what was approved on it before stands.
+    """
+    moment = world.moment()
+    return await world.write(lambda tx: note_hidden(tx, moment, surface, message_id))
+
+
+def note_hidden(tx: Transaction, moment: Moment, surface: str, message_id: str) -> bool:
+    """Note the same within a unit."""
+    card = tx.cards.find(surface, message_id)
+    if card is not None and card.shown_version == HIDDEN and message_id == card.message_ids[-1]:
+        return True
+    found = _noted(tx, moment, "card_hidden", surface, message_id)
+    if found is None:
+        return False
+    tx.cards.put(_to_be_shown(found[0], moment.now_ms))
+    return True
+
+
+def _to_be_shown(card: Card, now_ms: int) -> Card:
+    """Return a card that was emptied: what it shows now is less than anything people decide on."""
+    times = int(card.extra.get(_HIDDEN_TIMES, 0))
+    pause_ms = min(_LONGEST_PAUSE_MS, 1000 * (2 ** min(times, 10) - 1))
+    return replace(
+        card,
+        shown_version=HIDDEN,
+        delivered=False,
+        claim="",
+        retry_at_ms=now_ms + pause_ms if pause_ms else 0,
+        extra={**card.extra, _HIDDEN_TIMES: times + 1},
     )
 
 

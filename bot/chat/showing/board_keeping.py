@@ -103,8 +103,9 @@ class BoardKeeper:
         self._stood, self._looked_for_ms = placed, now_ms
         if placed != stood:
             await self._world.store.write(lambda tx: tx.flags.put(self._flag, placed))
-        whole = lost == self._lost and placed not in self._gone
-        self._shown = board if whole else None
+        self._shown = board if lost == self._lost else None
+        if lost == self._lost and placed in self._gone:
+            self.lost((placed,))  # which was heard before anybody knew that it was the board
 
     async def _still(self, stood: str, now_ms: int) -> bool:
         """Say whether the board stands where it was placed, as far as is looked for now."""

@@ -62,8 +62,8 @@ class Delivery:
     def __init__(self, world: World, surface: Surface) -> None:
         self.world = world
         self.surface = surface
-        #: Whoever hears what went notes it here.
-        self.vanished = Vanished()
+        #: Whoever hears what was deleted, or shows nothing any more, notes it here.
+        self.vanished, self.emptied = Vanished(), Vanished()
         self._due = asyncio.Event()
         self._waiting = Due(world, surface.name)
         self._aside = SetAside(world, surface.name)
@@ -203,9 +203,9 @@ class Delivery:
         return card, await self.surface.post_card(content, card.claim)
 
     def _written(self, placed: Placed, tx: Transaction) -> None:
-        posted = placed.posted
-        vanished = posted is not None and posted.message_id in self.vanished
-        note_placed(tx, self.world.moment(), placed, vanished=vanished)
+        where = placed.posted.message_id if placed.posted is not None else ""
+        vanished, emptied = where in self.vanished, where in self.emptied
+        note_placed(tx, self.world.moment(), placed, vanished=vanished, emptied=emptied)
 
     async def _failed(self, item: Card | Message, failure: SurfaceFailed) -> None:
         match item:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.chat.hearing.known import deleted_since, posted_at, shown_since
-from bot.chat.hearing.moderated import note_deleted
+from bot.chat.hearing.moderated import note_deleted, note_hidden
 from bot.chat.showing.undelivered import healed
 from bot.chat.surface import Posted
 from lifecycle.moment import Moment
@@ -31,15 +31,18 @@ def note_claim(tx: Transaction, card: Card, version: int) -> None:
     tx.cards.put(posted_at(claimed, version))
 
 
-def note_placed(tx: Transaction, moment: Moment, placed: Placed, *, vanished: bool) -> None:
-    """Note where a card stands and what it shows; `vanished`: its message went before that."""
+def note_placed(
+    tx: Transaction, moment: Moment, placed: Placed, *, vanished: bool, emptied: bool
+) -> None:
+    """Note where a card stands and what it shows; `vanished`: its message went before that,
+    `emptied`: it showed nothing by then."""
     card, posted = placed.card, placed.posted
     fresh = tx.cards.get(card.proposal_id, card.surface) or card
     at_ms, ids, full = fresh.posted_at_ms, fresh.message_ids, fresh.full
     if posted is not None and deleted_since(card, fresh, posted.message_id):
         return  # what was edited is gone: it is posted again
+    moved = posted is not None and posted.message_id not in ids[-1:]
     if posted is not None:
-        moved = posted.message_id not in ids[-1:]
         ids = (*ids, posted.message_id) if moved else ids
         at_ms, full = (moment.now_ms if moved else at_ms), posted.full
         if moved:
@@ -47,5 +50,8 @@ def note_placed(tx: Transaction, moment: Moment, placed: Placed, *, vanished: bo
     stands = replace(fresh, message_ids=ids, posted_at_ms=at_ms, full=full, claim=card.claim)
     shown = replace(stands, shown_version=placed.version, delivered=posted is not None)
     tx.cards.put(shown_since(replace(shown, attempts=0, retry_at_ms=0, why=""), moment.now_ms))
-    if posted is None or not (vanished and note_deleted(tx, moment, card.surface, ids[-1])):
+    where = moment, card.surface, ids[-1] if ids else ""
+    # Of what stood there before the row knows by itself, and an edit may have mended it since.
+    gone = moved and vanished and note_deleted(tx, *where)
+    if not (gone or (moved and emptied and note_hidden(tx, *where))):
         healed(tx, moment, card.proposal_id)

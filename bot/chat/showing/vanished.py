@@ -1,7 +1,8 @@
 """Messages that were deleted or emptied: one may be a card of which no row says so yet.
 
 Whoever deletes a card the moment it stands is heard before our own books are written. Nobody would
-look for it for minutes, and meanwhile nobody could decide.
+look for it for minutes, and meanwhile nobody could decide; one that shows nothing would count as
+shown.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Vanished:
         self._ids: dict[str, None] = {}
 
     def note(self, message_id: str) -> None:
-        """This message went; to be noted before it is looked which card stood there."""
+        """This message went; to be noted before it is looked which card stands there."""
         self._ids.pop(message_id, None)
         self._ids[message_id] = None
         while len(self._ids) > _MOST:

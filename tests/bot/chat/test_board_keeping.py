@@ -71,6 +71,30 @@ async def test_a_board_that_every_edit_leaves_empty_is_not_edited_at_once_for_ev
     assert placed == 2
 
 
+async def test_a_board_that_goes_each_time_before_it_is_known_where_is_posted_ever_slower() -> None:
+    """As where a bot deletes every message at once: each look would post, and pin, another one."""
+    placed, twice = 0, asyncio.Event()
+    world = a_world(MemoryStore())
+
+    async def place(_board: Board, _stood: str | None) -> str:
+        nonlocal placed
+        placed += 1
+        keeper.lost([f"b{placed}"])
+        if placed == 2:
+            twice.set()
+        return f"b{placed}"
+
+    keeper = BoardKeeper(world.workflow.world, "slack", place, 0.001)
+    running = asyncio.create_task(keeper.run())
+    await asyncio.wait_for(twice.wait(), 10)
+    for _ in range(500):
+        await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+    assert placed == 2
+
+
 async def test_a_board_that_nobody_said_was_deleted_is_looked_for_and_placed_again() -> None:
     """What a platform tells of while the bot is away is lost, and nothing else may change."""
     stood_in: list[str | None] = []

@@ -191,3 +191,24 @@ async def test_a_claim_under_which_nothing_stands_any_more_is_used_no_longer() -
 
     assert len(set(claims)) == 2
     assert (await stage.card()).delivered
+
+
+async def test_a_card_that_takes_edits_although_it_was_said_to_be_deleted_is_edited_once() -> None:
+    """As of a message that a platform only hides: each edit was followed by the next, for ever."""
+
+    class Hides(FakeSurface):
+        async def edit_card(self, content: CardContent, card: Card) -> Posted:
+            assert len(self.edited) < 10
+            return await super().edit_card(content, card)
+
+    surface = Hides()
+    stage = Stage(surface)
+    await stage.submits(PROD)
+    await stage.delivery().drain()
+    stage.world.clock.advance(60)
+    stage.delivery().vanished.note("m1")
+    await card_deleted(stage.world.workflow.world, surface.name, "m1")
+    await stage.delivery().drain()
+
+    assert [message_id for message_id, _ in surface.edited] == ["m1"]
+    assert (await stage.card()).delivered

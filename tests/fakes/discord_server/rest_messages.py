@@ -73,11 +73,12 @@ class Messages:
         message.data["mention_roles"] = self._pinged(body)
         if body.get("nonce"):
             self.nonces[f"{channel}:{body['nonce']}"] = message.id
+        posted = answer(message.seen_by(BOT))  # as it was made, whatever comes while it is told
         if self.before_answer is not None:
             self.before_answer(message)
         if self.after_answer_s:
             await asyncio.sleep(self.after_answer_s)
-        return answer(message.seen_by(BOT))
+        return posted
 
     def write(
         self, channel: str, author: str, body: dict[str, Any], files: dict[str, bytes]

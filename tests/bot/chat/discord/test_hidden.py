@@ -12,7 +12,7 @@ from tests.bot.chat.discord.cards import read_again, seeded
 from tests.bot.chat.discord.standing import DEPLOY, state_of, unheard
 from tests.builders import PROD
 from tests.fakes.discord_server.rest_messages import SUPPRESS_EMBEDS
-from tests.fakes.discord_server.state import BOT_ROLE, FULL, GUILD, Message
+from tests.fakes.discord_server.state import BOT_ROLE, CHANNEL, FULL, GUILD, Message
 from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
 
 EDITS = "/channels/701/messages/\\d+$"
@@ -40,6 +40,37 @@ async def test_a_card_whose_embeds_were_removed_is_shown_again(stage: DiscordSta
     stage.server.reacts(ANA, card, TICK)
     await stage.reaches(proposal_id, "completed")
     assert len(await stage.audit("card_hidden")) == 1
+
+
+async def test_no_approval_counts_on_a_card_that_was_emptied_before_it_was_written_down(
+    stage: DiscordStage,
+) -> None:
+    """As by bots that take the embeds off everything: it counted as shown, and showed nothing."""
+    proposal_id, former = await seeded(stage, PROD)
+    emptied = dict[str, asyncio.Event]()
+
+    def at_once(message: Message) -> None:
+        if not emptied and shows_it(message):
+            emptied[message.id] = edits_wait(stage)
+            stage.server.hides(message)
+
+    stage.server.messages.before_answer = at_once
+    stage.server.messages.after_answer_s = 0.1
+    stage.server.deletes(former)
+    await until(lambda: stage.audit("card_hidden"), "noted")
+    ((message_id, gate),) = emptied.items()
+    card = stage.server.state.messages[CHANNEL][message_id]
+    stage.server.reacts(ANA, card, TICK)
+    await stage.ignored("stale_card")
+    gate.set()
+    await until(lambda: shows_it(card), "shown again")
+    await stage.card(proposal_id)
+    await stage.quiet()
+    assert await state_of(stage, proposal_id) == "sentinel_approved"
+    assert len(await stage.audit("card_hidden")) == 1
+    stage.server.unreacts(ANA, card, TICK)
+    stage.server.reacts(ANA, card, TICK)
+    await stage.reaches(proposal_id, "completed")
 
 
 async def test_no_approval_counts_that_was_given_on_a_card_without_its_embeds(
