@@ -112,7 +112,7 @@ def masked_forms(proposal: Proposal, secret: Collection[str] = ()) -> dict[str, 
     """Return the changes that leave of a document its digests and a masked text (section 10).
 
     What stands at a path in `secret` is masked whole: a rule may see through a disguise that the
-    masking of texts does not.
+    masking of texts does not, and so are the texts of a list that are one only together.
     """
     whole = proposal.read().model_dump(mode="json", exclude_none=True)
     shown = mask_secrets(_masked_at(whole, (), secret))
@@ -128,7 +128,12 @@ def _masked_at(value: Any, parts: Parts, secret: Collection[str]) -> Any:
         return {key: _masked_at(item, (*parts, key), secret) for key, item in value.items()}
     if isinstance(value, list):
         return [_masked_at(item, (*parts, number), secret) for number, item in enumerate(value)]
-    return mask(value) if isinstance(value, str) and dotted(parts) in secret else value
+    return mask(value) if isinstance(value, str) and _is_told(parts, secret) else value
+
+
+def _is_told(parts: Parts, secret: Collection[str]) -> bool:
+    """Say whether a finding names the text, or the list in which it stands."""
+    return dotted(parts) in secret or (isinstance(parts[-1], int) and dotted(parts[:-1]) in secret)
 
 
 def _masked_verdict(verdict: Verdict) -> Verdict:

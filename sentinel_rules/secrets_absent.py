@@ -27,10 +27,9 @@ from lifecycle.document import ProposalDocument
 from lifecycle.paths import Parts, dotted
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.text.disguises import all_forms, has_markup, unescaped_forms
-from lifecycle.text.folding import visible
 from lifecycle.text.patterns import compiled
-from lifecycle.text.secrets_beside import named_before, named_beside
-from lifecycle.text.secrets_found import find_secrets, is_credential, secret_named
+from lifecycle.text.secrets_beside import told_within
+from lifecycle.text.secrets_found import find_secrets, is_credential
 from lifecycle.text.values import texts_of
 from lifecycle.verdict import Finding
 
@@ -189,16 +188,9 @@ def _named_secrets_in(proposal: ProposalDocument) -> Iterator[Parts]:
 
 def _named_secrets(value: Any, parts: Parts, said: str | None) -> Iterator[Parts]:
     """Yield the places of credentials below a name that says secret; `said` is that name."""
-    if isinstance(value, dict):
-        beside = named_beside(value)
-        for key, item in value.items():
-            named = secret_named(visible(key)) or key in beside
-            yield from _named_secrets(item, (*parts, key), key if named else said)
-    elif isinstance(value, list):
-        before = named_before(value)
-        for index, item in enumerate(value):
-            name = value[index - 1] if index in before else said
-            yield from _named_secrets(item, (*parts, index), name)
+    if isinstance(value, (dict, list)):
+        for place, item, name in told_within(value, said):
+            yield from _named_secrets(item, (*parts, place), name)
     elif said is not None and is_credential(said, value):
         yield parts
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from lifecycle.canonical import canonical_bytes, digest_of
-from lifecycle.text.masking import mask
+from lifecycle.text.masking import mask, mask_disguised
 from lifecycle.text.personal_data import card_like, find_private
 from lifecycle.text.secrets_found import secret_named
 
@@ -97,12 +97,12 @@ def framed(value: Any, handle: str, budget: Budget | None = None) -> Frame:
 
 
 def mask_private(text: str) -> str:
-    """Return the text with credentials and personal data masked."""
+    """Return the text with credentials, those in disguise too, and personal data masked."""
     parts, place = [], 0
     for start, end, kind in find_private(text):
         parts += [text[place:start], mask(text[start:end], kind)]
         place = end
-    return "".join(parts) + text[place:]
+    return mask_disguised("".join(parts) + text[place:])
 
 
 @lru_cache(maxsize=512)

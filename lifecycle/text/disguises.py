@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import Final
-from unicodedata import normalize
 
-from lifecycle.text.folding import visible
+from lifecycle.text.folding import narrow, visible
 from lifecycle.text.markup import decoded, without_markup
 from lifecycle.text.secrets_found import find_secrets
 
 _ESCAPED: Final = re.compile(r"[%&\\]|=\?")
 #: What HTML and Markdown are made of, but for underscores, which are parts of credentials.
 _MARKED: Final = re.compile(r"[<*~`|\\]|\]\(")
-#: What stands for a value, `token=<your token>` and `token=***`, and is no markup.
+#: What stands for a value, `token=<your token>` and `token=***`, and is no markup, as `<b>` is.
 _SLOT: Final = re.compile(
-    r"(?<=[:=])(\s{0,8}+)(?:<[A-Za-z][\w .-]{0,60}>|\*{3,}\w{0,4})(?=[\s,;\"'`]|$)"
+    r"(?<=[:=])(\s{0,8}+)(?:<(?!(?:[abipqsu]|br|code|del|div|em|font|ins|kbd|mark|small|span|strong"
+    r"|sub|sup|tt)\b)[A-Za-z][\w .-]{0,60}>|\*{3,}\w{0,4})(?=[\s,;\"'`]|$)"
 )
 
 
 def unescaped_forms(text: str) -> tuple[str, ...]:
     """Return a text as written, as seen, in letters of usual width, and with escapes decoded."""
     shown = visible(text)
-    narrow = shown if shown.isascii() else normalize("NFKC", shown)
-    return text, shown, narrow, decoded(narrow) if _ESCAPED.search(narrow) else narrow
+    usual = narrow(shown)
+    return text, shown, usual, decoded(usual) if _ESCAPED.search(usual) else usual
 
 
 def has_markup(text: str) -> bool:
@@ -38,8 +38,27 @@ def all_forms(text: str) -> tuple[str, ...]:
     return (*forms, without_markup(forms[-1])) if has_markup(text) else forms
 
 
-@lru_cache(maxsize=32)  # a card masks each of its values several times
 def hides_secret(text: str) -> bool:
     """Say whether a form of the text other than the one written holds a credential."""
-    read = _SLOT.sub(r"\1‹›", text)
-    return any(find_secrets(form) for form in set(all_forms(read)) - {read})
+    return bool(_hidden_in(text))
+
+
+def hides_lines(text: str) -> bool:
+    """Say whether one of those credentials has more than one line, as a private key has."""
+    return any("\n" in secret for secret in _hidden_in(text))
+
+
+@lru_cache(maxsize=32)  # a card masks each of its values several times
+def _hidden_in(text: str) -> frozenset[str]:
+    """Return the credentials that are hidden in a text.
+
+    A form of the text as it is must hold one, too: what the rule lets pass is shown.
+    """
+    found = _found_in_forms(text)
+    read = _SLOT.sub(r"\1‹›", text) if found else text
+    return found if read == text else _found_in_forms(read)
+
+
+def _found_in_forms(text: str) -> frozenset[str]:
+    forms = set(all_forms(text)) - {text}
+    return frozenset(form[a:b] for form in forms for a, b, _ in find_secrets(form))

@@ -149,6 +149,13 @@ def folded(text: str) -> str:
     return seen(text).translate(_LETTERS).translate(_ONE_STROKE)
 
 
+def narrow(text: str) -> str:
+    """Return the text in letters of usual width, ligatures taken apart (NFKC)."""
+    if text.isascii():
+        return text
+    return normalize("NFKC", text.replace(_LONGEST_LIGATURE, _ITS_FIRST_LETTER))
+
+
 def visible(text: str) -> str:
     """Return the text without invisible characters, controls and combining marks, else unchanged.
 

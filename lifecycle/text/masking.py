@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import Any, Final
 
-from lifecycle.text.disguises import hides_secret
-from lifecycle.text.secrets_beside import named_before, named_beside
-from lifecycle.text.secrets_found import find_secrets, is_credential, secret_named
+from lifecycle.text.disguises import hides_lines, hides_secret
+from lifecycle.text.secrets_beside import told_within
+from lifecycle.text.secrets_found import find_secrets, is_credential
 
 _MASK: Final = re.compile(r"‹[a-zA-Z ]{1,40}, \d{1,9} characters›")
 
@@ -20,18 +22,22 @@ def mask(value: str, kind: str = "secret") -> str:
 
 
 def mask_text(text: str) -> str:
-    """Return the text with every credential masked; it need not be JSON, nor well formed.
+    """Return the text with every credential masked; it need not be JSON, nor well formed."""
+    return mask_disguised(_masked_as_written(text), text)
 
-    Where one is in disguise (escaped, with markup or unseen characters inside) nobody can say
-    which characters of the text it is made of: the line is masked whole, and the text where a
-    disguise reaches over lines.
+
+def mask_disguised(text: str, written: str | None = None) -> str:
+    """Return a text, in which nothing is to be masked as written, without credentials in disguise.
+
+    Where one is escaped, or has markup or unseen characters inside, nobody can say which characters
+    of the text it is made of: the line is masked whole, and the text where a disguise, or what it
+    hides, reaches over lines. `written` is the text before anything of it was masked.
     """
-    masked = _masked_as_written(text)
-    if not hides_secret(masked):
-        return masked
-    lines = [mask(line) if hides_secret(line) else line for line in masked.split("\n")]
+    if not hides_secret(text):
+        return text
+    lines = [mask(line) if hides_secret(line) else line for line in text.split("\n")]
     clear = "\n".join(lines)
-    return mask(text) if hides_secret(clear) else clear
+    return mask(written or text) if hides_lines(text) or hides_secret(clear) else clear
 
 
 def _masked_as_written(text: str) -> str:
@@ -52,27 +58,44 @@ def harmless(text: str) -> str:
 
 
 def mask_secrets(value: Any) -> Any:
-    """Return a JSON value with each credential masked: by its shape or by the name of its field."""
-    if isinstance(value, str):
-        return mask_text(value)
+    """Return a JSON value with each credential masked: by its shape or by the name of its field.
+
+    So is what makes one up together with what stands beside it in a list: `["curl", "-u", "a:b"]`.
+    """
+    return _masked(value, None)
+
+
+def _masked(value: Any, said: str | None) -> Any:
+    """Mask as the rule finds; `said` is the name around the value that says secret."""
     if isinstance(value, Mapping):
-        return _masked_object(value)
+        told = told_within(value, said)
+        return {
+            shown: _masked(item, name)
+            for (_, item, name), shown in zip(told, _names_shown(value), strict=True)
+        }
     if isinstance(value, (list, tuple)):
-        named = named_before(value)
-        return [
-            _all_masked(value[place - 1], item) if place in named else mask_secrets(item)
-            for place, item in enumerate(value)
-        ]
-    return value
+        return _masked_together([_masked(item, name) for _, item, name in told_within(value, said)])
+    if said is not None and is_credential(said, value):
+        return mask(str(value))
+    if not isinstance(value, str):
+        return value
+    masked = mask_text(value)
+    return masked if said is None or masked == value else mask(value)
 
 
-def _masked_object(value: Mapping[str, Any]) -> dict[str, Any]:
-    masked: dict[str, Any] = {}
-    beside = named_beside(value)
-    for (key, item), shown in zip(value.items(), _names_shown(value), strict=True):
-        named = secret_named(str(key)) or key in beside
-        masked[shown] = _all_masked(str(key), item) if named else mask_secrets(item)
-    return masked
+def _masked_together(items: list[Any]) -> list[Any]:
+    """Mask the texts of a list that are a credential where they are read as one text."""
+    places = [place for place, item in enumerate(items) if isinstance(item, str)]
+    if len(places) < 2:
+        return items
+    begins = list(accumulate((len(items[place]) + 1 for place in places), initial=0))
+    for found in find_secrets(" ".join(items[place] for place in places)):
+        first, end = bisect_right(begins, found.start) - 1, bisect_left(begins, found.end)
+        for place in places[first:end]:
+            items[place] = mask(items[place])
+    if hides_secret(" ".join(items[place] for place in places)):
+        return [mask(item) if isinstance(item, str) else item for item in items]
+    return items
 
 
 def _names_shown(names: Iterable[object]) -> Iterator[str]:
@@ -87,18 +110,6 @@ def _names_shown(names: Iterable[object]) -> Iterator[str]:
             shown = f"{alike}′{times[alike]}" if times[alike] > 1 else f"{alike}′"
         taken.add(shown)
         yield shown
-
-
-def _all_masked(name: str, value: Any) -> Any:
-    """Mask what stands below a name that says secret and is one, as the rule would find it."""
-    if isinstance(value, Mapping):
-        names = _names_shown(value)
-        return {
-            shown: _all_masked(name, value[key]) for key, shown in zip(value, names, strict=True)
-        }
-    if isinstance(value, (list, tuple)):
-        return [_all_masked(name, item) for item in value]
-    return mask(str(value)) if is_credential(name, value) else value
 
 
 def plain_words(text: str, longest: int = 2_000) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
+COMMAND_KIND: Final = "password of a command"
 BASIC_KIND: Final = "basic credentials"
 _BASIC: Final = r"(?i)\bbasic\s{1,8}(?P<secret>[a-z\d+/]{8,}+={0,2})"
 
@@ -57,14 +59,8 @@ SHAPES: Final = tuple(
             r"(?P<secret>(?=[\w~+=-]*\d)(?=[\w~+=-]*[a-z])[\w~+=-]{10,}+)@",
         ),
         (
-            "password of a command",
-            r"\bcurl\b[^\n]{0,300}?\s(?:-u|--user)[\s=]{1,4}[\"']?"
-            r"[^\s:\"']{1,100}+:(?P<secret>[^\s\"']{1,200}+)",
-        ),
-        (
-            "password of a command",
-            r"\b(?:(?:mysql(?:dump|admin)?|mariadb)\b[^\n]{0,200}?\s-p|sshpass\s{1,4}-p\s{0,4})"
-            r"[\"']?(?P<secret>[^\s\"'-][^\s\"']{1,200}+)",
+            COMMAND_KIND,
+            r"\bsshpass\s{1,4}-p\s{0,4}[\"']?(?P<secret>[^\s\"'-][^\s\"']{1,200}+)",
         ),
         (
             "password of a statement",
@@ -109,6 +105,44 @@ SHAPES: Final = tuple(
     )
 )
 
+#: What a command's text holds for sure, the option that gives a password, and the command with all
+#: that stands between. Looked for from the option back: so no line of many names is read often.
+_COMMANDS: Final = (
+    (
+        ("curl",),
+        re.compile(
+            r"(?<=\s)(?:-u[\s=]{0,4}|(?:-[A-Za-z]{1,8}u|--user)[\s=]{1,4})"
+            r"(?P<quote>[\"'])?[^\s:\"']{1,100}+:(?!//)"
+            r"(?P<secret>(?(quote)[^\"'\n]|[^\s\"']){1,200}+)"
+        ),
+        re.compile(r"\bcurl\b[^\n]{0,300}\Z"),
+    ),
+    (
+        ("mysql", "mariadb"),
+        re.compile(
+            r"(?<=\s)-p(?P<quote>[\"'])?"
+            r"(?P<secret>(?(quote)[^\"'\n]{1,200}+|[^\s\"'-][^\s\"']{1,200}+))"
+        ),
+        # Options follow at once, or behind a database; `mysql is slow -please …` is talk.
+        re.compile(
+            r"\b(?:mysql(?:dump|admin)?|mariadb(?:-dump|-admin)?)"
+            r"(?=\s{1,4}(?:\w[\w.-]{0,63}\s{1,4})?(?:-|\Z))[^\n;|&]{0,200}\Z"
+        ),
+    ),
+)
+_FURTHEST_COMMAND: Final = 320
+
+
+def typed_in(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where a password stands that is given to a command: `curl -u pat:…`, `mysql -p…`."""
+    for names, option, command in _COMMANDS:
+        if any(name in text for name in names):
+            for found in option.finditer(text):
+                before = text[max(0, found.start() - _FURTHEST_COMMAND) : found.start()]
+                if command.search(before):
+                    yield found.span("secret")
+
+
 #: What a text of such a shape holds for sure; looking for it first spares most texts the pattern.
 HOLDS: Final[dict[str, tuple[str, ...]]] = {
     "private key": ("-----BEGIN ",),
@@ -135,16 +169,17 @@ HOLDS: Final[dict[str, tuple[str, ...]]] = {
     "age key": ("AGE-SECRET-KEY-1",),
     "password in an address": ("://",),
     "token in an address": ("://",),
-    "password of a command": ("curl", "mysql", "mariadb", "sshpass"),
+    COMMAND_KIND: ("sshpass",),
 }
 
-#: What it needs as well, in small letters; asked of texts in ASCII alone, where a letter without
-#: case is one of two.
-NEEDS: Final[dict[str, str]] = {
-    "bearer token": "bearer",
-    BASIC_KIND: "basic",
-    "authorization header": "authorization",
-    "signature in an address": "sig",
-    "password in an address": "@",
-    "token in an address": "@",
+#: One of these it needs as well, in small letters; asked of texts in ASCII alone, where a letter
+#: without case is one of two.
+NEEDS: Final[dict[str, tuple[str, ...]]] = {
+    "bearer token": ("bearer",),
+    BASIC_KIND: ("basic",),
+    "authorization header": ("authorization",),
+    "signature in an address": ("sig",),
+    "password in an address": ("@",),
+    "token in an address": ("@",),
+    "password of a statement": ("identified", "password"),
 }

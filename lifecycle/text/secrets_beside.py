@@ -1,37 +1,57 @@
-"""Credentials that are known by what stands beside them, in an object or in a list."""
+"""Credentials that are known by what stands above, beside or before them in an object or a list."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
+from lifecycle.text.folding import visible
 from lifecycle.text.secrets_found import assigned, secret_named
 
-_NAMES: Final = ("name", "key", "k", "variable", "header", "field", "path")
-_VALUES: Final = ("value", "v")
+_NAMES: Final = frozenset("name key k variable header field path".split())
+_VALUES: Final = frozenset({"value", "v"})
 #: Beside one of these `pass` is a password.
 _USERS: Final = frozenset("user username user_name login account".split())
 _LONGEST_OPTION: Final = 60
 
 
-def named_beside(value: Mapping[str, Any]) -> frozenset[str]:
+def told_within(value: Any, said: str | None) -> Iterator[tuple[str | int, Any, str | None]]:
+    """Yield what an object or a list holds: its name or place, it, and which name says secret.
+
+    `said` is the name that says so of the whole, None where none does; the nearest name counts. The
+    rule and what masks ask here, so that nothing is masked which the rule lets pass.
+    """
+    if isinstance(value, Mapping):
+        beside = _named_beside(value)
+        for key, item in value.items():
+            named = secret_named(visible(key)) or key in beside
+            yield key, item, key if named else said
+    elif isinstance(value, (list, tuple)):
+        before = _named_before(value)
+        for place, item in enumerate(value):
+            yield place, item, value[place - 1] if place in before else said
+
+
+def _named_beside(value: Mapping[str, Any]) -> frozenset[str]:
     """Return the keys of an object that hold a credential by the name that stands beside them.
 
     So lists of variables, headers and changes are written, in any letter case:
     `{"name": "DB_PASSWORD", "value": "…"}`, `{"path": "/db/password", "value": "…"}`. Beside a
     user `pass` is one, too.
     """
-    keys = {key.lower(): key for key in value}
-    found = {keys["pass"]} if "pass" in keys and not _USERS.isdisjoint(keys) else set()
-    holders = [keys[name] for name in _VALUES if name in keys]
-    names = [value[keys[name]] for name in _NAMES if name in keys] if holders else []
+    keys = {key: key.lower() for key in value}
+    found = {key for key, small in keys.items() if small == "pass"}
+    if found and _USERS.isdisjoint(keys.values()):
+        found.clear()
+    holders = [key for key, small in keys.items() if small in _VALUES]
+    names = [value[key] for key, small in keys.items() if small in _NAMES] if holders else []
     if any(isinstance(name, str) and secret_named(name) for name in names):
         found.update(holders)
     return frozenset(found)
 
 
-def named_before(items: Sequence[Any]) -> frozenset[int]:
+def _named_before(items: Sequence[Any]) -> frozenset[int]:
     """Return the places of a list that hold a credential by what stands before them.
 
     So arguments (`["--password", "…"]`) and pairs (`["X-Api-Key", "…"]`) are written.
@@ -40,17 +60,19 @@ def named_before(items: Sequence[Any]) -> frozenset[int]:
     return frozenset(
         place
         for place, (name, item) in enumerate(pairwise(items), 1)
-        if isinstance(name, str)
-        and isinstance(item, str)
-        and (_is_option(name, item) or (pair and _is_pair(name, item)))
+        if isinstance(name, str) and (_is_option(name, item) or (pair and _is_pair(name, item)))
     )
 
 
-def _is_option(name: str, item: str) -> bool:
+def _is_option(name: str, item: Any) -> bool:
     bare = name.startswith("-") and "=" not in name and len(name) <= _LONGEST_OPTION
-    return bare and not item.startswith("-") and secret_named(name)
+    if not bare or not isinstance(item, (str, int, float)):
+        return False
+    return not str(item).startswith("-") and secret_named(name)
 
 
-def _is_pair(name: str, item: str) -> bool:
-    """Tell `["X-Api-Key", "k-1234"]` from the names of two columns, `["token", "created_at"]`."""
-    return secret_named(name) and any(map(str.isdecimal, item)) and assigned(name, item)
+def _is_pair(name: str, item: Any) -> bool:
+    """Tell `["X-Api-Key", "k-1234"]` from words, and from two columns, `["token", "created"]`."""
+    if not isinstance(item, str) or len(item.split()) != 1 or not secret_named(name):
+        return False
+    return any(map(str.isdecimal, item)) and assigned(name, item)

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from lifecycle.text.field_names import Words, ends_in, readings_of
 from lifecycle.text.patterns import compiled
-from lifecycle.text.secret_shapes import BASIC_KIND, HOLDS, NEEDS, SHAPES
+from lifecycle.text.secret_shapes import BASIC_KIND, COMMAND_KIND, HOLDS, NEEDS, SHAPES, typed_in
 
 
 class Secret(NamedTuple):
@@ -25,7 +25,7 @@ class Secret(NamedTuple):
 #: it is spared all the looks for one of them. Beyond ASCII, where letters of more than one kind are
 #: the same without case, every shape is looked for.
 _MAY_HOLD: Final = compiled(
-    "(?i:bearer|basic|sig=|signature=|identified|"
+    "curl|mysql|mariadb|(?i:bearer|basic|sig=|signature=|identified|"
     # what `secret_named` can say yes to
     "pass|pwd|pw|secret|token|apikey|credential|authorization|cookie|jwt|otp|pin|cv[cv]|mnemonic|"
     "key)|"
@@ -51,18 +51,25 @@ _WORD_BEFORE: Final = re.compile(r"(?<![\w.-])([A-Za-z]{2,20})[ \t]$")
 _KEYS_IN_PROSE: Final = frozenset(
     "api access private secret signing encryption auth ssh license".split()
 )
+#: One look that spares most texts the next one.
+_MAY_SAY: Final = compiled(
+    r"(?i)(?:pass(?:word|phrase|code)|secret|key|token)[\s\x{1c}-\x{1f}]{1,4}(?:is|was)"
+)
 #: `The password is hunter2`: said, not assigned.
 _SAID: Final = re.compile(
     r"(?i)\b(?P<name>pass(?:word|phrase|code)|(?:client )?secret"
     r"|(?:api|access|secret|private|license)[ _-]?key|(?:api|access|auth|bearer|secret)[ _-]?token)"
     r"\s{1,4}(?:is|was)(?: now)?[:\s]\s{0,4}[\"'`“]?(?P<secret>[^\s\"'`”]{5,200}+)"
 )
-#: Both letters and digits, and no measure, no name of a method and no address.
-_SAID_VALUE: Final = re.compile(
-    r"(?i)(?!https?:|\d{1,4}-?(?:[a-z]{1,2}|chars?|characters?|digits?|letters?|words?|bits?|days?)"
-    r"(?:\b|-)|(?:sha|base|md|aes|oauth|utf|rfc|rsa|rs|hs|es|x|v|pkcs|argon)-?\d+\b)"
-    r"(?=\S*\d)(?=\S*[a-z])\S+"
+_METHOD: Final = r"(?:sha|base|md|aes|oauth|utf|rfc|[dr]sa|ecdsa|e[dc]|[rehp]s|p|x|v|pkcs|argon)"
+#: A measure, the name of a method, and a file of what may be known to all: no credential.
+_NO_KEY: Final = re.compile(
+    r"(?i)\d{1,4}-?(?:[a-z]{1,2}|chars?|characters?|digits?|letters?|words?|bits?|days?)(?:\b|-)"
+    rf"|{_METHOD}-?\d+(?:[-/](?:{_METHOD}?-?\d{{1,4}}|[a-z]+))*+\Z"
+    r"|[\w./~-]+\.(?:pub|crt|cer)\Z"
 )
+#: Both letters and digits, and no address.
+_SAID_VALUE: Final = re.compile(r"(?i)(?!https?:)(?=\S*\d)(?=\S*[a-z])\S+")
 #: `<password>hunter2</password>`.
 _ELEMENT: Final = re.compile(
     r"<(?P<name>[A-Za-z][\w.:-]{0,60}+)>\s{0,8}+(?P<secret>[^<>\s]{4,200}+)\s{0,8}+</(?P=name)>"
@@ -211,12 +218,15 @@ def _found(text: str) -> Iterator[Secret]:
     for kind, shape in SHAPES:
         if kind in HOLDS and not any(part in text for part in HOLDS[kind]):
             continue
-        if lower is not None and NEEDS.get(kind, "") not in lower:
+        if lower is not None and kind in NEEDS and not any(part in lower for part in NEEDS[kind]):
             continue
         group = "secret" if "secret" in shape.groupindex else 0
         for match in shape.finditer(text):
             if not stand_in(match[group]) and (kind != BASIC_KIND or _pair(match[group])):
                 yield Secret(*match.span(group), kind)
+    for start, end in typed_in(text):
+        if not stand_in(text[start:end]):
+            yield Secret(start, end, COMMAND_KIND)
     yield from _assigned(text)
 
 
@@ -224,13 +234,16 @@ def _assigned(text: str) -> Iterator[Secret]:
     place = 0
     while match := _NAME.search(text, place):
         name, place = match["quoted"] or match["bare"], match.end()
-        named = secret_named(name) or _is_key_in_prose(text, match)
-        value = _VALUE.match(text, place) if named else None
+        named = secret_named(name)
+        in_prose = not named and _is_key_in_prose(text, match)
+        value = _VALUE.match(text, place) if named or in_prose else None
         if value is None:
             continue
         place, group = value.end(), str(value.lastgroup)
         is_code = group == "plain" and _CODE.match(text, value.start())
-        if not is_code and _counts(name, value[group], group, match["sign"]):
+        if not (is_code or (in_prose and _NO_KEY.match(value[group]))) and _counts(
+            name, value[group], group, match["sign"]
+        ):
             yield Secret(*value.span(group), "value of " + name)
     for match in _FLAG.finditer(text):
         if secret_named(match["bare"]) and _counts(match["bare"], match["plain"], "plain", "="):
@@ -246,9 +259,10 @@ def _is_key_in_prose(text: str, named: re.Match[str]) -> bool:
 
 
 def _said_of(text: str) -> Iterator[Secret]:
-    for match in _SAID.finditer(text):
+    may_say = not text.isascii() or _MAY_SAY.search(text)
+    for match in _SAID.finditer(text) if may_say else ():
         value = match["secret"].rstrip(".,;:!?)")
-        if _SAID_VALUE.fullmatch(value) and not stand_in(value):
+        if _SAID_VALUE.fullmatch(value) and not (_NO_KEY.match(value) or stand_in(value)):
             start = match.start("secret")
             yield Secret(start, start + len(value), "value of " + match["name"])
     for match in _ELEMENT.finditer(text):

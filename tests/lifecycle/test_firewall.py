@@ -81,6 +81,23 @@ def test_a_key_that_is_personal_data_is_masked():
     assert framed({"pat@partner.example": 1}, "h").value == {"‹email address, 19 characters›": 1}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgres%3A%2F%2Fu%3Ahunter2%40h",
+        "<b>password</b>=hunter2",
+        "api_key\u200b=hunter2",
+        "for a@partner.example: pass**word**=hunter2",
+    ],
+)
+def test_a_credential_in_disguise_is_masked_with_its_line(text: str) -> None:
+    shown = frame_of({"note": f"done\n{text}\nas asked"})
+
+    assert "hunter2" not in json.dumps(shown)
+    assert shown["value"]["note"].startswith("done\n‹secret, ")
+    assert shown["value"]["note"].endswith("\nas asked")
+
+
 def test_the_handle_is_the_digest_of_the_whole_unless_one_is_given():
     assert frame_of({"a": 1})["handle"] == (
         "sha256:015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862"

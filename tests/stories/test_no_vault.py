@@ -111,3 +111,21 @@ async def test_a_credential_that_people_type_stands_nowhere_either(
     assert TOKEN not in everything(tmp_path)
     assert files_with(TOKEN, tmp_path) == []
     assert "the key is ‹secret, 40 characters›" in (await stage.proposal(second)).explanation
+
+
+@pytest.mark.parametrize(
+    ("arguments", "secret"),
+    [
+        (["curl", "-u", "pat:hunter2xyz", "https://x.example"], "hunter2xyz"),
+        (["pass**word**=", "hunter2xyz"], "hunter2xyz"),
+        (["password=<t>", "hunter2xyz"], "hunter2xyz"),
+    ],
+)
+async def test_a_credential_that_a_list_holds_only_together_stands_nowhere(
+    stage: World, tmp_path: Path, arguments: list[str], secret: str
+) -> None:
+    answer = await stage.submits(MAIL, parameters=PARAMETERS | {"args": arguments})
+
+    assert answer.refused
+    assert secret not in everything(tmp_path)
+    assert files_with(secret, tmp_path) == []

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from bot.chat.cards.content import Field
-from bot.chat.cards.neutral import neutral, neutral_value
+from bot.chat.cards.neutral import masked_value, neutral
 from bot.chat.cards.spans import moment_words
 from lifecycle.canonical import canonical_bytes, digest_of, s256
 from lifecycle.first_gate.digest_values import digests_in
@@ -77,8 +77,8 @@ def _target(document: Mapping[str, Any]) -> Iterator[_Pair]:
     target = document.get("target")
     if not isinstance(target, Mapping):
         return
-    kind, name, domain = (_token(target.get(key, "")) for key in _TARGET)
-    text = neutral(f"{kind} {name} at {domain}")
+    kind, name, domain = (_token(mask_secrets(target.get(key, ""))) for key in _TARGET)
+    text = masked_value(f"{kind} {name} at {domain}")
     yield Field("Target", text.text, text.text), text.warnings
     if target.get("constraints"):
         yield _field("Target's constraints", target["constraints"])
@@ -138,9 +138,9 @@ def _window_words(window: Any) -> str | None:
 def _field(label: str, raw: Any, masked: Any = None) -> _Pair:
     """Show one value. A value with a secret gets no digest: a short secret could be guessed."""
     shown_value = mask_secrets(raw) if masked is None else masked
-    shown, kept_back = neutral_value(shown_value), _kept_back(raw)
+    shown, kept_back = masked_value(shown_value), _kept_back(raw)
     text = kept_back + shown.text
-    full = kept_back + neutral_value(shown_value, lines=True).text
+    full = kept_back + masked_value(shown_value, lines=True).text
     digest = _digest(raw) if shown_value == raw else ""
     return Field(label, text, full, digest), shown.warnings
 
