@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-import aiosmtplib
-from aiosmtplib import SMTP, SMTPDataError, SMTPException
+from aiosmtplib import SMTP, SMTPException, SMTPResponseException
 
 from bot.tools.message import Envelope, enveloped
 from lifecycle.ports import ToolDoubtful, ToolFailed
+from lifecycle.time_limits import within
 
 _LONGEST_STEP_S: Final = 20.0
+#: So much of the time may pass before the text is on its way: it needs the rest to be answered.
+_REACHED_BY: Final = 2 / 3
 _PORT: Final = 25
+_GO_ON: Final = 354
+#: These greet and take leave; of the mail they say nothing.
+_OF_THE_CONNECTION: Final = frozenset({220, 221})
 _READABLE: Final = (
     "the mail server offers no TLS, so the password was not sent; with start_tls: false it is, "
     "and anybody on the way can read it"
@@ -43,7 +49,7 @@ class SmtpCarrier:
         envelope, login = enveloped(data), self._login()
         server = self._server(min(_LONGEST_STEP_S, limit_s))
         try:
-            await self._reach(server, envelope, login)
+            await self._reach(server, envelope, login, limit_s * _REACHED_BY)
             await _hand_over(server, envelope.data)
         finally:
             server.close()
@@ -79,36 +85,75 @@ class SmtpCarrier:
             raise ToolFailed(f"the environment variable {name} is not set")
         return self._environment[name]
 
-    async def _reach(self, server: SMTP, envelope: Envelope, login: tuple[str, str] | None) -> None:
-        """Connect, log in and name sender and recipients; one refused recipient ends it for all."""
+    async def _reach(
+        self, server: SMTP, envelope: Envelope, login: tuple[str, str] | None, limit_s: float
+    ) -> None:
+        """Come to where the server waits for the text; one refused recipient ends it for all.
+
+        Raises ToolFailed for whatever fails, and for what takes too long: nothing was sent yet.
+        """
+        step = "a connection"
         try:
-            await server.connect()
-            if login is not None:
-                await self._log_in(server, *login)
-            await server.mail(envelope.sender)
-            for recipient in envelope.recipients:
-                await server.rcpt(recipient)
-        except (SMTPException, OSError, ValueError) as error:
-            raise ToolFailed(f"the mail server did not take the mail ({_named(error)})") from error
+            async with within(limit_s):
+                await server.connect()
+                if login is not None:
+                    step = "the login"
+                    await self._log_in(server, *login)
+                step = "the sender"
+                await server.mail(envelope.sender)
+                for number, recipient in enumerate(envelope.recipients, start=1):
+                    step = f"recipient {number} of {len(envelope.recipients)}"
+                    await server.rcpt(recipient)
+                step = "the text"
+                answer = await server.execute_command(b"DATA")
+                if answer.code != _GO_ON:
+                    raise SMTPResponseException(answer.code, answer.message)
+        except ToolFailed:
+            raise
+        except Exception as error:
+            words = f"the mail server did not take {step} ({_named(error)}), so nothing was sent"
+            raise ToolFailed(words) from error
 
 
 async def _hand_over(server: SMTP, data: bytes) -> None:
     """Send the text. An answer that refuses it is clear; no answer at all is not.
 
-    Every 2xx has taken it, though the library knows 250 alone. Whoever calls bounds the wait.
+    Every 2xx has taken it, but those of the connection. Whoever calls bounds the wait. The text is
+    written here, and not by the library: that knows 250 alone, and takes any 2xx to DATA for it.
     """
+    talk = server.protocol
+    if talk is None or not talk.is_connected:
+        raise ToolFailed("the mail server hung up before the text, so nothing was sent")
     try:
-        await server.data(data, timeout=None)
-    except SMTPDataError as error:
-        if 200 <= error.code < 300:
-            return
-        if error.code < 400:
-            raise ToolDoubtful(f"the mail server answered {error.code} to the text") from error
-        raise ToolFailed(f"the mail server refused the text ({error.code})") from error
+        talk.write(_stuffed(data))
+        answer = await talk.read_response()
+    except (SMTPException, OSError) as error:
+        words = f"the mail server was given the text and gave no clear answer ({_named(error)})"
+        raise ToolDoubtful(words) from error
+    if 200 <= answer.code < 300 and answer.code not in _OF_THE_CONNECTION:
+        return
+    if 400 <= answer.code < 600:
+        raise ToolFailed(f"the mail server refused the text ({answer.code})")
+    raise ToolDoubtful(f"the mail server answered {answer.code} to the text")
+
+
+def _stuffed(data: bytes) -> bytes:
+    """Return the text as it goes over the wire: lines end in CRLF, a lone point ends it all."""
+    lines = re.sub(rb"\r\n|\r|\n", b"\r\n", data)
+    whole = lines if lines.endswith(b"\r\n") else lines + b"\r\n"
+    return re.sub(rb"(?m)^\.", b"..", whole) + b".\r\n"
 
 
 def _named(error: BaseException) -> str:
-    """Name a fault without what the server said: that may hold addresses."""
-    if isinstance(error, aiosmtplib.SMTPResponseException):
-        return str(error.code)
-    return type(error).__name__
+    """Name a fault without what the server said: that may hold addresses.
+
+    Of a fault without a kind of its own the words are the library's, and no server's.
+    """
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, SMTPResponseException):
+        return str(error.code) if error.code > 0 else "an answer that cannot be read"
+    if type(error) is SMTPException:
+        return str(error).rstrip(".")
+    cause, name = error.__cause__, type(error).__name__
+    return name if cause is None else f"{name}: {type(cause).__name__}"
