@@ -82,8 +82,9 @@ class CommandTool:
         if ended.code != _DONE:
             wrote = "; what it wrote is in the log" if said else ""
             raise ToolDoubtful(f"it ended with exit code {ended.code}{wrote}")
-        # Exit 0 is done, whatever was printed.
-        receipt = None if ended.cut else receipt_in(ended.output)
+        # Exit 0 is done, whatever was printed; who prints nothing may have left that to another.
+        unsaid = ended.cut and not ended.output.strip()
+        receipt = None if unsaid else receipt_in(ended.output)
         if receipt is not None:
             return receipt
         log.warning("%s printed something that is no JSON object of 1 MiB at most", call.tool)

@@ -23,15 +23,34 @@ from lifecycle.ports import ToolDoubtful
 TAIL: Final = 4_096
 _CHUNK: Final = 65_536
 _GRACE_S: Final = 1.0
+_NO_FILE: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 class Ended(NamedTuple):
-    """How a program ended: exit code, the head of its output, the tail of its errors."""
+    """How a program ended: exit code, the head of its output, the tail of its errors.
+
+    `cut` says that somebody whom it left behind may write more to its output.
+    """
 
     code: int
     output: bytes
     errors: bytes
     cut: bool = False
+
+
+class _Kept:
+    """What is kept of a pipe: so many bytes of its beginning, or, below zero, of its end."""
+
+    def __init__(self, keep: int) -> None:
+        self._keep = keep
+        self.data = b""
+
+    def take(self, chunk: bytes) -> None:
+        """Take what was read next."""
+        if self._keep > 0:
+            self.data += chunk[: self._keep - len(self.data)]
+        else:
+            self.data = (self.data + chunk)[self._keep :]
 
 
 class Place(NamedTuple):
@@ -76,13 +95,15 @@ class _Program:
 
     async def listened_to(self, keep: int) -> Ended:
         """Read what it prints to its end: nobody ends in peace who writes into a closed pipe."""
-        output = asyncio.create_task(self._read(self._process.stdout, keep, first=True))
-        errors = asyncio.create_task(self._read(self._process.stderr, TAIL, first=False))
+        told, said = _Kept(keep), _Kept(-TAIL)
+        output = asyncio.create_task(self._read(self._process.stdout, told))
+        errors = asyncio.create_task(self._read(self._process.stderr, said))
         try:
             code = await asyncio.shield(self._ended)
             done, _ = await asyncio.wait((output, errors), timeout=_GRACE_S)
-            told, said = (t.result() if t in done else b"" for t in (output, errors))
-            return Ended(code, told, said, cut=output not in done)
+            for each in done:
+                each.result()
+            return Ended(code, told.data, said.data, cut=output not in done)
         finally:
             try:
                 await self._end()
@@ -138,19 +159,17 @@ class _Program:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
-    async def _read(self, pipe: IO[Any] | None, keep: int, *, first: bool) -> bytes:
-        """Read to the end and keep the first or the last bytes."""
+    async def _read(self, pipe: IO[Any] | None, kept: _Kept) -> None:
+        """Read to the end; what was written is kept as it comes."""
         reader = StreamReader()
         transport, _ = await self._loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), pipe
         )
-        kept = b""
         try:
             while chunk := await reader.read(_CHUNK):
-                kept = kept + chunk[: keep - len(kept)] if first else (kept + chunk)[-keep:]
+                kept.take(chunk)
         finally:
             transport.close()
-        return kept
 
 
 def _watching(watch: Callable[[], None]) -> SimpleQueue[bool]:
@@ -189,8 +208,11 @@ def _standard_input(told: bytes) -> Iterator[IO[bytes]]:
 def _passing_file() -> IO[bytes]:
     """Return one in memory, where no disk may be full and no folder absent, else one on disk."""
     if hasattr(os, "memfd_create"):
-        with suppress(OSError):  # refused to all by a hardened Linux (vm.memfd_noexec = 2)
+        try:
             return os.fdopen(os.memfd_create("signoff-call", os.MFD_CLOEXEC), "w+b")
+        except OSError as error:  # refused to all by a hardened Linux (vm.memfd_noexec = 2)
+            if error.errno in _NO_FILE:  # of which the disk would say that no folder is usable
+                raise
     return TemporaryFile()
 
 

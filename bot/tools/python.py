@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from bot.config.kinds import capabilities_of, class_in, never_committed
 from bot.expected import StartFailed
+from bot.tools.apart import apart
 from bot.tools.threads import NotBegun, beside
 from lifecycle.located import NOT_LOADED, located
 from lifecycle.ports import Call, ToolFailed
@@ -23,8 +24,8 @@ class PythonTool:
     """Wraps `module:Class`: `execute(call)`, and where it has them `commit` and `roll_back`.
 
     Methods may be plain or async, and return the receipt. A plain one runs in a thread of its own,
-    which no time limit can end: once MOST_AT_ONCE of them hang, no more begin. ToolFailed means
-    that nothing is left behind, any other error unknown.
+    which no time limit can end: once MOST_AT_ONCE of them hang, no more begin. An async one runs in
+    a task of its own. ToolFailed means that nothing is left behind, any other error unknown.
     `reversible = True` and `deferred = True` on the class say what it can take back.
     """
 
@@ -63,20 +64,21 @@ class PythonTool:
 
     async def _run(self, verb: str, call: Call) -> Mapping[str, Any]:
         method: Callable[[Call], Any] = getattr(self._tool, verb)
+        name = f"{call.tool} {verb} of {call.proposal_id}"
         if inspect.iscoroutinefunction(method):
-            return _as_given(await method(call))
+            return _as_given(await apart(method(call), name))
         with self._lock:
             if self._begun >= MOST_AT_ONCE:
                 words = f"{self._begun} calls of {call.tool} do not return; this one was not begun"
                 raise ToolFailed(words)
             self._begun += 1
         try:
-            answer = await beside(partial(self._counted, method, call), f"tool {call.tool}")
+            answer = await beside(partial(self._counted, method, call), name)
         except NotBegun as error:
             self._ended()
             words = "this machine starts no more threads, so this call was not begun"
             raise ToolFailed(words) from error
-        return _as_given(await answer if inspect.isawaitable(answer) else answer)
+        return _as_given(await apart(answer, name) if inspect.isawaitable(answer) else answer)
 
     def _counted(self, method: Callable[[Call], Any], call: Call) -> Any:
         try:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
+
+log = logging.getLogger(__name__)
 
 
 class NotBegun(RuntimeError):
@@ -23,14 +26,15 @@ async def beside(work: Callable[[], Any], name: str) -> Any:
     answer: asyncio.Future[Any] = loop.create_future()
 
     def settle(result: Any, error: BaseException | None) -> None:
-        if answer.done():  # nobody waits any more
+        if answer.done():
+            ended_unheard(name, error)
             return
         if error is None:
             answer.set_result(result)
         else:
-            # An answer of this kind cannot be raised out of a future as it is.
-            stops = isinstance(error, StopIteration)
-            answer.set_exception(RuntimeError("StopIteration") if stops else error)
+            # These mean something else to whoever awaits them than that the work failed.
+            stops = isinstance(error, (StopIteration, GeneratorExit))
+            answer.set_exception(RuntimeError(type(error).__name__) if stops else error)
 
     def run() -> None:
         result: Any = None
@@ -47,3 +51,9 @@ async def beside(work: Callable[[], Any], name: str) -> Any:
     except RuntimeError as error:
         raise NotBegun from error
     return await answer
+
+
+def ended_unheard(name: str, error: BaseException | None) -> None:
+    """Say in the log how that ended which nobody waited for any more: a person may have to know."""
+    how = "with an answer" if error is None else f"with {type(error).__name__}"
+    log.warning("%s ended %s, when nobody waited for it any more", name, how)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -19,11 +20,17 @@ from standardwebhooks.webhooks import EmptyWebhookSecretError
 from bot.tools.receipts import LARGEST_RECEIPT, receipt_in
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Verb
+from lifecycle.time_limits import within
 
 _DONE: Final = frozenset({200, 201, 204})
 #: Refusals after which something may yet happen: time out, conflict, too early.
 _UNCLEAR: Final = frozenset({408, 409, 425})
 _CONNECT_S: Final = 10.0
+#: A connection and its TLS may take this much of the time each: that something was never reached is
+#: to be known before the whole of it has passed.
+_OF_IT_TO_CONNECT: Final = 1 / 4
+#: So much of the time may have passed when a receipt is given up of which the status said done.
+_OF_IT_TO_READ: Final = 9 / 10
 #: What stands before the base64 of a secret of Standard Webhooks.
 _PREFIX: Final = "whsec_"
 #: Content-Encodings that encode nothing.
@@ -74,10 +81,12 @@ class WebhookTool:
         return await self._post(call)
 
     async def _post(self, call: Call) -> Mapping[str, Any]:
+        read_by_s = asyncio.get_running_loop().time() + call.limit_s * _OF_IT_TO_READ
         body = json.dumps(call.as_json(), ensure_ascii=False, separators=(",", ":"))
         headers = self._headers(call, body)
         # The caller bounds the whole: a limit of its own would pass over an answer that is there.
-        limit = httpx.Timeout(None, connect=min(_CONNECT_S, call.limit_s))
+        connect_s = min(_CONNECT_S, call.limit_s * _OF_IT_TO_CONNECT)
+        limit = httpx.Timeout(None, connect=connect_s)
         client = httpx.AsyncClient(
             timeout=limit, verify=_trusted(), trust_env=False, follow_redirects=False
         )
@@ -86,10 +95,15 @@ class WebhookTool:
                 client,
                 client.stream("POST", self._url, content=body.encode(), headers=headers) as answer,
             ):
-                return await _judged(answer, call.tool, call.verb)
+                return await _judged(answer, call, read_by_s)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
             name = type(error).__name__
             raise ToolFailed(f"the other side could not be reached ({name})") from error
+        except httpx.HTTPError as error:
+            name = type(error).__name__
+            raise ToolDoubtful(
+                f"it was reached and gave no answer that can be read ({name})"
+            ) from error
 
     def _headers(self, call: Call, body: str) -> dict[str, str]:
         headers = {
@@ -127,15 +141,15 @@ def _id_of(call: Call) -> str:
     return f"{call.idempotency_key}:{sha256(call.digest.encode()).hexdigest()[:16]}"
 
 
-async def _judged(answer: httpx.Response, tool: str, verb: str) -> Mapping[str, Any]:
+async def _judged(answer: httpx.Response, call: Call, read_by_s: float) -> Mapping[str, Any]:
     """Turn an answer into a receipt, ToolFailed, or an error that means unknown."""
     status = answer.status_code
     if status in _DONE:
-        receipt = await _receipt(answer)
+        receipt = await _receipt(answer, read_by_s)
         if receipt is not None:
             return {"status": status} if receipt == {} else receipt
-        log.warning("%s answered with something that is no JSON object of 1 MiB at most", tool)
-        if verb == Verb.ROLL_BACK:
+        log.warning("%s gave no whole JSON object of 1 MiB at most as its receipt", call.tool)
+        if call.verb == Verb.ROLL_BACK:
             raise ToolDoubtful("what still stands cannot be read")
         return {"status": status}
     if httpx.codes.is_client_error(status) and status not in _UNCLEAR:
@@ -143,21 +157,24 @@ async def _judged(answer: httpx.Response, tool: str, verb: str) -> Mapping[str, 
     raise ToolDoubtful(f"it answered with status {status}")
 
 
-async def _receipt(answer: httpx.Response) -> Mapping[str, Any] | None:
+async def _receipt(answer: httpx.Response, read_by_s: float) -> Mapping[str, Any] | None:
     """The status says done; the body is the receipt where it is a JSON object of at most 1 MiB.
 
-    Empty where there is no body, None where it cannot be read or was cut off. A packed body is
-    not unpacked, whatever the other side likes: a thousand bytes can stand for a gigabyte.
+    Empty where there is no body, None where it cannot be read, was cut off or comes to no end by
+    `read_by_s`, a time of the loop. A packed body is not unpacked, whatever the other side likes: a
+    thousand bytes can stand for a gigabyte.
     """
     if answer.headers.get("content-encoding", "").strip().lower() not in _PLAIN:
         return None
     body = bytearray()
+    left_s = max(0.0, read_by_s - asyncio.get_running_loop().time())
     try:
-        async for chunk in answer.aiter_raw():
-            body += chunk
-            if len(body) > LARGEST_RECEIPT:
-                return None
-    except httpx.HTTPError:
+        async with within(left_s):
+            async for chunk in answer.aiter_raw():
+                body += chunk
+                if len(body) > LARGEST_RECEIPT:
+                    return None
+    except (httpx.HTTPError, TimeoutError):
         return None
     return receipt_in(bytes(body))
 

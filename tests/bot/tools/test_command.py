@@ -270,7 +270,8 @@ async def test_a_program_that_began_and_cannot_be_listened_to_may_have_acted(tmp
     [
         'echo undoing; echo \'{"still_stands": ["a mail"]}\'',
         "head -c 1100000 /dev/zero | tr '\\0' a",
-        'setsid sleep 30 & sleep 0.3; echo \'{"still_stands": ["a mail"]}\'',
+        "setsid sleep 30 & sleep 0.3",
+        'setsid sleep 30 & sleep 0.3; echo \'{"still_stands": ["a mail"\'',
     ],
 )
 async def test_what_still_stands_is_unknown_where_it_cannot_be_read(tmp_path, line):
@@ -279,6 +280,20 @@ async def test_what_still_stands_is_unknown_where_it_cannot_be_read(tmp_path, li
     result = await call_tool(bench.tool, call(bench, "roll_back", {}))
 
     assert result.outcome is Outcome.UNKNOWN
+
+
+async def test_what_a_program_said_counts_though_what_it_left_running_could_say_more(tmp_path):
+    stays = "setsid sleep 30 & sleep 0.3; "
+    told = """echo '{"affected_records": 9, "still_stands": ["a mail"]}'"""
+    bench = Shell(stays + told, tmp_path, roll_back=["sh", "-c", stays + told])
+
+    executed = await done(bench, "execute")
+    taken_back = await done(bench, "roll_back", executed.receipt)
+    failed = await outcome_of(stays + "echo no such page >&2; exit 10", tmp_path)
+
+    assert executed.receipt["affected_records"] == 9
+    assert taken_back.still_stands == ("a mail",)
+    assert "no such page" in failed.explanation
 
 
 async def test_a_roll_back_that_prints_nothing_leaves_nothing(tmp_path):
