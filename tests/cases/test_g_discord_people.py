@@ -21,8 +21,8 @@ from tests.fakes.discord_stage import (
 )
 
 DUAL = {"approval_class": "dual"}
-#: A role that is named as the reviewers' is, and is another.
-ALIKE = "7302"
+#: A role that is named as the reviewers' is, and is another. It stands in no other number by chance.
+ALIKE = "730259183746501928"
 
 
 async def told(stage: DiscordStage, person: str) -> str:

@@ -77,6 +77,10 @@ class Socket:
         self._writer.cancel()
         await self.ws.close(code=code)
 
+    def ended(self) -> None:
+        """Nobody reads any more: whoever waits for something to write may go."""
+        self._writer.cancel()
+
     def cut(self) -> None:
         """Cut the TCP connection without a word."""
         self._writer.cancel()
@@ -120,6 +124,7 @@ class Gateway:
                 await asyncio.Event().wait()
         finally:
             self.sockets.discard(socket)
+            socket.ended()
             for session in self.sessions.values():
                 if session.socket is socket:
                     session.socket = None
