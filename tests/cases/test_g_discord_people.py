@@ -21,7 +21,7 @@ from tests.fakes.discord_stage import (
 )
 
 DUAL = {"approval_class": "dual"}
-#: A role that is named as the reviewers' is, and is another. It stands in no other number by chance.
+#: A role that is named as the reviewers' is, and is another; no other number holds it by chance.
 ALIKE = "730259183746501928"
 
 
