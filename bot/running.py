@@ -20,6 +20,7 @@ from bot.database_kept import keep_database
 from bot.garbage import spare_what_is_loaded
 from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
+from bot.lookups import look_up_apart
 from bot.pool import started_pool
 from bot.supervised import Supervisor
 
@@ -39,7 +40,9 @@ async def run_until_stopped(config: Config, choice: Choice, environment: Mapping
     SIGTERM and SIGINT end it: no new work, calls under way get GRACE_S. SIGHUP reads the config
     again. Raises what EXPECTED names where the start fails, after letting go of what was opened.
     """
-    asyncio.get_running_loop().set_default_executor(started_pool())
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(started_pool())
+    look_up_apart(loop)
     with _Signals() as signals:
         broadcast = Broadcast(_surfaces(config, choice, environment), summaries_of(config))
         async with opened(config, environment, broadcast) as app:
@@ -173,6 +176,8 @@ class _Signals:
     def __init__(self) -> None:
         self.app: App | None = None
         self.ended = asyncio.Event()
+        self._reloading = asyncio.Lock()
+        self._waits = False
 
     def __enter__(self) -> _Signals:
         loop = asyncio.get_running_loop()
@@ -192,11 +197,13 @@ class _Signals:
         self.ended.set()
 
     def _reload(self) -> None:
-        if self.app is None:
-            return  # what starts now reads the config anyway
+        if self.app is None or self._waits:
+            return  # what starts now reads the config anyway, and so does what waits for its turn
+        self._waits = True
         # An end waits for it, as for an act: it writes into the store that is closed then.
-        self.app.workflow.world.spawn(_reloaded(self.app))
+        self.app.workflow.world.spawn(self._reloaded(self.app))
 
-
-async def _reloaded(app: App) -> None:
-    log.warning("%s", await app.reload())
+    async def _reloaded(self, app: App) -> None:
+        async with self._reloading:
+            self._waits = False
+            log.warning("%s", await app.reload())

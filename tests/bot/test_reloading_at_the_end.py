@@ -108,3 +108,31 @@ def test_an_end_waits_for_no_module_that_is_never_loaded(
     too_late.cancel()
     assert in_time
     (tmp_path / "go_on").write_text("now")
+
+
+async def test_a_storm_of_signals_is_one_reload_beside_that_which_is_under_way(
+    write_config: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Else the last one, which may take an account away, waits for all before it, and so does the
+    end."""
+    known: list[World] = []
+
+    async def told_often(app: App) -> None:
+        known.append(app.workflow.world)
+        text = app.config.path.read_text()
+        for number in range(600, 700):
+            app.config.path.write_text(text.replace("_ttl_s: 86400", f"_ttl_s: {number}"))
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.sleep(0)  # in which the loop hears of it
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(running, "keep_database", told_often)
+    stays = load_config(that_stays(write_config))
+
+    await asyncio.wait_for(running.run_until_stopped(stays, NOTHING, {}), SOON_S)
+
+    assert known[0].law.policy.limits.proposal_ttl_s == 699
+    assert caplog.text.count("The config is in force") < 10
