@@ -54,6 +54,10 @@ PRAGMA journal_mode = DELETE;
 -- Whether every page and index is sound.
 PRAGMA integrity_check(1);
 
+-- fold_wal --
+-- What the side file holds is folded into the database as far as nobody stands in the way.
+PRAGMA wal_checkpoint(PASSIVE);
+
 -- empty_wal --
 -- The database is then whole in its one file: before a copy takes its place, and where a row was masked.
 PRAGMA wal_checkpoint(TRUNCATE);

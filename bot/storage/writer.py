@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
@@ -116,7 +117,7 @@ class Writer:
             try:
                 if self._hurried:
                     plain.execute(PRAGMAS["hurry"])
-                while waiting and not self._is_lost(waiting):
+                while waiting and not self._is_lost(plain, waiting):
                     waiting = waiting[_commit_together(plain, transaction, waiting) :]
                 if transaction.has_covered():
                     side_file.cover()
@@ -144,9 +145,10 @@ class Writer:
             found.append(self._jobs.get())
         return [job for job in found if job is not None], found[-1] is None
 
-    def _is_lost(self, jobs: Sequence[Job]) -> bool:
+    def _is_lost(self, plain: sqlite3.Connection, jobs: Sequence[Job]) -> bool:
         """Refuse what nobody would find again."""
-        words = self._place.trouble()
+        fold = partial(plain.execute, PRAGMAS["fold_wal"])
+        words = self._place.trouble() or self._place.shorter(fold)
         for job in jobs if words else ():
             job.fail(StoreUnavailable(words))
         return words is not None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -114,6 +116,56 @@ async def test_what_a_removed_log_held_stands_in_the_database_after_the_end(tmp_
     assert await reader.read(lambda tx: tx.proposals.get("p1")) == a_proposal()
     assert await reader.read(lambda tx: tx.flags.get("noted")) is None
     await reader.close()
+
+
+def emptied(folder: Path) -> None:
+    """Fold the log into the database and empty it, as anybody may who opens both."""
+    with closing(sqlite3.connect(folder / "signoff.db")) as other:
+        assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+
+
+async def test_a_log_that_was_folded_into_its_database_is_no_trouble(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    for _ in range(2):
+        emptied(tmp_path)
+        assert (tmp_path / "signoff.db-wal").stat().st_size == 0
+        await noted(store)
+
+    assert await store.read(lambda tx: tx.flags.get("noted")) == 1
+
+
+@pytest.mark.parametrize("left", [0, 40, 5_000])
+async def test_nothing_is_decided_behind_a_log_that_was_cut_short(
+    store: SqliteStore, tmp_path: Path, left: int
+) -> None:
+    """Whoever frees a full disk cuts what is large and in use."""
+    log = tmp_path / "signoff.db-wal"
+    await noted(store)
+    os.truncate(log, left)
+
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match=r"signoff\.db-wal, .* was cut short"):
+            await noted(store)
+
+    assert log.stat().st_size == left
+
+
+async def test_nothing_is_decided_in_a_database_that_another_file_was_copied_over(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    older = tmp_path / "older.db"
+    emptied(tmp_path)
+    shutil.copyfile(tmp_path / "signoff.db", older)
+    await store.write(lambda tx: tx.flags.put("much", "0" * 400_000))
+    emptied(tmp_path)
+    await noted(store)
+
+    shutil.copyfile(older, tmp_path / "signoff.db")
+
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match=r"signoff\.db became shorter"):
+            await noted(store)
 
 
 async def test_a_database_that_was_just_opened_anew_lies_where_it_lay(tmp_path: Path) -> None:
