@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import signal
@@ -36,8 +37,13 @@ class Mark:
         own_folder(folder)
         self.descriptor, path = mkstemp(_SUFFIX, dir=folder)
         self._path = Path(path)
-        fcntl.flock(self.descriptor, fcntl.LOCK_EX)
-        os.pwrite(self.descriptor, b" " * _LONGEST_NOTE, 0)
+        try:
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+            if os.pwrite(self.descriptor, b" " * _LONGEST_NOTE, 0) < _LONGEST_NOTE:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            self.not_started()
+            raise
 
     def belongs_to(self, process_group: int) -> None:
         """Write down whom to end; from here on the program alone holds the lock.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -225,3 +226,24 @@ def test_a_daemon_that_a_program_leaves_on_purpose_does_not_hold_up_the_next_sta
         assert lives(int(ended.output))
     finally:
         os.kill(int(ended.output), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("room", [0, 10])
+def test_a_mark_for_which_there_is_no_room_leaves_nothing_open_and_nothing_behind(tmp_path, room):
+    """Else a bot on a full disk has no descriptors left after some hundred calls."""
+    leftovers, before = Leftovers(tmp_path / "running"), open_files()
+    had = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, had[1]))
+    try:
+        for _ in range(3):
+            with pytest.raises(OSError, match=r"File too large|No space left"):
+                leftovers.mark()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, had)
+
+    assert open_files() == before
+    assert list((tmp_path / "running").iterdir()) == []
+
+
+def open_files() -> int:
+    return psutil.Process().num_fds()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import tempfile
 import threading
 from dataclasses import replace
@@ -55,6 +56,23 @@ async def test_no_folder_for_passing_files_keeps_a_program_from_its_call(
 
     assert result.outcome is Outcome.DONE
     assert '"verb"' in (tmp_path / "told").read_text()
+
+
+async def test_a_program_for_which_no_file_can_be_opened_has_failed_and_is_said_to_lack_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was said that no temporary folder is usable: nobody raises a limit for that."""
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    had = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, had[1]))
+    try:
+        result = await outcome_of("touch begun", tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, had)
+
+    assert result.outcome is Outcome.FAILED
+    assert "could not be started (Too many open files)" in result.explanation
+    assert not (tmp_path / "begun").exists()
 
 
 @pytest.mark.parametrize("refusal", [PermissionError(errno.EACCES, "Permission denied"), None])
