@@ -70,12 +70,12 @@ async def _judged(tool: Tool, call: Call) -> CallResult:
         async with within(call.limit_s) as limit:
             receipt = await _called(tool, call)
     except ToolFailed as failure:
-        return CallResult(Outcome.FAILED, explanation=_words(call.tool, failure))
+        return CallResult(Outcome.FAILED, explanation=_words(call, failure))
     except ToolDoubtful as doubt:
         return _unknown(_doubt_words(call.tool, doubt))
-    except TimeoutError:
-        return _unknown(_overtime(call) if limit.expired() else f"{call.tool}: TimeoutError.")
     except BaseException as error:
+        if limit.expired() and isinstance(error, TimeoutError):
+            return _unknown(_overtime(call))
         if _ours(error):
             raise
         log.error("%s of %s: %s", call.verb, call.tool, located(error))
@@ -197,9 +197,13 @@ def _said(error: Exception) -> str:
     return " ".join(mask_text(str(error)).split())[:_LONGEST_WORDS]
 
 
-def _words(tool: str, failure: ToolFailed) -> str:
+def _words(call: Call, failure: ToolFailed) -> str:
+    """Say that nothing was done; of a roll back, that all it was to take back stands."""
+    takes_back = call.verb == Verb.ROLL_BACK
+    what = "took nothing back" if takes_back else "failed and left nothing behind"
     said = _said(failure)
-    return f"{tool} failed and left nothing behind" + (f": {said}" if said else ".")
+    end = "" if said.endswith((".", "!", "?")) else "."
+    return f"{call.tool} {what}" + (f": {said}{end}" if said else ".")
 
 
 def _unknown(explanation: str) -> CallResult:

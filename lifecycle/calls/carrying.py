@@ -194,7 +194,7 @@ def call_of(proposal: Proposal, called: Execution, token: str, tool: ToolPolicy)
 
 
 def _not_called(called: Execution, why: str) -> CallResult:
-    """A first call that is not made left nothing behind; of an earlier one nobody knows."""
-    if called.attempt == 1 and called.tries == 1:
-        return CallResult(Outcome.FAILED, None, f"{why} Nothing was called.", ())
-    return CallResult(Outcome.UNKNOWN, None, f"{why} Nothing was called this time.", ())
+    """What is not called does nothing; what became of a call before it may be in doubt still."""
+    if called.doubted:
+        return CallResult(Outcome.UNKNOWN, None, f"{why} Nothing was called this time.", ())
+    return CallResult(Outcome.FAILED, None, f"{why} Nothing was called.", ())

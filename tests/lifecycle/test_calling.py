@@ -10,7 +10,7 @@ import pytest
 
 from lifecycle.calls.calling import LARGEST_RECEIPT, call_tool, result_of
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
-from lifecycle.proposal import Outcome
+from lifecycle.proposal import Outcome, Verb
 
 CALL = Call(
     verb="execute",
@@ -83,6 +83,19 @@ async def test_tool_failed_means_failed_and_its_words_are_masked():
     assert len(result.explanation) < 400
 
 
+@pytest.mark.parametrize(
+    ("said", "words"), [("", "."), ("no such page", ": no such page."), ("Why?", ": Why?")]
+)
+async def test_a_failure_is_told_in_a_sentence_and_by_what_it_left(said, words):
+    executed = await call_tool(Answers(raises=ToolFailed(said)), CALL)
+    taken_back = await call_tool(
+        Answers(raises=ToolFailed(said)), replace(CALL, verb=Verb.ROLL_BACK.value)
+    )
+
+    assert executed.explanation == f"{CALL.tool} failed and left nothing behind{words}"
+    assert taken_back.explanation == f"{CALL.tool} took nothing back{words}"
+
+
 async def test_any_other_error_is_unknown_and_only_its_name_is_told():
     result = await call_tool(Answers(raises=RuntimeError("postgres://u:pw@h/d")), CALL)
 
@@ -95,6 +108,7 @@ async def test_a_timeout_of_the_tools_own_is_unknown():
     result = await call_tool(Answers(raises=TimeoutError()), CALL)
 
     assert (result.outcome, "within" in result.explanation) == (Outcome.UNKNOWN, False)
+    assert "ended with TimeoutError; what it did is not known" in result.explanation
 
 
 async def test_no_answer_within_the_limit_is_unknown():

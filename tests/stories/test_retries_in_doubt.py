@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from lifecycle.answers import Reply
+from lifecycle.ports import Tool
 from lifecycle.proposal import Attention
 from lifecycle.state import State
 from lifecycle.tier import Tier
@@ -78,6 +79,32 @@ async def test_a_commit_that_is_known_to_have_failed_may_fail_again(
     await retries(world, unsent)
 
     assert (await world.proposal(unsent)).attention is Attention.COMMIT_FAILED
+
+
+@pytest.mark.parametrize("verb", ["commit", "roll_back"])
+async def test_a_retry_that_is_not_called_puts_no_doubt_on_what_is_known_to_have_failed(
+    world: World, mail: str, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """Its tool may be gone by the time that it is called."""
+    world.tool(SEND).on[verb] = raising(UNREACHED)
+    if verb == "commit":
+        await world.passes(minutes=15)
+    else:
+        await world.rejects("ana", mail, "wrong amount")
+    calls = len(world.tool(SEND).calls)
+
+    def gone(name: str) -> Tool:
+        raise KeyError(name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(world.toolbox, "tool", gone)
+        await retries(world, mail)
+
+    failed = await world.proposal(mail)
+    known = Attention.COMMIT_FAILED if verb == "commit" else Attention.ROLLBACK_INCOMPLETE
+    assert failed.attention is known
+    assert "Nothing was called" in failed.attention_why
+    assert len(world.tool(SEND).calls) == calls
 
 
 async def test_one_retry_commits_again_over_an_approval_that_was_taken_off_and_is_not_worked(
