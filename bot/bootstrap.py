@@ -19,6 +19,8 @@ from bot.cancelling import being_cancelled
 from bot.clock import SystemClock
 from bot.clock_resumed import resume_clock
 from bot.config import Config, ConfigInvalid, load_config
+from bot.config.own_code import changed_since_loaded
+from bot.config.reading import text_digest_of
 from bot.config.surfaces import choose
 from bot.expected import StartFailed
 from bot.keys import load_ring, passing_ring
@@ -45,7 +47,8 @@ _NONCE_BYTES: Final = 16
 _MADE_S: Final = 60.0
 _NOT_MADE: Final = (
     "reading it, and making its tools, did not end within a minute. Look at the modules and the "
-    "classes of your own tools, then reload again."
+    "classes of your own tools, then reload again; a module that was still loading then is not "
+    "loaded anew before a restart."
 )
 _ONLY_AT_START: Final = ("database", "permit_secret_env", "chat", "intake", "groups")
 
@@ -97,9 +100,8 @@ class App:
             fresh, notes, swap = await self._prepared()
             return await self._adopt(fresh, notes, swap)
         except ConfigInvalid as error:
-            return self.state.refused(
-                f"The config is invalid and the old one stays in force:\n{error}"
-            )
+            words = f"The config is invalid and the old one stays in force:\n{error}"
+            return self._refused(words)
         except (ValueError, *EXPECTED) as error:
             return self._not_taken(str(error))
         except BaseException as error:
@@ -124,17 +126,21 @@ class App:
     def _read(self) -> tuple[Config, list[str]]:
         """Read the config; return what there is to note of it that is new, by the bot's own
         environment: whoever asked for the reload has another one."""
+        self.state.read_last = text_digest_of(self.config.path)
         fresh = load_config(self.config.path)
         known = self._notes(self.config)
-        return fresh, [note for note in self._notes(fresh) if note not in known]
+        new = (note for note in self._notes(fresh) if note not in known)
+        return fresh, [*new, *changed_since_loaded()]
 
     def _notes(self, config: Config) -> tuple[str, ...]:
         kept = {part: getattr(self.started_with, part) for part in _ONLY_AT_START}
         return choose(replace(config, **kept), self.environment, attached=False).notes
 
     def _not_taken(self, why: str) -> str:
-        words = f"The config could not be taken and the old one stays in force: {why}"
-        return self.state.refused(words)
+        return self._refused(f"The config could not be taken and the old one stays in force: {why}")
+
+    def _refused(self, words: str) -> str:
+        return self.state.refused("\n".join((words, *changed_since_loaded())))
 
     async def _adopt(self, fresh: Config, notes: Sequence[str], swap: Callable[[], None]) -> str:
         """Swap tools and law at once: a tool of the new config serves no approval of the old.
@@ -150,7 +156,7 @@ class App:
             told.append(self.state.taken(fresh, only_at_start(self.started_with, fresh), notes))
 
         await self.workflow.put_in_force(fresh.policy, sentinel, in_force)
-        self.workflow.world.spawn(self.workflow.judge_open())
+        self.workflow.world.background.spawn(self.workflow.judge_open())
         return told[0]
 
 
@@ -189,7 +195,7 @@ async def opened(
         )
         state = OwnState(config, clock.now_ms)
         closing.callback(state.close)
-        world.unwritten = state.unwritten
+        world.troubles.unwritten = state.unwritten
         workflow = Workflow(world)
         # What a start that fails has begun is not cut off in the middle either.
         closing.push_async_callback(workflow.stop)

@@ -24,6 +24,8 @@ class OwnState:
         self._note = Note(config.database_file)
         self._now_ms = now_ms
         self._said: dict[str, Any] = {}
+        #: The digest of the text that a reload read last, None where there was none.
+        self.read_last: str | None = None
         self.unwritten: Unwritten = _Noted(self._writes)
         self._works_with(config, (), ())
 
@@ -36,7 +38,8 @@ class OwnState:
 
     def refused(self, words: str) -> str:
         """Note why the config was not taken; return the same words."""
-        self._tell(refused={"at_ms": self._now_ms(), "why": _cut(words)})
+        refused = {"at_ms": self._now_ms(), "why": _cut(words), "digest": self.read_last}
+        self._tell(refused=refused)
         return words
 
     def told_again(self) -> None:

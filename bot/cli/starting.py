@@ -101,11 +101,11 @@ def _heard(said: Mapping[str, Any]) -> tuple[Any, Any]:
 def _is_of(config: Config, said: Mapping[str, Any]) -> bool:
     """Say whether that is a word on this very text: a reload that was under way when this one was
     asked for may have read what stood there before."""
-    read = said.get("config")
-    if said.get("refused") or read is None or Path(read["path"]).resolve() != config.path.resolve():
+    read, refused = said.get("config"), said.get("refused")
+    if read is None or Path(read["path"]).resolve() != config.path.resolve():
         return True
-    same: bool = read["digest"] == config.text_digest
-    return same
+    digest = read["digest"] if not refused else refused.get("digest")
+    return digest in (None, config.text_digest)  # none of a former version, or of no text
 
 
 def _reloaded(pid: int, said: Mapping[str, Any]) -> str:

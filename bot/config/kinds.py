@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bot.config.own_code import module_in
 from bot.config.tool_models import (
     CommandEntry,
     EmailEntry,
@@ -119,14 +118,10 @@ def class_in(name: str, folder: Path) -> type[Any]:
 
 def _named_in(name: str, folder: Path) -> Any:
     module_name, _, class_name = name.partition(":")
-    place = str(folder)
-    sys.path.insert(0, place)
     try:
-        return getattr(importlib.import_module(module_name), class_name)
+        return getattr(module_in(module_name, folder), class_name)
     except NOT_LOADED as error:
         raise ValueError(
             f'"{name}" cannot be loaded ({not_loaded(error)}); write module:Class of an '
             "installed module or of a file beside the config"
         ) from error
-    finally:
-        sys.path.remove(place)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
+import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -125,6 +128,10 @@ async def test_a_tool_that_takes_long_to_be_made_keeps_nobody_waiting(bot: App) 
     assert tool._tool.heard, "the loop went on while it was made"
 
 
+EXECUTES = """
+    def execute(self, call):
+        return {}
+"""
 A_CALL = Call("execute", "p1", "", "p1:execute:1", "own", {}, {}, None, "", 1.0)
 STAGES = """
 class Tool:
@@ -206,3 +213,70 @@ async def test_a_tool_that_is_never_made_holds_up_no_later_reload(
     finally:
         sys.modules[module].told.set()
     assert "did not end within a minute" in await reloading
+
+
+FAILS_LATE = """
+import threading
+
+told = threading.Event()
+
+class Tool:
+    def __init__(self):
+        told.wait(20)
+        raise ValueError
+"""
+
+
+async def test_a_refusal_of_what_stood_in_the_file_before_is_no_answer_to_a_reload(
+    bot: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was under way when the file was mended: whoever mended it was told that nothing helped."""
+    loop, reloads = asyncio.get_running_loop(), list[asyncio.Task[str]]()
+    loop.add_signal_handler(
+        signal.SIGHUP, lambda: reloads.append(asyncio.create_task(bot.reload()))
+    )
+    text, slow = with_a_tool(bot, FAILS_LATE), f"own_{abs(hash(FAILS_LATE))}"
+    first = asyncio.create_task(bot.reload())
+    await until(lambda: "Tool" in vars(sys.modules.get(slow, object)), "being made")
+    mended = "text = 1\n" + TAKES_LONG
+    bot.config.path.write_text(text)
+    with_a_tool(bot, mended)
+    gates = iter([(slow, "refused"), (f"own_{abs(hash(mended))}", "config")])
+
+    def look(_pause_s: float) -> None:
+        module, part = next(gates)
+        before = (note_beside(database) or {}).get(part)
+        while module not in sys.modules or (note_beside(database) or {}).get(part) == before:
+            if module in sys.modules:
+                vars(sys.modules[module]).get("told", threading.Event()).set()
+            threading.Event().wait(0.01)
+
+    database = bot.config.database_file
+    assert database is not None
+    monkeypatch.setattr(time, "sleep", look)
+    line = ["--config", str(bot.config.path), "reload"]
+    ended = await asyncio.to_thread(CliRunner().invoke, signoff, line)
+
+    assert "could not be taken" in await first
+    assert (ended.exit_code, "as it is now" in ended.stdout) == (0, True)
+    assert "is in force" in await reloads[0]
+    loop.remove_signal_handler(signal.SIGHUP)
+
+
+@pytest.mark.parametrize("raises", ["pass", "raise ValueError"], ids=["in force", "refused"])
+async def test_a_reload_says_which_code_was_changed_since_it_was_loaded(
+    bot: App, raises: str
+) -> None:
+    """What was mended as the bot had said was refused again, and what works was called in force."""
+    source = f"class Tool:\n    def __init__(self):\n        {raises}\n{EXECUTES}"
+    with_a_tool(bot, source)
+    file = bot.config.path.with_name(f"own_{abs(hash(source))}.py")
+    assert "was changed since" not in await bot.reload()
+    file.write_text(source.replace(raises, "self.mended = True"))
+
+    told = await bot.reload()
+
+    assert f"{file} was changed since the bot loaded it: restart the bot" in told
+    assert ("is in force" in told) is (raises == "pass")
+    file.write_text(source)
+    assert "was changed since" not in await bot.reload()
