@@ -201,7 +201,7 @@ class _Signals:
             return  # what starts now reads the config anyway, and so does what waits for its turn
         self._waits = True
         # An end waits for it, as for an act: it writes into the store that is closed then.
-        self.app.workflow.world.spawn(self._reloaded(self.app))
+        self.app.workflow.world.background.spawn(self._reloaded(self.app))
 
     async def _reloaded(self, app: App) -> None:
         async with self._reloading:

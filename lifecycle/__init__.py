@@ -2,7 +2,9 @@
 
 Read `workflow.py` first: it has all verbs, in the order of a proposal's life. Beside it stand the
 nouns (`state`, `tier`, `proposal`, `policy`, `permit`, `audit`), the one door of every change
-(`door`) and what all share. What belongs together otherwise has a room:
+(`door`), and the `world` that all work with: its ports (`surroundings`), units in the store
+(`units`, `many`), calls that outlive their caller (`background`), and what people are told where
+the bot itself fails (`troubles`). What belongs together otherwise has a room:
 
 - `first_gate`: bytes become a document that says one thing, or are refused
 - `text`: text as its reader takes it; credentials, imitations, money in it

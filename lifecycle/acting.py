@@ -31,10 +31,10 @@ from lifecycle.people.stopping import check_effect, check_standing
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind, Proposal, Verb
 from lifecycle.sentinel import Facts
-from lifecycle.spooling import Spooled, carry_out, give_up, said_of, unavailable
+from lifecycle.spooling import Spooled, carry_out, give_up, log, said_of, unavailable
 from lifecycle.state import State
 from lifecycle.verdict import Verdict
-from lifecycle.world import World, log
+from lifecycle.world import World
 
 _FRESH_CHECKS = 5
 
@@ -67,7 +67,7 @@ class Acting:
         """Run one act to its end. `spools` keeps it on disk where the store cannot take it; `holds`
         lets nothing be made final meanwhile."""
         acting = self._holding if spools or holds else self._acting
-        return await self.world.surely(acting(act, unit, spools=spools))
+        return await self.world.background.surely(acting(act, unit, spools=spools))
 
     async def _holding(
         self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed], *, spools: bool
@@ -226,7 +226,7 @@ class Acting:
 
         Where nothing but a stop that nobody can work holds it up, that is let go of instead.
         """
-        return await self.world.surely(self._retried(act))
+        return await self.world.background.surely(self._retried(act))
 
     async def _retried(self, act: Act) -> Reply:
         waited = await self._held_up_by(act.proposal_id, act.sender)
@@ -277,7 +277,7 @@ class Acting:
         done = 0
         try:
             for kept in self.spooled.waiting():
-                if await self.world.beside(said_of(kept), self._replay(kept)):
+                if await self.world.many.beside(said_of(kept), self._replay(kept)):
                     self.spooled.settled(kept)
                     done += 1
         except StoreUnavailable:

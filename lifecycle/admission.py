@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from lifecycle import authority
+from lifecycle.announcing import announce
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
 from lifecycle.canonical import digest_of
-from lifecycle.door import advance, announce, record
+from lifecycle.door import end, record
 from lifecycle.ending import answer_of
 from lifecycle.enrolling import enrol
-from lifecycle.errors import Fault, Refused
-from lifecycle.expiry import as_seen, expire, undecided
+from lifecycle.errors import Refused
+from lifecycle.expiry import expire
 from lifecycle.first_gate import meaning
 from lifecycle.first_gate.gate import Accepted
 from lifecycle.judging import masked_forms
 from lifecycle.llm.ingest import EnvelopeRefused
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
-from lifecycle.proposal import ActorKind, Identity, Proposal
+from lifecycle.proposal import ActorKind, Cause, Identity, Proposal
 from lifecycle.proposers import proposer_of
 from lifecycle.records import Message
+from lifecycle.repeated import as_known, as_twin, same_document, twin_of
 from lifecycle.state import Trigger
-from lifecycle.text.masking import mask_secrets, mask_text, plain_words
+from lifecycle.text.masking import mask_secrets, plain_words
 from lifecycle.tier import Puller, Tier
 
 _EXPIRED_A_SUBMIT = 50
@@ -39,9 +39,9 @@ def admit(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
     """
     _expire_what_is_late(tx, moment, accepted)
     try:
-        existing = _identity(tx, accepted, sender)
+        existing = same_document(tx, accepted, sender)
         if existing is not None:
-            return _as_known(existing, moment)
+            return as_known(existing, moment)
         if accepted.tool.tier is Tier.BLOCK:
             return answer_of(_blocked(tx, moment, accepted, sender))
         _meaning(tx, moment, accepted)
@@ -63,9 +63,9 @@ def _expire_what_is_late(tx: Transaction, moment: Moment, accepted: Accepted) ->
 
 def dry_run(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Answer | None:
     """Say what `admit` would answer without a proposal; None where one would arise."""
-    existing = _identity(tx, accepted, sender)
+    existing = same_document(tx, accepted, sender)
     if existing is not None:
-        return _as_known(existing, moment)
+        return as_known(existing, moment)
     if accepted.tool.tier is Tier.BLOCK:
         return _would_be_blocked(accepted)
     _meaning(tx, moment, accepted)
@@ -73,8 +73,8 @@ def dry_run(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender)
     if decision.outcome is not AuthorityOutcome.ALLOW:
         error = Refused(decision.faults, retry_after_s=decision.retry_after_s)
         return refusal(error, decision.outcome)
-    twin = _duplicate(tx, moment, accepted, sender)
-    return _as_twin(twin, accepted, moment) if twin else None
+    twin = twin_of(tx, moment, accepted, sender)
+    return as_twin(twin, accepted, moment) if twin else None
 
 
 def refuse(
@@ -118,36 +118,6 @@ def _tell_of_a_flood(tx: Transaction, moment: Moment, proposer: str, error: Refu
     announce(tx, moment, key, words)
 
 
-def _identity(tx: Transaction, accepted: Accepted, sender: Sender) -> Proposal | None:
-    document = accepted.document
-    if document.actor != sender.id:
-        raise Refused(
-            [
-                Fault(
-                    "actor_mismatch",
-                    "actor",
-                    required=sender.id,
-                    actual="another id",
-                    suggestion=f"You speak as {sender.id}; actor must say so.",
-                )
-            ]
-        )
-    existing = tx.proposals.get(document.proposal_id)
-    if existing is None:
-        return None
-    if existing.digest == accepted.digest and existing.actor == sender.identity:
-        return existing
-    raise Refused(
-        [
-            Fault(
-                "id_conflict",
-                "proposal_id",
-                suggestion="This proposal_id stands for another document; choose a new one.",
-            )
-        ]
-    )
-
-
 def _meaning(tx: Transaction, moment: Moment, accepted: Accepted) -> None:
     faults = meaning.meaning_faults(accepted, moment.policy, moment.now_ms, tx.evidence.get)
     if faults:
@@ -173,72 +143,11 @@ def _authorised(
             _tell_owner(tx, moment, accepted, sender, str(error))
         return refuse(tx, moment, error, sender, accepted.canonical, decision.outcome)
     tx.uses.add(accepted.document.actor, accepted.tool.name, moment.now_ms)
-    twin = _duplicate(tx, moment, accepted, sender)
+    twin = twin_of(tx, moment, accepted, sender)
     if twin is not None:
         record(tx, moment, "deduplicated", sender.identity, proposal=twin, sender=sender)
-        return _as_twin(twin, accepted, moment)
+        return as_twin(twin, accepted, moment)
     return enrol(tx, moment, accepted, sender)
-
-
-def _as_known(existing: Proposal, moment: Moment) -> Answer:
-    """Answer with what every view says of it, also while a stop keeps its deadline from ending it
-    (ADR 0020)."""
-    return answer_of(as_seen(existing, moment.now_ms), deduplicated=True)
-
-
-def _as_twin(twin: Proposal, accepted: Accepted, moment: Moment) -> Answer:
-    return replace(_as_known(twin, moment), differs=differing_paths(twin, accepted))
-
-
-def _duplicate(
-    tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender
-) -> Proposal | None:
-    actor, limits = accepted.document.actor, moment.policy.limits
-    twin = tx.proposals.open_like(actor, accepted.content_digest)
-    if twin is not None and (not twin.expired(moment.now_ms) or undecided(tx, moment, twin)):
-        return twin
-    binds_ms = limits.refusal_binds_s * 1000
-    # Whoever waits for as long as it was told to is not refused again.
-    since_ms, until_ms = moment.now_ms - binds_ms + 1, moment.now_ms + binds_ms
-    # One from later on is of a clock that was set back since: it binds twice as long at most.
-    known_as = accepted.likeness_digest, accepted.content_digest
-    refused = tx.proposals.refused_like(actor, *known_as, (since_ms, until_ms))
-    if refused is not None:
-        raise _previously_rejected(refused, since_ms)
-    limit = proposer_of(sender, moment).open_limit
-    if tx.proposals.count_open(actor) >= limit:
-        raise Refused(
-            [
-                Fault(
-                    "too_many_open",
-                    required=f"at most {limit} open proposals",
-                    actual=f"{limit} open",
-                    suggestion="Wait until some of your open proposals are decided, or withdraw "
-                    "what is no longer needed.",
-                )
-            ],
-            retry_after_s=60,
-        )
-    return None
-
-
-def _previously_rejected(refused: Proposal, since_ms: int) -> Refused:
-    decided_ms = refused.decided_at_ms or refused.created_at_ms
-    left_s = max(1, -(-(decided_ms - since_ms) // 1000))
-    why = mask_text(refused.explanation) or refused.reason
-    words = (
-        f"{refused.decided_by} refused the same in {refused.proposal_id}: {why}. "
-        f"Do not send it again within the next {-(-left_s // 60)} min."
-    )
-    return Refused([Fault("previously_rejected", suggestion=words)], retry_after_s=left_s)
-
-
-def differing_paths(twin: Proposal, accepted: Accepted) -> tuple[str, ...]:
-    """Name the top-level fields outside the content digest in which two documents differ."""
-    mine: Mapping[str, Any] = accepted.document.model_dump(mode="json")
-    theirs: Mapping[str, Any] = twin.read().model_dump(mode="json")
-    covered = {"proposal_id", "ts_ms", "actor", "tool", "target", "parameters"}
-    return tuple(sorted(k for k in mine.keys() - covered if mine[k] != theirs[k]))
 
 
 def _tell_owner(
@@ -285,15 +194,7 @@ def _blocked(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender
     enrolled = enrol(tx, moment, accepted, sender)
     shown = accepted.document.model_dump(mode="json", exclude_none=True)
     holds_secrets = mask_secrets(shown) != shown  # no rule is asked about what nobody may execute
-    return advance(
-        tx,
-        moment,
-        enrolled,
-        Trigger.REJECT,
-        Identity(ActorKind.TOOL, accepted.tool.name),
-        Puller.TIER,
-        reason="tool_blocked",
-        explanation=_blocked_words(accepted),
-        sender=sender,
-        **(masked_forms(enrolled) if holds_secrets else {}),
-    )
+    by = Identity(ActorKind.TOOL, accepted.tool.name)
+    cause = Cause(by, Puller.TIER, "tool_blocked", _blocked_words(accepted))
+    changes = masked_forms(enrolled) if holds_secrets else {}
+    return end(tx, moment, enrolled, Trigger.REJECT, cause, sender=sender, **changes)

@@ -8,9 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from lifecycle.announcing import announce
 from lifecycle.calls.finishing import Concluded
 from lifecycle.compared import Compared
-from lifecycle.door import announce, record
+from lifecycle.door import record
 from lifecycle.evidence import judged, unjudged
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import same_evidence
@@ -19,10 +20,12 @@ from lifecycle.last_judged import awaits_answer, is_owed, policy_before
 from lifecycle.moment import Moment
 from lifecycle.open_windows import rules_to_run
 from lifecycle.people.membership import Membership, of_approvers
+from lifecycle.policy import Policy
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
-from lifecycle.rechecking import recheck, recheck_by_evidence
+from lifecycle.rechecking import JudgedAnew, recheck, recheck_by_evidence
 from lifecycle.records import EvidencePacket
+from lifecycle.sentinel import Facts
 from lifecycle.standing import (
     POLICY_FLAG,
     Standing,
@@ -33,10 +36,39 @@ from lifecycle.standing import (
 )
 from lifecycle.state import State
 from lifecycle.text.masking import plain_words
+from lifecycle.verdict import Verdict
 from lifecycle.world import Law, World
 
 _PAGE = 200
 _ALL = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Examined:
+    """A proposal as it was judged under a policy, outside of the unit that writes what follows."""
+
+    proposal: Proposal
+    policy: Policy
+    checked: tuple[Facts, Verdict] | None
+    there: Membership
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What Sentinel said, None where no rule was asked."""
+        return self.checked[1] if self.checked else None
+
+    def still_holds(self, tx: Transaction, moment: Moment, fresh: Proposal) -> bool:
+        """Say whether what stands now is what was looked at, by a policy that is still in force."""
+        counts = fresh.state is State.SENTINEL_APPROVED
+        unasked = counts and not self.there.covers(tx, fresh.proposal_id)
+        moved = fresh.checked_policy_digest != self.proposal.checked_policy_digest or (
+            self.checked is not None and not same_evidence(tx, fresh, self.checked[0])
+        )
+        # One that was in force for a moment in between may have judged it, and one may have been
+        # taken that is not in force here yet.
+        others = self.verdict is not None and self.verdict.policy_digest != self.policy.digest
+        replaced = moment.policy.digest != self.policy.digest or not in_force(tx, moment)
+        return not (replaced or others or unasked or moved)
 
 
 @dataclass(slots=True)
@@ -113,7 +145,7 @@ class Adopter:
                     return count
                 tried.add(proposal.proposal_id)
                 count += 1
-                if await self.world.beside(proposal.proposal_id, self.recheck_one(proposal)):
+                if await self.world.many.beside(proposal.proposal_id, self.recheck_one(proposal)):
                     ready.append(proposal.proposal_id)
             await self._begun_if_heard(ready)
             if not fresh and len(page) < limit:
@@ -142,26 +174,17 @@ class Adopter:
         checked = None
         if fits_its_digest(proposal):  # else no rule reads what somebody wrote there
             checked = await self.gatekeeper.check(proposal, executing=False, subset=subset)
-        verdict = checked[1] if checked else None
-        there = await self._there(proposal)
+        examined = _Examined(proposal, policy, checked, await self._there(proposal))
+        anew = JudgedAnew(examined.verdict, before, after, examined.there.lost)
         moment = self.world.moment()
 
         def unit(tx: Transaction) -> Concluded:
             fresh = tx.proposals.get(proposal.proposal_id)
             if fresh is None:
                 return Concluded(proposal)
-            counts = fresh.state is State.SENTINEL_APPROVED
-            unasked = counts and not there.covers(tx, fresh.proposal_id)
-            moved = fresh.checked_policy_digest != proposal.checked_policy_digest or (
-                checked is not None and not same_evidence(tx, fresh, checked[0])
-            )
-            # One that was in force for a moment in between may have judged it, and one may have
-            # been taken that is not in force here yet.
-            others = verdict is not None and verdict.policy_digest != policy.digest
-            replaced = moment.policy.digest != policy.digest or not in_force(tx, moment)
-            if replaced or others or unasked or moved:
-                return Concluded(fresh)  # not what was looked at: the next round judges anew
-            return recheck(tx, moment, fresh, verdict, before, after, there.lost)
+            if not examined.still_holds(tx, moment, fresh):
+                return Concluded(fresh)  # the next round judges anew
+            return recheck(tx, moment, fresh, anew)
 
         concluded = await self.world.write(unit)
         self._carry(concluded)
@@ -175,7 +198,7 @@ class Adopter:
         for each in await self.gatekeeper.heard_first.among(proposal_ids):
             if self.world.stopping:
                 return
-            await self.world.beside(each, self.gatekeeper.open(each))
+            await self.world.many.beside(each, self.gatekeeper.open(each))
 
     async def _there(self, proposal: Proposal) -> Membership:
         """Ask for those who approved where they are counted anew; in a window nobody is."""
@@ -191,7 +214,7 @@ class Adopter:
             if proposal.state is State.PENDING:
                 continue  # judged by what is on record then
             checking = self._recheck_evidence(proposal)
-            after = await self.world.beside(proposal.proposal_id, checking)
+            after = await self.world.many.beside(proposal.proposal_id, checking)
             if after is not None and _is_ready(after):
                 ready.append(proposal.proposal_id)
         await self._begun_if_heard(ready)
@@ -211,7 +234,7 @@ class Adopter:
         if not fits_its_digest(proposal):
             return proposal  # taken back when its window closes
         checking = self.gatekeeper.check_evidence(proposal)
-        checked = await self.world.beside(proposal.proposal_id, checking)
+        checked = await self.world.many.beside(proposal.proposal_id, checking)
         moment, verdict = self.world.moment(), checked[1] if checked else None
 
         def unit(tx: Transaction) -> Concluded:

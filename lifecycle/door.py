@@ -1,8 +1,8 @@
 """The one door: every change of a proposal passes here, with its audit event.
 
-A unit calls `advance` for a move of the lifecycle and `amend` for a change of fields. Both write
-with compare-and-swap, in one transaction with the event, and leave a note for the cards; a
-terminal state also tells the proposer and the backlog (ADR 0003).
+A unit calls `advance` for a move of the lifecycle, `end` for one that has a cause, and `amend` for
+a change of fields. All write with compare-and-swap, in one transaction with the event, and leave a
+note for the cards; a terminal state also tells the proposer and the backlog (ADR 0003).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from lifecycle.announcing import announce, want_cards
 from lifecycle.answers import Sender
 from lifecycle.audit import AuditEvent
 from lifecycle.ending import task_state, tell_end
@@ -17,11 +18,10 @@ from lifecycle.errors import StaleProposal
 from lifecycle.machine import checked_move
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
-from lifecycle.proposal import Attention, Identity, Proposal
-from lifecycle.records import Message
+from lifecycle.proposal import Attention, Cause, Identity, Proposal
 from lifecycle.review import BY_A_CROSS
 from lifecycle.state import State, Trigger
-from lifecycle.tier import TIER_POLICIES, CardKind, Puller
+from lifecycle.tier import Puller
 
 #: What stays to be looked at although the proposal has ended.
 _OUTLIVES_THE_END: Final = frozenset({Attention.ENVELOPE_EXCEEDED})
@@ -107,6 +107,33 @@ def advance(  # noqa: PLR0913 - the one door; all but six by keyword
     return moved
 
 
+def end(
+    tx: Transaction,
+    moment: Moment,
+    seen: Proposal,
+    trigger: Trigger,
+    cause: Cause,
+    *,
+    sender: Sender | None = None,
+    details: Mapping[str, Any] | None = None,
+    **changes: Any,
+) -> Proposal:
+    """Bring `seen` to its end for `cause`, and return it as it now stands; raises as `advance`."""
+    return advance(
+        tx,
+        moment,
+        seen,
+        trigger,
+        cause.by,
+        cause.puller,
+        reason=cause.reason,
+        explanation=cause.words,
+        sender=sender,
+        details=details,
+        **changes,
+    )
+
+
 def amend(
     tx: Transaction,
     moment: Moment,
@@ -167,46 +194,6 @@ def call_for_attention(
         amended.proposal_id,
     )
     return amended
-
-
-def announce(
-    tx: Transaction, moment: Moment, key: str, words: str, proposal_id: str | None = None
-) -> None:
-    """Keep one announcement a surface until it has been delivered there."""
-    for surface in moment.surfaces:
-        tx.outbox.add(
-            Message(
-                key=f"{key}@{surface}",
-                surface=surface,
-                recipient="",
-                kind="announcement",
-                body={"text": words},
-                created_at_ms=moment.now_ms,
-                proposal_id=proposal_id,
-            )
-        )
-
-
-def want_cards(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
-    """Note on every surface that a card of this version is wanted, where the tier has cards.
-
-    AUTO and AUTO+ have one from the moment on in which they call for a person.
-    """
-    surfaces = moment.surfaces
-    if not _has_card(proposal):  # one that called for a person keeps its card to the end
-        surfaces = tuple(card.surface for card in tx.cards.of(proposal.proposal_id))
-    for surface in surfaces:
-        tx.cards.want(proposal.proposal_id, surface, proposal.version)
-
-
-def _has_card(proposal: Proposal) -> bool:
-    match TIER_POLICIES[proposal.tier].card:
-        case CardKind.LIVE:
-            return True
-        case CardKind.NOTE_AFTER:
-            return proposal.terminal or proposal.attention is not None
-        case CardKind.NONE:
-            return proposal.attention is not None
 
 
 def _ended(

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from lifecycle.agreeing.retelling_calls import digest_told
+from lifecycle.announcing import want_cards
 from lifecycle.answers import Sender
 from lifecycle.books import Transaction
-from lifecycle.door import record, want_cards
+from lifecycle.door import record
 from lifecycle.first_gate.gate import Accepted
 from lifecycle.likeness import known_by
 from lifecycle.llm.witness import PROVENANCE

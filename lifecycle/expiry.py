@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lifecycle.copied import UNKNOWN_SINCE, is_of_a_copy
-from lifecycle.door import advance, call_for_attention
+from lifecycle.door import call_for_attention, end
 from lifecycle.heard import HEARD, OVERDUE_MS
 from lifecycle.moment import Moment, clock_words
 from lifecycle.ports import Transaction
-from lifecycle.proposal import CLOCK, Attention, Proposal
+from lifecycle.proposal import CLOCK, Attention, Cause, Proposal
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller
 
@@ -62,16 +62,7 @@ def expire(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
     reason, words = expiry_of(proposal)
     if is_of_a_copy(tx, proposal):
         words = f"Expired at {clock_words(proposal.deadline_ms)}. {UNKNOWN_SINCE}"
-    return advance(
-        tx,
-        moment,
-        proposal,
-        Trigger.REJECT,
-        CLOCK,
-        Puller.CLOCK,
-        reason=reason,
-        explanation=words,
-    )
+    return end(tx, moment, proposal, Trigger.REJECT, Cause(CLOCK, Puller.CLOCK, reason, words))
 
 
 def stuck(moment: Moment, proposal: Proposal, since_ms: int) -> bool:

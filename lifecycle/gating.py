@@ -7,6 +7,7 @@ from functools import partial
 
 from lifecycle.calls.carrying import Carrier
 from lifecycle.document import ProposalDocument
+from lifecycle.existing import existing
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import as_recorded, gather, same_evidence
 from lifecycle.heard_first import HeardFirst
@@ -236,9 +237,7 @@ def _waits_to_begin(proposal: Proposal) -> bool:
 
 def _ended_unfit(moment: Moment, proposal_id: str, tx: Transaction) -> Proposal:
     """End what was changed behind our back, before any rule reads what somebody wrote there."""
-    fresh = tx.proposals.get(proposal_id)
-    if fresh is None:
-        raise KeyError(proposal_id)
+    fresh = existing(tx, proposal_id)
     if not _waits_to_begin(fresh) or fits_its_digest(fresh):
         return fresh
     return digest_mismatch(tx, moment, fresh)
@@ -247,9 +246,7 @@ def _ended_unfit(moment: Moment, proposal_id: str, tx: Transaction) -> Proposal:
 def _begun(
     moment: Moment, proposal_id: str, verdict: Verdict, facts: Facts, tx: Transaction
 ) -> Opening:
-    fresh = tx.proposals.get(proposal_id)
-    if fresh is None:
-        raise KeyError(proposal_id)
+    fresh = existing(tx, proposal_id)
     return begin(tx, moment, fresh, verdict, facts)
 
 
@@ -260,9 +257,7 @@ def _judged_and_begun(
     there: Membership,
     tx: Transaction,
 ) -> Opening:
-    fresh = tx.proposals.get(proposal_id)
-    if fresh is None:
-        raise KeyError(proposal_id)
+    fresh = existing(tx, proposal_id)
     facts, verdict = checked
     timely = of_this_policy(moment, fresh, verdict, facts) and there.covers(tx, proposal_id)
     if fresh.state is State.PENDING and not (timely and same_evidence(tx, fresh, facts)):

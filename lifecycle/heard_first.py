@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from lifecycle.world import World, log
+from lifecycle.world import World
+
+log = logging.getLogger("signoff.workflow")
 
 #: So long it waits for cards that cannot be read, then it begins. Where nobody came back to it for
 #: as long, it is another wait, and what was heard before is no answer any more.

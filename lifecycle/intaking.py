@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -27,7 +28,9 @@ from lifecycle.sentinel import Facts
 from lifecycle.spooling import REFUSED_ROW
 from lifecycle.standing import in_force
 from lifecycle.state import State
-from lifecycle.world import World, log
+from lifecycle.world import World
+
+log = logging.getLogger("signoff.workflow")
 
 #: Documents larger than this are read off the event loop.
 _SMALL_BYTES = 16_384

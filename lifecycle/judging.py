@@ -9,12 +9,12 @@ from typing import Any
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.copied import UNKNOWN_SINCE, is_of_a_copy
 from lifecycle.counting import approvals
-from lifecycle.door import advance
+from lifecycle.door import advance, end
 from lifecycle.moment import Moment
 from lifecycle.paths import Parts, dotted
 from lifecycle.policy import Level, Policy
 from lifecycle.ports import Transaction
-from lifecycle.proposal import SENTINEL, ActorKind, Identity, Proposal
+from lifecycle.proposal import SENTINEL, ActorKind, Cause, Identity, Proposal
 from lifecycle.restanding import restood, standing_changes, standing_details, window_at
 from lifecycle.state import State, Trigger
 from lifecycle.text.masking import mask, mask_secrets, mask_text
@@ -92,16 +92,9 @@ def reject_by_sentinel(
 
 def policy_changed(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Proposal:
     """End a proposal that the policy in force leaves no way to begin, though no rule objects."""
-    return advance(
-        tx,
-        moment,
-        proposal,
-        Trigger.REJECT,
-        SENTINEL,
-        Puller.SENTINEL,
-        reason="policy_changed",
-        explanation=f"{words} {_whether_run(tx, proposal)}",
-    )
+    words = f"{words} {_whether_run(tx, proposal)}"
+    cause = Cause(SENTINEL, Puller.SENTINEL, "policy_changed", words)
+    return end(tx, moment, proposal, Trigger.REJECT, cause)
 
 
 def _whether_run(tx: Transaction, proposal: Proposal) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from lifecycle.calls.claiming import claim_roll_back
-from lifecycle.calls.finishing import Concluded
+from lifecycle.calls.finishing import Concluded, taken_back_by_sentinel
 from lifecycle.fitting import fits_its_digest
 from lifecycle.last_judged import (
     awaits_answer,
@@ -20,10 +19,10 @@ from lifecycle.moment import Moment
 from lifecycle.opening import WAITABLE
 from lifecycle.policy import Level, ToolPolicy
 from lifecycle.ports import Transaction
-from lifecycle.proposal import SENTINEL, Cause, Outcome, Proposal, Verb
+from lifecycle.proposal import Outcome, Proposal, Verb
 from lifecycle.standing import Standing, changed_rules, in_force
 from lifecycle.state import State
-from lifecycle.tier import Puller, Tier
+from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
 from lifecycle.windows import defers
 
@@ -155,9 +154,7 @@ def _can_be_taken_back(proposal: Proposal) -> bool:
 def _rolled_back(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Concluded:
     if not _can_be_taken_back(proposal):
         return Concluded(proposal)
-    cause = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
-    claim = claim_roll_back(tx, moment, proposal, cause)
-    return Concluded(claim.proposal, claim if claim.token else None)
+    return taken_back_by_sentinel(tx, moment, proposal, words)
 
 
 def _words(verdict: Verdict) -> list[str]:

@@ -8,9 +8,10 @@ from typing import Any, Final
 from lifecycle.agreeing.opened import stands_as_opened
 from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.agreeing.rows import may_begin_as_told
+from lifecycle.announcing import announce
 from lifecycle.callbacks import call_back, tell
 from lifecycle.deciding import decided_by
-from lifecycle.door import advance, amend, announce
+from lifecycle.door import advance, amend, end
 from lifecycle.expiry import expire
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
@@ -20,7 +21,7 @@ from lifecycle.moment import Moment
 from lifecycle.permitting import grant
 from lifecycle.policy import Level, ToolKind, ToolPolicy
 from lifecycle.ports import Transaction
-from lifecycle.proposal import SENTINEL, Execution, Outcome, Proposal, Verb
+from lifecycle.proposal import SENTINEL, Cause, Execution, Outcome, Proposal, Verb
 from lifecycle.proposers import configured
 from lifecycle.restanding import revoke_permit, standing_changes
 from lifecycle.sentinel import Facts
@@ -197,16 +198,8 @@ def digest_mismatch(tx: Transaction, moment: Moment, proposal: Proposal) -> Prop
     """End a proposal whose row was changed behind our back, and tell everybody."""
     words = "The stored row no longer fits what was approved; nothing was run."
     tell_of_a_changed_row(tx, moment, proposal, words)
-    return advance(
-        tx,
-        moment,
-        proposal,
-        Trigger.REJECT,
-        SENTINEL,
-        Puller.SENTINEL,
-        reason="digest_mismatch",
-        explanation=words,
-    )
+    cause = Cause(SENTINEL, Puller.SENTINEL, "digest_mismatch", words)
+    return end(tx, moment, proposal, Trigger.REJECT, cause)
 
 
 def tell_of_a_changed_row(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> None:

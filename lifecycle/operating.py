@@ -39,7 +39,7 @@ class Operating:
     async def freeze(self, sender: Sender, reason: str) -> Reply:
         """Put the freeze in force. Nothing is made final meanwhile, and where the store cannot take
         it, it is kept and holds everything until the store can (ADR 0023)."""
-        return await self.world.surely(self._frozen(sender, reason))
+        return await self.world.background.surely(self._frozen(sender, reason))
 
     async def _frozen(self, sender: Sender, reason: str) -> Reply:
         moment = self.world.moment()

@@ -14,12 +14,12 @@ from lifecycle.books import (
     Flags,
     Outbox,
     Permits,
-    Proposals,
     Reviews,
     Spending,
     Transaction,
     Uses,
 )
+from lifecycle.proposal_book import Proposals
 
 __all__ = [
     "AuditTrail",

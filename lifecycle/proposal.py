@@ -95,7 +95,7 @@ class KeptStop:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a commit or roll back was claimed: told when the tool has answered."""
+    """In whose name something ends, and why: `reason` is the code, `words` are for people."""
 
     by: Identity
     puller: Puller

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, Final
 
+from lifecycle.announcing import announce
 from lifecycle.answers import Answer, AuthorityOutcome, Reply, Sender
 from lifecycle.callbacks import call_back
 from lifecycle.canonical import canonical_bytes, digest_of, sha256_hex
-from lifecycle.door import announce, record
+from lifecycle.door import record
 from lifecycle.errors import Fault, Refused, ReviewRefused
 from lifecycle.llm.ingest import Question
 from lifecycle.moment import Moment, rfc3339

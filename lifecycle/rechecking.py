@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lifecycle.authority import explain
@@ -45,25 +45,30 @@ _MAY_NOT_ASK: Final = "Its proposer may not use this tool any more."
 _OUT_OF_REACH: Final = "Its quorum can no longer be reached."
 
 
-def recheck(
-    tx: Transaction,
-    moment: Moment,
-    proposal: Proposal,
-    verdict: Verdict | None,
-    before: Standing | None,
-    after: Standing,
-    lost: Collection[str],
-) -> Concluded:
-    """Bring one open proposal under the policy in force; no `verdict` where the tool is gone.
+@dataclass(frozen=True, slots=True)
+class JudgedAnew:
+    """What is known of a proposal under the policy in force; no `verdict` where the tool is gone.
 
-    `lost` are people who approved and whose membership cannot be confirmed.
+    `before` and `after` are the standings of the policy that it was judged under last, None where
+    nothing is kept of that, and of the one in force. `lost` are people who approved and whose
+    membership cannot be confirmed.
     """
+
+    verdict: Verdict | None
+    before: Standing | None
+    after: Standing
+    lost: Collection[str]
+
+
+def recheck(tx: Transaction, moment: Moment, proposal: Proposal, anew: JudgedAnew) -> Concluded:
+    """Bring one open proposal under the policy in force."""
+    verdict = anew.verdict
     over = proposal.terminal or proposal.expired(moment.now_ms)  # no policy brings that back
     if over or _is_of(moment.policy, proposal):
         return Concluded(proposal)
     tool = moment.policy.tools.get(proposal.tool)
     if proposal.state is State.EXECUTING:
-        owes = owes_evidence(proposal, before)
+        owes = owes_evidence(proposal, anew.before)
         return in_window(tx, moment, proposal, tool, verdict, owes=owes)
     if not fits_its_digest(proposal):
         return Concluded(digest_mismatch(tx, moment, proposal))
@@ -75,7 +80,7 @@ def recheck(
         return Concluded(reject_by_sentinel(tx, moment, proposal, verdict))
     if not _may_still_ask(moment.policy, proposal, tool):
         return Concluded(policy_changed(tx, moment, proposal, _MAY_NOT_ASK))
-    return Concluded(_restand(tx, moment, proposal, tool, verdict, before, after, lost))
+    return Concluded(_restand(tx, moment, proposal, tool, verdict, anew))
 
 
 def recheck_by_evidence(
@@ -171,9 +176,7 @@ def _restand(
     proposal: Proposal,
     tool: ToolPolicy,
     verdict: Verdict,
-    before: Standing | None,
-    after: Standing,
-    lost: Collection[str],
+    anew: JudgedAnew,
 ) -> Proposal:
     """Set tier and quorum anew; where what was approved changed, approvals are void."""
     fresh = raised_by(moment.policy, restood(moment.policy, proposal) or proposal, verdict)
@@ -181,7 +184,8 @@ def _restand(
         fresh = by_people(moment.policy, fresh)
     if not _within_reach(moment.policy, tool, fresh):
         return policy_changed(tx, moment, proposal, _OUT_OF_REACH)
-    changed = _changed(proposal, fresh, verdict) or _people_or_call_changed(tool, before, after)
+    others = _people_or_call_changed(tool, anew.before, anew.after)
+    changed = _changed(proposal, fresh, verdict) or others
     told = standing_details(fresh) | verdict_details(verdict)
     changes: dict[str, Any] = {
         **standing_changes(fresh),
@@ -191,9 +195,9 @@ def _restand(
     }
     if changed:
         told["approvals_void"] = tx.reviews.void(proposal.proposal_id, None, "the policy changed")
-    if changed or not _opener_stands(tx, moment, fresh, lost):
+    if changed or not _opener_stands(tx, moment, fresh, anew.lost):
         changes |= {"opener": None, "opener_puller": None, "waiting_for": None}
-        changes |= opening_changes(tx, moment.policy, fresh, lost)
+        changes |= opening_changes(tx, moment.policy, fresh, anew.lost)
     return note_judged(tx, moment, proposal, told, **changes)
 
 

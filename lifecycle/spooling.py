@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from lifecycle.announcing import announce
 from lifecycle.answers import Reply, Sender
-from lifecycle.door import announce
 from lifecycle.errors import GovernanceError
 from lifecycle.freezing import freeze
 from lifecycle.heard import HeardStop, key_of
@@ -18,7 +19,9 @@ from lifecycle.people.acts import Act, Reviewed, first_heard, note_ignored
 from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.proposal import ActorKind
 from lifecycle.text.masking import mask_text, plain_words
-from lifecycle.world import World, log
+from lifecycle.world import World
+
+log = logging.getLogger("signoff.workflow")
 
 _SHOWN_ID: Final = 64
 REFUSED_ROW: Final = (
@@ -117,7 +120,7 @@ class Spooled:
         try:
             return self._all()
         except OSError:
-            self.world.say_once(
+            self.world.troubles.say_once(
                 "the spool cannot be read; what it keeps holds its proposals all the same"
             )
             return [each for each in self.world.unspooled if each not in self.over]
@@ -149,7 +152,7 @@ class Spooled:
             self.world.spool.forget(self.over)
             self.over.clear()
         except OSError:
-            self.world.say_once(
+            self.world.troubles.say_once(
                 "the spool cannot be written; stops that are settled still stand in it"
             )
 

@@ -23,6 +23,7 @@ from lifecycle.evidence import read_packet, record_packet
 from lifecycle.gating import Gatekeeper
 from lifecycle.heard import kept_stops
 from lifecycle.intaking import Intake
+from lifecycle.lost_stops import tell_of_lost_stops
 from lifecycle.operating import Operating
 from lifecycle.people.acts import Act
 from lifecycle.people.explaining import bare_among, give_reason
@@ -64,7 +65,7 @@ class Workflow:
 
     async def submit(self, raw: bytes, sender: Sender) -> Answer:
         """Read, judge and store one document; AUTO and AUTO+ are answered when the call ended."""
-        answer = await self.world.surely(self.intake.submit(raw, sender))
+        answer = await self.world.background.surely(self.intake.submit(raw, sender))
         return await self.intake.told(answer)  # by a caller who still waits
 
     async def check(self, raw: bytes, sender: Sender) -> Answer:
@@ -155,21 +156,24 @@ class Workflow:
         unit, and only where this very call uses the permit up.
         """
         redemption = agent_tools.Redemption(parameters, sender, proposal_id, along)
-        return await self.world.surely(agent_tools.redeem(self.gatekeeper, token, redemption))
+        return await self.world.background.surely(
+            agent_tools.redeem(self.gatekeeper, token, redemption)
+        )
 
     async def report(
         self, proposal_id: str, sender: Sender, outcome: str, receipt: Mapping[str, Any]
     ) -> Reply:
         """Take an agent's receipt for what it did under its permit."""
-        return await self.world.surely(
-            reporting.report(self.world, plain_words(proposal_id), sender, outcome, receipt)
+        said = reporting.Report(outcome, receipt)
+        return await self.world.background.surely(
+            reporting.report(self.world, plain_words(proposal_id), sender, said)
         )
 
     # -- sources and operators ------------------------------------------------------------
 
     async def record_evidence(self, raw: bytes, sender: Sender) -> Reply:
         """Record a packet of a source, and judge again what was decided on the one before."""
-        return await self.world.surely(self._recorded(raw, sender))
+        return await self.world.background.surely(self._recorded(raw, sender))
 
     async def _recorded(self, raw: bytes, sender: Sender) -> Reply:
         try:
@@ -267,11 +271,11 @@ class Workflow:
 
     async def idle(self) -> None:
         """Wait until no tool call and no act is under way."""
-        await self.world.idle()
+        await self.world.background.idle()
 
     async def called(self, proposal_ids: Collection[str]) -> None:
         """Wait until no tool call for any of these proposals is under way."""
-        await self.world.called(proposal_ids)
+        await self.world.background.called(proposal_ids)
 
     async def stop(self, grace_s: float = 8.0) -> None:
         """Take no new work; give calls under way `grace_s` seconds to end, then cut them off.
@@ -280,12 +284,6 @@ class Workflow:
         """
         self.world.stopping = True
         spool_again(self.world)
-        loop = asyncio.get_running_loop()
-        self._end_s = min(self._end_s, loop.time() + grace_s)
-        while (tasks := set(self.world.tasks)) and loop.time() < self._end_s:
-            # What ended may have set something in motion: a roll back follows its ❌.
-            await asyncio.wait(tasks, timeout=self._end_s - loop.time())
-        late = set(self.world.tasks)
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        self._end_s = min(self._end_s, asyncio.get_running_loop().time() + grace_s)
+        await self.world.background.end(self._end_s)
+        tell_of_lost_stops(self.world)

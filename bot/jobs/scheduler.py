@@ -19,6 +19,7 @@ from bot.jobs.job import Job
 from lifecycle.located import located
 from lifecycle.ports import Clock, RowAtFault, StoreUnavailable
 from lifecycle.rows_met import rows_met
+from lifecycle.troubles import Troubles
 from lifecycle.workflow import Workflow
 
 LONGEST_PAUSE_S: Final = 60
@@ -72,14 +73,18 @@ class Round:
             self.running = False
             if self._hangs:
                 self._hangs = False
-                self._workflow.world.step_ended(self.job.doing)
+                self._troubles.step_ended(self.job.doing)
 
     def look(self) -> None:
         """Let people know of a round that does not end: no other one begins beside it."""
         long = self._clock.now_ms() - self._began_ms >= LONGEST_ROUND_S * 1000
         if self.running and long and not self._hangs:
             self._hangs = True
-            self._workflow.world.step_hangs(self.job.doing, self._began_ms)
+            self._troubles.step_hangs(self.job.doing, self._began_ms)
+
+    @property
+    def _troubles(self) -> Troubles:
+        return self._workflow.world.troubles
 
     def _taken_again(self) -> bool:
         """Say whether the store that took nothing when this failed takes everything again: a stop
@@ -89,18 +94,18 @@ class Round:
         page, and people would be told so and given the all-clear at every round.
         """
         trusted = self._unwritten and not self._too_soon
-        return trusted and self._workflow.world.unwritten.since_ms is None
+        return trusted and self._troubles.unwritten.since_ms is None
 
     def _well(self) -> None:
         self._failures, self._too_soon = 0, False
         while self._undone:
-            self._workflow.world.step_mended(self._undone.pop(), self.job.name)
+            self._troubles.step_mended(self._undone.pop(), self.job.name)
 
     def _back_off(self, error: Exception) -> None:
         self._failures += 1
         self._tell(error)
         failed = isinstance(error, StoreUnavailable)
-        self._unwritten = failed and self._workflow.world.unwritten.since_ms is not None
+        self._unwritten = failed and self._troubles.unwritten.since_ms is not None
         longest_s = _LONGEST_FOR_ONE_S if isinstance(error, RowAtFault) else LONGEST_PAUSE_S
         pause_s = min(longest_s, 2 ** min(self._failures, 10))
         self._not_before_ms = self._clock.now_ms() + pause_s * 1000
@@ -120,14 +125,13 @@ class Round:
 
         Of one that takes nothing they know already.
         """
-        world, why, known = self._workflow.world, type(error).__name__, False
-        step = self.job.doing
+        step, why, known = self.job.doing, type(error).__name__, False
         if isinstance(error, StoreUnavailable):
-            why, known = str(error), world.unwritten.words() is not None
+            why, known = str(error), self._troubles.unwritten.words() is not None
             if not isinstance(error, RowAtFault):
                 step = _STORE
         self._undone.add(step)
-        world.step_failed(step, why, known=known, whose=self.job.name)
+        self._troubles.step_failed(step, why, known=known, whose=self.job.name)
 
 
 class _Pace(IntervalTrigger):  # type: ignore[misc]

@@ -8,7 +8,7 @@ from typing import Final
 from bot.clock_strayed import clock_strayed
 from bot.clock_told import clock_behind
 from bot.jobs.job import Job
-from lifecycle.door import announce
+from lifecycle.announcing import announce
 from lifecycle.ports import Transaction
 from lifecycle.workflow import Workflow
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bot.storage.books import Book
+from bot.storage.book import Book
 from bot.storage.desk import Desk
 from bot.storage.queries import QUERIES
 from bot.storage.record_rows import audit_row, entry_of, exported_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.storage.books import Book
+from bot.storage.book import Book
 from bot.storage.record_rows import card_of, card_row, message_row, messages_of
 from bot.storage.waits import due_by
 from lifecycle.records import Card, Message

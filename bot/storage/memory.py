@@ -6,17 +6,11 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from bot.storage.memory_books import (
-    AuditTable,
-    BacklogTable,
-    EvidenceTable,
-    FlagTable,
-    PermitTable,
-    ReviewTable,
-    SpendingTable,
-    UseTable,
-)
+from bot.storage.memory_audit import AuditTable
 from bot.storage.memory_cards import CardTable, OutboxTable
+from bot.storage.memory_decisions import PermitTable, ReviewTable
+from bot.storage.memory_facts import BacklogTable, EvidenceTable, FlagTable
+from bot.storage.memory_limits import SpendingTable, UseTable
 from bot.storage.memory_proposals import ProposalTable
 from bot.storage.memory_tables import Journal
 from lifecycle.ports import (

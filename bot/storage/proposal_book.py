@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from bot.storage.books import Book
+from bot.storage.book import Book
 from bot.storage.waits import due_by
 from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.ports import RowUnreadable

@@ -5,17 +5,11 @@ from __future__ import annotations
 import sqlite3
 
 from bot.storage.audit_book import AuditBook
-from bot.storage.books import (
-    BacklogBook,
-    FlagBook,
-    PermitBook,
-    RecordedEvidence,
-    ReviewBook,
-    SpendingBook,
-    UseBook,
-)
 from bot.storage.card_books import CardBook, OutboxBook
+from bot.storage.decision_books import PermitBook, ReviewBook
 from bot.storage.desk import Desk
+from bot.storage.fact_books import BacklogBook, FlagBook, RecordedEvidence
+from bot.storage.limit_books import SpendingBook, UseBook
 from bot.storage.proposal_book import ProposalBook
 from lifecycle.ports import (
     AuditTrail,

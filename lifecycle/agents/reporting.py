@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lifecycle.agents.agent_tools import is_its_agent, note_refused
+from lifecycle.announcing import announce
 from lifecycle.answers import Reply, Sender
 from lifecycle.calls.calling import CallResult, result_of
 from lifecycle.calls.concluding import conclude
@@ -14,7 +15,7 @@ from lifecycle.calls.framing import frame_for
 from lifecycle.calls.mishaps import unknown
 from lifecycle.copied import brought_back_ms
 from lifecycle.document import TimeWindow
-from lifecycle.door import amend, announce, record
+from lifecycle.door import amend, record
 from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.moment import Moment
 from lifecycle.permitting import LONGEST_MS
@@ -37,19 +38,19 @@ _IN_A_COPY: Final = (
 )
 
 
-async def report(
-    world: World,
-    proposal_id: str,
-    sender: Sender,
-    outcome: str,
-    receipt: Mapping[str, Any],
-) -> Reply:
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an agent says of what it did: `done`, `failed` or `unknown`, with the receipt."""
+
+    outcome: str
+    receipt: Mapping[str, Any]
+
+
+async def report(world: World, proposal_id: str, sender: Sender, said: Report) -> Reply:
     """Take the agent's receipt; `failed` says that nothing was left behind."""
     moment = world.moment()
     try:
-        return await world.write(
-            lambda tx: _reported(tx, moment, proposal_id, sender, outcome, receipt)
-        )
+        return await world.write(lambda tx: _reported(tx, moment, proposal_id, sender, said))
     except GovernanceError as error:
         await note_refused(world, sender, error.code, proposal_id)
         return Reply.of_error(error, proposal_id)
@@ -85,12 +86,7 @@ def overdue(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
 
 
 def _reported(
-    tx: Transaction,
-    moment: Moment,
-    proposal_id: str,
-    sender: Sender,
-    outcome: str,
-    receipt: Mapping[str, Any],
+    tx: Transaction, moment: Moment, proposal_id: str, sender: Sender, said: Report
 ) -> Reply:
     proposal = tx.proposals.get(proposal_id)
     if proposal is None:
@@ -101,14 +97,14 @@ def _reported(
     if execution is not None and not execution.by_agent:
         raise PermitRefused("permit_mismatch", "Its tool answers here, not its agent.")
     if execution is not None and execution.outcome is Outcome.UNKNOWN:
-        return _late(tx, moment, proposal, execution, outcome, receipt)
+        return _late(tx, moment, proposal, execution, said)
     if execution is None or execution.outcome is not Outcome.RUNNING:
-        if outcome == "done" and _counts_as_not_done(tx, proposal):
-            return _contradicted(tx, moment, proposal, receipt)
+        if said.outcome == "done" and _counts_as_not_done(tx, proposal):
+            return _contradicted(tx, moment, proposal, said.receipt)
         raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
     if execution.verb is not Verb.EXECUTE:
         raise PermitRefused("permit_mismatch", "An agent reports what it executed, nothing else.")
-    result = _result(proposal, execution, outcome, receipt)
+    result = _result(proposal, execution, said)
     ended = conclude(tx, moment, proposal, execution, result).proposal
     return Reply("The receipt is recorded.", None, ended.proposal_id, ended.state.value)
 
@@ -158,17 +154,14 @@ def _said_done(tx: Transaction, proposal: Proposal) -> bool:
     )
 
 
-def _result(
-    proposal: Proposal, execution: Execution, outcome: str, receipt: Mapping[str, Any]
-) -> CallResult:
-    match outcome:
+def _result(proposal: Proposal, execution: Execution, said: Report) -> CallResult:
+    match said.outcome:
         case "done":
-            return result_of(proposal.tool, execution.verb.value, receipt)
+            return result_of(proposal.tool, execution.verb.value, said.receipt)
         case "failed":
-            told = result_of(proposal.tool, execution.verb.value, receipt)
-            return replace(
-                told, outcome=Outcome.FAILED, explanation="The agent reported a failure."
-            )
+            told = result_of(proposal.tool, execution.verb.value, said.receipt)
+            why = "The agent reported a failure."
+            return replace(told, outcome=Outcome.FAILED, explanation=why)
         case "unknown":
             words = "The agent reported a failure and cannot say what was left behind."
             return CallResult(Outcome.UNKNOWN, None, words)
@@ -181,18 +174,17 @@ def _late(
     moment: Moment,
     proposal: Proposal,
     execution: Execution,
-    outcome: str,
-    receipt: Mapping[str, Any],
+    told: Report,
 ) -> Reply:
     """Keep what comes too late for whoever settles it; it decides nothing by itself any more.
 
     Each outcome once: an agent that corrects itself leaves both words for a person to weigh.
     """
-    said = f"{_LATE} {outcome}."
-    if outcome not in ("done", "failed") or said in proposal.attention_why:
+    said = f"{_LATE} {told.outcome}."
+    if told.outcome not in ("done", "failed") or said in proposal.attention_why:
         raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
-    done = outcome == "done"
-    result = result_of(proposal.tool, execution.verb.value, receipt)
+    done = told.outcome == "done"
+    result = result_of(proposal.tool, execution.verb.value, told.receipt)
     kept = result.receipt
     frame = frame_for(moment.policy, proposal, result) if kept else None
     amend(
@@ -201,7 +193,7 @@ def _late(
         proposal,
         "late_receipt",
         proposal.actor,
-        details={"outcome": outcome, "result": frame},
+        details={"outcome": told.outcome, "result": frame},
         attention_why=f"{proposal.attention_why} {said}",
         frame=frame if frame and (done or not proposal.frame) else proposal.frame,
         execution=replace(execution, receipt=kept) if done else execution,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Final
@@ -22,7 +23,9 @@ from lifecycle.proposal import Execution, Outcome, Proposal, Verb
 from lifecycle.quorum import configured_tier
 from lifecycle.tier import Tier
 from lifecycle.windows import call_limit_ms
-from lifecycle.world import World, log
+from lifecycle.world import World
+
+log = logging.getLogger("signoff.workflow")
 
 #: What has begun is called so soon after, or not at all: half a minute Sentinel's word holds until
 #: the beginning is written, and so long a busy machine may need from there.
@@ -51,7 +54,7 @@ class Carrier:
         `answering` says that its proposer waits for the end, which is then told once.
         """
         work = self._carried(proposal, token, answering=answering)
-        return self.world.spawn(work, calls_for=proposal.proposal_id)
+        return self.world.background.spawn(work, calls_for=proposal.proposal_id)
 
     def carry_claim(self, claim: Claim | None) -> None:
         """Make the call of a claim, where there is one."""

@@ -73,7 +73,7 @@ def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -
         # What is done now can be taken back from now on, however long ago it was first tried.
         opens_ms, closes_ms = moment.now_ms, moment.now_ms + proposal.window_s * 1000
         again = replace(again, window_opens_at_ms=opens_ms, window_closes_at_ms=closes_ms)
-    return _begin(tx, moment, proposal, again, AGAIN, by)
+    return _begin(tx, moment, proposal, again, AGAIN, by, {"doubted": doubted})
 
 
 def _claim(
@@ -88,8 +88,8 @@ def _claim(
     if execution is None:
         return Claim(proposal, None)
     claimed = replace(execution, verb=verb, attempt=1, tries=1, cause=cause, doubted=False)
-    kind = f"{verb.value}_claimed"
-    return _begin(tx, moment, proposal, claimed, kind, cause.by, details)
+    told = {**(details or {}), "words": cause.words}
+    return _begin(tx, moment, proposal, claimed, f"{verb.value}_claimed", cause.by, told)
 
 
 def _begin(
@@ -99,11 +99,13 @@ def _begin(
     execution: Execution,
     kind: str,
     by: Identity,
-    details: Mapping[str, Any] | None = None,
+    details: Mapping[str, Any],
 ) -> Claim:
+    """Write the intent to call, with its permit, before the call; `by` counts where nobody caused
+    it. Its entry tells `details` too."""
     tool = moment.policy.tools.get(proposal.tool)
     token = grant(tx, moment, proposal, tool, execution.verb, execution.attempt) if tool else "gone"
-    cause, again = execution.cause, kind == AGAIN
+    cause = execution.cause
     running = replace(execution, outcome=Outcome.RUNNING, began_at_ms=moment.now_ms, explanation="")
     claimed = amend(
         tx,
@@ -114,13 +116,12 @@ def _begin(
         reason=cause.reason if cause else None,
         sender=decided_by(tx, proposal.proposal_id, cause.by, execution.verb) if cause else None,
         details={
-            **(details or {}),
+            **details,
             "verb": execution.verb.value,
             "attempt": execution.attempt,
             "tries": execution.tries,
             "window_closes_at_ms": execution.window_closes_at_ms,
-        }
-        | ({"doubted": execution.doubted} if again else {"words": cause.words if cause else None}),
+        },
         execution=running,
         attention=None,
         attention_why="",

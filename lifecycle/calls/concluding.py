@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, assert_never
 
 from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.calls.calling import CallResult
-from lifecycle.calls.claiming import claim_kept_stop, claim_roll_back
+from lifecycle.calls.claiming import claim_kept_stop
 from lifecycle.calls.envelope import envelope_excess
-from lifecycle.calls.finishing import Concluded, claimed, complete, finish, tool_cause
+from lifecycle.calls.finishing import (
+    Concluded,
+    claimed,
+    complete,
+    finish,
+    taken_back_by_sentinel,
+    tool_cause,
+)
 from lifecycle.calls.framing import frame_for
 from lifecycle.calls.mishaps import commit_failed, rollback_incomplete, tool_of, unknown
 from lifecycle.deciding import decided_by
-from lifecycle.door import advance, amend, call_for_attention
+from lifecycle.door import amend, call_for_attention, end
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
@@ -106,21 +114,7 @@ def _executed(
         case Outcome.DONE:
             return _done(tx, moment, proposal, execution, result)
         case Outcome.FAILED:
-            failed = advance(
-                tx,
-                moment,
-                proposal,
-                Trigger.ROLL_BACK,
-                tool_of(proposal),
-                Puller.TOOL,
-                reason="tool_failed",
-                explanation=result.explanation,
-                execution=replace(execution, outcome=Outcome.FAILED),
-                frame=frame_for(moment.policy, proposal, result)
-                if result.receipt
-                else proposal.frame,
-            )
-            return Concluded(failed)
+            return Concluded(_failed(tx, moment, proposal, execution, result))
         case Outcome.UNKNOWN | Outcome.RUNNING:
             return Concluded(unknown(tx, moment, proposal, result.explanation))
         case _:
@@ -152,6 +146,30 @@ def _done(
     return after_execute(tx, moment, done, by)
 
 
+def _failed(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    result: CallResult,
+) -> Proposal:
+    """The tool left nothing behind: there is nothing to take back, and that is the end."""
+    return end(
+        tx,
+        moment,
+        proposal,
+        Trigger.ROLL_BACK,
+        Cause(tool_of(proposal), Puller.TOOL, "tool_failed", result.explanation),
+        execution=replace(execution, outcome=Outcome.FAILED),
+        frame=_frame(moment, proposal, result),
+    )
+
+
+def _frame(moment: Moment, proposal: Proposal, result: CallResult) -> Mapping[str, Any] | None:
+    """Return the frame of this answer, the one of before where it has no receipt."""
+    return frame_for(moment.policy, proposal, result) if result.receipt else proposal.frame
+
+
 def _committed(
     tx: Transaction,
     moment: Moment,
@@ -161,24 +179,30 @@ def _committed(
 ) -> Concluded:
     match result.outcome:
         case Outcome.DONE:
-            cause = execution.cause or tool_cause(proposal)
-            frame = proposal.frame
-            if result.receipt:
-                frame = frame_for(moment.policy, proposal, result)
-            done = replace(execution, outcome=Outcome.DONE)
-            excess = envelope_excess(proposal, result.receipt)
-            if excess is not None:
-                proposal = call_for_attention(
-                    tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, excess, tool_of(proposal)
-                )
-            ended = complete(tx, moment, proposal, cause, execution=done, frame=frame)
-            return Concluded(ended)
+            return Concluded(_final(tx, moment, proposal, execution, result))
         case Outcome.FAILED:
             return commit_not_done(tx, moment, proposal, result.explanation)
         case Outcome.UNKNOWN | Outcome.RUNNING:
             return Concluded(unknown(tx, moment, proposal, result.explanation))
         case _:
             assert_never(result.outcome)
+
+
+def _final(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    execution: Execution,
+    result: CallResult,
+) -> Proposal:
+    """It is committed and cannot be taken back: end it, and call a person where it went too far."""
+    cause, frame = execution.cause or tool_cause(proposal), _frame(moment, proposal, result)
+    excess = envelope_excess(proposal, result.receipt)
+    if excess is not None:
+        by = tool_of(proposal)
+        proposal = call_for_attention(tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, excess, by)
+    done = replace(execution, outcome=Outcome.DONE)
+    return complete(tx, moment, proposal, cause, execution=done, frame=frame)
 
 
 def _rolled_back(
@@ -204,16 +228,13 @@ def roll_back_done(tx: Transaction, moment: Moment, proposal: Proposal) -> Propo
     if execution is None:
         return proposal
     cause = execution.cause or tool_cause(proposal)
-    return advance(
+    return end(
         tx,
         moment,
         proposal,
         Trigger.ROLL_BACK,
-        cause.by,
-        cause.puller,
+        cause,
         sender=decided_by(tx, proposal.proposal_id, cause.by, Verb.ROLL_BACK),
-        reason=cause.reason,
-        explanation=cause.words,
         execution=replace(execution, outcome=Outcome.DONE, still_stands=()),
     )
 
@@ -230,8 +251,7 @@ def _exceeded(
     tool = moment.policy.tools.get(proposal.tool)
     staged = tool is not None and execution.stages(by_config=tool.deferred)
     if not execution.by_agent and (execution.windowed or staged):
-        cause = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
-        return claimed(claim_roll_back(tx, moment, proposal, cause))
+        return taken_back_by_sentinel(tx, moment, proposal, words)
     marked = call_for_attention(tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, words, SENTINEL)
     cause = Cause(tool_of(proposal), Puller.TOOL, "tool_succeeded", words)
     return finish(tx, moment, marked, cause)

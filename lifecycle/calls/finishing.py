@@ -11,7 +11,7 @@ from lifecycle.answers import Sender
 from lifecycle.calls.claiming import Claim, claim_commit, claim_roll_back
 from lifecycle.calls.mishaps import commit_failed, tool_of, unknown
 from lifecycle.deciding import decided_by
-from lifecycle.door import advance, amend
+from lifecycle.door import amend, end
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.last_judged import judged_as_it_stands
@@ -44,10 +44,7 @@ def finish(
 
     `details` are told by the entry that makes it final.
 
-    What no longer fits its digest is taken back where that can be: it was never approved. What
-    would be committed otherwise than the trail tells is left to people. While everything stands
-    still, or policy or evidence is to be judged by first, a commit waits, and what is staged can be
-    taken back until it is due.
+    What no longer fits its digest is taken back where that can be: it was never approved.
     """
     tool = moment.policy.tools.get(proposal.tool)
     execution = proposal.execution
@@ -55,14 +52,30 @@ def finish(
     deferred = execution is not None and execution.stages(by_config=defers(tool))
     if (deferred or windowed) and not fits_its_digest(proposal):
         return _changed_behind_our_back(tx, moment, proposal)
-    if deferred and not stands_as_told(tx, proposal):
+    if deferred:
+        return _commit(tx, moment, proposal, cause, details)
+    return Concluded(complete(tx, moment, proposal, cause, details=details))
+
+
+def _commit(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    cause: Cause,
+    details: Mapping[str, Any] | None,
+) -> Concluded:
+    """Call the tool to commit what it staged, where that may be.
+
+    What would be committed otherwise than the trail tells is left to people. While everything
+    stands still, or policy or evidence is to be judged by first, a commit waits, and what is staged
+    can be taken back until it is due.
+    """
+    if not stands_as_told(tx, proposal):
         return Concluded(_not_as_told(tx, moment, proposal))
-    if deferred and tool is not None and configured_tier(tool) is Tier.BLOCK:
+    tool = moment.policy.tools.get(proposal.tool)
+    if tool is not None and configured_tier(tool) is Tier.BLOCK:
         words = "The tool may not be used any more; what it staged is taken back."
-        blocked = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
-        return claimed(claim_roll_back(tx, moment, proposal, blocked))
-    if not deferred:
-        return Concluded(complete(tx, moment, proposal, cause, details=details))
+        return taken_back_by_sentinel(tx, moment, proposal, words)
     if tool is not None and not tool.deferred:
         return Concluded(_not_committable(tx, moment, proposal, cause))
     waits = stands_still(tx, moment, proposal) or _unjudged(tx, moment, proposal)
@@ -111,6 +124,14 @@ def _not_as_told(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposa
     return unknown(tx, moment, proposal, why)
 
 
+def taken_back_by_sentinel(
+    tx: Transaction, moment: Moment, proposal: Proposal, words: str
+) -> Concluded:
+    """Take back what Sentinel objects to; `words` say to what."""
+    cause = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
+    return claimed(claim_roll_back(tx, moment, proposal, cause))
+
+
 def claimed(claim: Claim) -> Concluded:
     """Return what a claim leads to; without a token there is no call to make."""
     return Concluded(claim.proposal, claim if claim.token else None)
@@ -120,18 +141,8 @@ def complete(
     tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause, **changes: Any
 ) -> Proposal:
     """End it, in the name of `cause`."""
-    return advance(
-        tx,
-        moment,
-        proposal,
-        Trigger.COMPLETE,
-        cause.by,
-        cause.puller,
-        sender=_decided_early(tx, proposal, cause),
-        reason=cause.reason,
-        explanation=cause.words,
-        **changes,
-    )
+    sender = _decided_early(tx, proposal, cause)
+    return end(tx, moment, proposal, Trigger.COMPLETE, cause, sender=sender, **changes)
 
 
 def _decided_early(tx: Transaction, proposal: Proposal, cause: Cause) -> Sender | None:

@@ -85,4 +85,4 @@ class CardsSeen:
         if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE:
             return True
         reading = self.world.notifier.read_cards(proposal.proposal_id)
-        return bool(await self.world.beside(proposal.proposal_id, reading))
+        return bool(await self.world.many.beside(proposal.proposal_id, reading))

@@ -15,9 +15,10 @@ from typing import Any, Final, assert_never
 
 from lifecycle.agreeing.following import WINDOW, opens_anew
 from lifecycle.agreeing.rows import disagreements, stands_as_told
+from lifecycle.announcing import announce
 from lifecycle.audit import AuditEntry
 from lifecycle.clockwork.restored import open_ids
-from lifecycle.door import amend, announce
+from lifecycle.door import amend
 from lifecycle.moment import Moment
 from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import CLOCK, Proposal, Verb
@@ -64,7 +65,7 @@ async def take_up_clock(world: World, boot: str, ahead_ms: int) -> None:
     if most_ms > TOLERATED_MS:
         short = partial(_short_of_time, moment.now_ms - most_ms)
         unit = partial(_moved, moment, known, ahead_ms)
-        await world.write_each(await world.store.read(short), unit)
+        await world.many.write(await world.store.read(short), unit)
     clocks = (*known, _Clock(head, ahead_ms))
     await world.write(partial(_noted, moment, boot, clocks, head))
 

@@ -79,7 +79,9 @@ class Closer:
     async def _close_batch(self, batch: Sequence[Proposal]) -> int:
         for proposal in batch:
             if proposal.checked_policy_digest != self.world.law.policy.digest:
-                await self.world.beside(proposal.proposal_id, self.adopter.recheck_one(proposal))
+                await self.world.many.beside(
+                    proposal.proposal_id, self.adopter.recheck_one(proposal)
+                )
         readable, unreadable = await self.cards_seen.look(batch)
         for proposal in unreadable:
             await self._not_closed(proposal.proposal_id, "its card can be read on no surface")
@@ -97,7 +99,7 @@ class Closer:
             if self.world.heard.late(now_ms, proposal.proposal_id):
                 moment = self.world.moment()
                 noting = self.world.write(partial(_kept_open, moment, proposal.proposal_id))
-                await self.world.beside(proposal.proposal_id, noting)
+                await self.world.many.beside(proposal.proposal_id, noting)
 
     async def _closed(self, seen: Sequence[Proposal]) -> int:
         """Close as seen a moment ago; where one has moved since, look at all of them again."""
@@ -121,7 +123,7 @@ class Closer:
         closed = 0
         for proposal in seen:
             unit = partial(_closed_afresh, self.world.moment(), [proposal])
-            one = await self.world.beside(proposal.proposal_id, self.world.write(unit))
+            one = await self.world.many.beside(proposal.proposal_id, self.world.write(unit))
             closed += self._carry(one or ())
             if one is None:
                 await self._not_closed(proposal.proposal_id, "it cannot be judged, as the log says")
@@ -135,7 +137,7 @@ class Closer:
             if fresh is not None and may_close(tx, moment, fresh):
                 not_closed(tx, moment, fresh, why)
 
-        await self.world.beside(proposal_id, self.world.write(unit))
+        await self.world.many.beside(proposal_id, self.world.write(unit))
 
     def _carry(self, concluded: Sequence[Concluded]) -> int:
         """Make the calls that were claimed, as soon as they were; return what was closed."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from lifecycle.announcing import announce
 from lifecycle.calls.finishing import Concluded, finish, tool_cause
-from lifecycle.door import amend, announce
+from lifecycle.door import amend
 from lifecycle.freezing import stands_still
 from lifecycle.heard import HEARD
 from lifecycle.last_judged import judged_as_it_stands

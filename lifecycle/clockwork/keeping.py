@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from lifecycle.door import amend, announce, record
+from lifecycle.announcing import announce
+from lifecycle.door import amend, record
 from lifecycle.expiry import call_people, expire, stuck, undecided
 from lifecycle.freezing import frozen
 from lifecycle.gating import Gatekeeper
@@ -37,7 +38,7 @@ class Keeper:
         moment = self.world.moment()
         since_ms = self.since_ms = moment.now_ms if self.since_ms is None else self.since_ms
         ids = await self.world.store.read(partial(_past_their_deadline, moment, since_ms))
-        return await self.world.write_each(ids, partial(_expired, moment, since_ms))
+        return await self.world.many.write(ids, partial(_expired, moment, since_ms))
 
     async def open_ready(self) -> int:
         """Try to begin what is approved and had to wait, oldest first."""
@@ -51,7 +52,7 @@ class Keeper:
         for proposal_id in await self.gatekeeper.heard_first.among(ids):
             if self.world.stopping:
                 break
-            tried = await self.world.beside(proposal_id, self.gatekeeper.open(proposal_id))
+            tried = await self.world.many.beside(proposal_id, self.gatekeeper.open(proposal_id))
             opened += tried is not None and tried.state is not State.SENTINEL_APPROVED
             self._look_again(tried, moment.now_ms)
         later = self.look_again_ms.items()  # of the others some are not waiting any more
@@ -97,7 +98,7 @@ class Keeper:
         moment = self.world.moment()
         due = await self.world.store.read(lambda tx: tx.proposals.to_remind(moment.now_ms, _PAGE))
         ids = [proposal.proposal_id for proposal in due]
-        return await self.world.write_each(ids, partial(_reminded, moment))
+        return await self.world.many.write(ids, partial(_reminded, moment))
 
     async def reasons_due(self) -> int:
         """Tell proposers of a ❌ for which nobody gave a reason in time."""
@@ -105,7 +106,7 @@ class Keeper:
         due = await self.world.store.read(lambda tx: tx.proposals.reasons_due(moment.now_ms, _PAGE))
         for proposal in due:
             telling = self.world.write(partial(_no_reason, moment, proposal.proposal_id))
-            await self.world.beside(proposal.proposal_id, telling)
+            await self.world.many.beside(proposal.proposal_id, telling)
         return len(due)
 
     async def anchor(self) -> int:

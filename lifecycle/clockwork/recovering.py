@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import partial
+from operator import itemgetter
 
 from lifecycle.agents import reporting
 from lifecycle.agreeing.rows import stands_as_told
@@ -12,6 +14,7 @@ from lifecycle.calls.claiming import Claim, reclaim
 from lifecycle.calls.finishing import Concluded
 from lifecycle.calls.mishaps import unknown
 from lifecycle.clockwork.lost_calls import LostCalls
+from lifecycle.existing import existing
 from lifecycle.freezing import stands_still
 from lifecycle.gating import Gatekeeper
 from lifecycle.heard import HEARD, placed
@@ -25,20 +28,25 @@ _PAGE = 200
 _ORPHANED_MS = 5_000
 #: A tool marked idempotent is called again under the same key at most twice after a crash.
 _TRIES = 3
-_ENDED = "The process ended while the tool was running"
-_LOST = "Signoff has lost sight of this call, and cannot say whether it was made"
+
+
+class Orphaned(Enum):
+    """What became of whoever was to make a call, as people are told it."""
+
+    ENDED = "The process ended while the tool was running"
+    LOST = "Signoff has lost sight of this call, and cannot say whether it was made"
 
 
 @dataclass(slots=True)
 class Recoverer:
     """Takes up calls and checks that a crash cut off.
 
-    `orphans` are the calls that nobody makes any more, each with what became of it.
+    `orphans` are the calls that nobody makes any more, by the ids of their proposals.
     """
 
     world: World
     gatekeeper: Gatekeeper
-    orphans: dict[str, str] = field(default_factory=dict)
+    orphans: dict[str, Orphaned] = field(default_factory=dict)
     lost: LostCalls = field(default_factory=LostCalls)
 
     async def find_orphans(self) -> None:
@@ -49,7 +57,7 @@ class Recoverer:
         after = ""
         while True:
             page = await self.world.store.read(partial(_in_flight, after))
-            self.orphans |= {p.proposal_id: _ENDED for p in page if not _agents_own(p)}
+            self.orphans |= {p.proposal_id: Orphaned.ENDED for p in page if not _agents_own(p)}
             if not page:  # a page may be short of a row that cannot be read
                 return
             after = page[-1].proposal_id
@@ -58,8 +66,8 @@ class Recoverer:
         """Take up orphaned calls and checks, and agents that never reported."""
         await self._place_stops()
         taken = 0
-        for proposal_id, how in sorted(self.orphans.items()):
-            done = await self.world.beside(proposal_id, self._recover_call(proposal_id, how))
+        for proposal_id, how in sorted(self.orphans.items(), key=itemgetter(0)):
+            done = await self.world.many.beside(proposal_id, self._recover_call(proposal_id, how))
             taken += done or False
         return taken + await self._look_at_calls() + await self._recover_checks()
 
@@ -77,8 +85,8 @@ class Recoverer:
             if not stop.unplaced and heard.get(stop.key) is not None:
                 heard.add(stop)
 
-    async def _recover_call(self, proposal_id: str, how: str) -> bool:
-        if how == _LOST and await self._may_be_made(proposal_id):
+    async def _recover_call(self, proposal_id: str, how: Orphaned) -> bool:
+        if how is Orphaned.LOST and await self._may_be_made(proposal_id):
             return False
         concluded = await self.world.write(
             lambda tx: _recovered(tx, self.world.moment(), proposal_id, how)
@@ -97,23 +105,23 @@ class Recoverer:
         or looks first whether the store takes everything again.
         """
         await self.world.store.write(_nothing)
-        if proposal_id in self.world.calls.values():
+        if proposal_id in self.world.background.calls.values():
             self.orphans.pop(proposal_id, None)
             return True
-        return self.world.unwritten.looking
+        return self.world.troubles.unwritten.looking
 
     async def _look_at_calls(self) -> int:
         """Call people to agents that never reported; find the calls of ours that are lost."""
         called, after, moment = 0, "", self.world.moment()
         while page := await self.world.store.read(partial(_in_flight, after)):
             after = page[-1].proposal_id
-            made = {*self.world.calls.values(), *self.orphans}
+            made = {*self.world.background.calls.values(), *self.orphans}
             ours = (p for p in page if not _agents_own(p))
             self.lost.look(ours, made, moment.now_ms)
             late = (p for p in page if _agents_own(p) and reporting.is_overdue(moment, p))
             ids = [proposal.proposal_id for proposal in late]
-            called += await self.world.write_each(ids, partial(_called_overdue, moment))
-        self.orphans |= dict.fromkeys(self.lost.found(moment.now_ms), _LOST)
+            called += await self.world.many.write(ids, partial(_called_overdue, moment))
+        self.orphans |= dict.fromkeys(self.lost.found(moment.now_ms), Orphaned.LOST)
         return called
 
     async def _recover_checks(self) -> int:
@@ -126,7 +134,7 @@ class Recoverer:
             and p.created_at_ms + _ORPHANED_MS <= moment.now_ms
         ]
         for proposal in orphans:
-            self.world.spawn(self.gatekeeper.gate(proposal))
+            self.world.background.spawn(self.gatekeeper.gate(proposal))
         return len(orphans)
 
 
@@ -148,33 +156,39 @@ def _called_overdue(moment: Moment, tx: Transaction, late: Sequence[str]) -> int
     return sum(p.attention is not None for p in after)
 
 
-def _recovered(tx: Transaction, moment: Moment, proposal_id: str, how: str) -> Concluded | None:
+def _recovered(
+    tx: Transaction, moment: Moment, proposal_id: str, how: Orphaned
+) -> Concluded | None:
     """Call again what is idempotent, under the same key; anything else is unknown.
 
     So is what somebody's ❌ was kept for: it is not done once more in order to be taken back. None
     where it cannot be done yet: everything is frozen, or a stop waits in the spool.
     """
-    proposal = tx.proposals.get(proposal_id)
-    if proposal is None:
-        raise KeyError(proposal_id)
+    proposal = existing(tx, proposal_id)
     execution, tool = proposal.execution, moment.policy.tools.get(proposal.tool)
     if execution is None or execution.outcome is not Outcome.RUNNING:
         return Concluded(proposal)
-    if execution.verb is not Verb.ROLL_BACK and not _as_told(tx, proposal):
+    acts = execution.verb is not Verb.ROLL_BACK
+    why = _not_again(tx, moment, proposal, how) if acts else None
+    if why is not None:
+        return Concluded(unknown(tx, moment, proposal, why))
+    if tool is None or not tool.idempotent or execution.tries >= _TRIES:
+        return Concluded(unknown(tx, moment, proposal, f"{how.value}."))
+    still = stands_still(tx, moment, proposal)
+    if acts and still is not None:
+        return None
+    claim: Claim = reclaim(tx, moment, proposal, CLOCK)
+    return Concluded(claim.proposal, claim)
+
+
+def _not_again(tx: Transaction, moment: Moment, proposal: Proposal, how: Orphaned) -> str | None:
+    """Return for people why it is not called once more, whatever its tool; None where it may be."""
+    if not _as_told(tx, proposal):
         why = "The stored row no longer fits what was approved, so it is not called again."
         tell_of_a_changed_row(tx, moment, proposal, why)
-        return Concluded(unknown(tx, moment, proposal, why))
-    why_not = _why_not_again(moment, proposal)
-    if execution.verb is not Verb.ROLL_BACK and why_not is not None:
-        why = f"{how}, and {why_not}."
-        return Concluded(unknown(tx, moment, proposal, why))
-    if tool is not None and tool.idempotent and execution.tries < _TRIES:
-        still = stands_still(tx, moment, proposal)
-        if still is not None and execution.verb is not Verb.ROLL_BACK:
-            return None
-        claim: Claim = reclaim(tx, moment, proposal, CLOCK)
-        return Concluded(claim.proposal, claim)
-    return Concluded(unknown(tx, moment, proposal, f"{how}."))
+        return why
+    against = _stands_against(moment, proposal)
+    return None if against is None else f"{how.value}, and {against}."
 
 
 def _as_told(tx: Transaction, proposal: Proposal) -> bool:
@@ -186,7 +200,7 @@ def _as_told(tx: Transaction, proposal: Proposal) -> bool:
         return False
 
 
-def _why_not_again(moment: Moment, proposal: Proposal) -> str | None:
+def _stands_against(moment: Moment, proposal: Proposal) -> str | None:
     """Say what stands against one more call for good; None where nothing does."""
     if _judged_otherwise(moment, proposal):
         return "the policy is another one since"

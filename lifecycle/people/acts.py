@@ -6,10 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lifecycle.announcing import announce
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.books import Transaction
 from lifecycle.calls.claiming import Claim
-from lifecycle.door import announce, record
+from lifecycle.door import record
 from lifecycle.errors import ProposalNotFound, ReviewRefused
 from lifecycle.expiry import expire, undecided
 from lifecycle.moment import Moment, clock_words, rfc3339

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any, NoReturn, assert_never
 
 from lifecycle.agreeing.retelling import retold
+from lifecycle.announcing import announce
 from lifecycle.calls.concluding import after_execute, commit_not_done, roll_back_done
 from lifecycle.calls.finishing import Concluded
 from lifecycle.calls.mishaps import rollback_incomplete
-from lifecycle.door import advance, amend, announce
+from lifecycle.door import advance, amend
 from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed, found

@@ -62,7 +62,7 @@ async def test_calls_have_their_time_from_the_signal_on_however_slowly_a_surface
     write_config: Callable[..., Path], leaving: Leaving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def ends(app: App) -> None:
-        call = app.workflow.world.spawn(asyncio.Event().wait())
+        call = app.workflow.world.background.spawn(asyncio.Event().wait())
         call.add_done_callback(lambda _: leaving.may.set())
         os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.Event().wait()
@@ -80,10 +80,10 @@ async def test_what_a_surface_begins_as_it_leaves_is_ended_before_the_store_clos
 
     async def ends(app: App) -> None:
         def last_act(_: object) -> None:
-            begun.append(app.workflow.world.spawn(asyncio.Event().wait()))
+            begun.append(app.workflow.world.background.spawn(asyncio.Event().wait()))
             leaving.may.set()
 
-        app.workflow.world.spawn(asyncio.Event().wait()).add_done_callback(last_act)
+        app.workflow.world.background.spawn(asyncio.Event().wait()).add_done_callback(last_act)
         os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.Event().wait()
 

@@ -211,9 +211,9 @@ async def idempotent(world: World) -> None:
 
 
 async def cut_off(world: World) -> None:
-    for task in list(world.workflow.world.tasks):
+    for task in list(world.workflow.world.background.tasks):
         task.cancel()
-    await asyncio.gather(*world.workflow.world.tasks, return_exceptions=True)
+    await asyncio.gather(*world.workflow.world.background.tasks, return_exceptions=True)
 
 
 async def test_B08_a_row_changed_while_we_were_away_is_not_run_again(

@@ -32,7 +32,7 @@ async def cut_off(stage: DiscordStage) -> str:
     proposal_id = await stage.proposes(PROD)
     stage.server.reacts(ANA, await stage.card(proposal_id), TICK)
     await stage.reaches(proposal_id, "executing")
-    cut = list(stage.workflow.world.tasks)
+    cut = list(stage.workflow.world.background.tasks)
     for task in cut:
         task.cancel()
     await asyncio.gather(*cut, return_exceptions=True)

@@ -70,7 +70,7 @@ async def test_I05_an_answer_that_could_not_be_stored_is_kept_until_it_can(
     slept = 0
 
     await world.workflow.approve("p1", world.sender("ana"))
-    while world.workflow.world.tasks:
+    while world.workflow.world.background.tasks:
         await asyncio.sleep(0.001)
         if world.clock.sleeping:
             assert (await world.proposal("p1")).state is State.EXECUTING

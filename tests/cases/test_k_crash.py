@@ -20,7 +20,7 @@ DEPLOY = "production-deploy"
 async def dies(world: World) -> None:
     """End everything that this process was doing, then start again."""
     await asyncio.sleep(0.01)
-    tasks = list(world.workflow.world.tasks)
+    tasks = list(world.workflow.world.background.tasks)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -243,7 +243,7 @@ async def _dies_at_work(house: House) -> None:
     await house.proposes()
     await house.world.workflow.approve("p1", house.world.sender("ana"))
     await reached.wait()
-    cut_off = set(house.world.workflow.world.tasks)
+    cut_off = set(house.world.workflow.world.background.tasks)
     for task in cut_off:
         task.cancel()
     await asyncio.gather(*cut_off, return_exceptions=True)

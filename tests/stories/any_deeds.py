@@ -230,7 +230,7 @@ class Deeds:
 
     async def ends(self) -> None:
         self.law.stopping = True
-        doomed = [*self.under_way, *self.law.tasks]
+        doomed = [*self.under_way, *self.law.background.tasks]
         for task in doomed:
             task.cancel()
         await asyncio.gather(*doomed, return_exceptions=True)
@@ -240,9 +240,7 @@ class Deeds:
         await self.world.store.write(lambda _: None)
 
     async def begins_anew(self) -> None:
-        fresh = replace(
-            self.law, held=set(), heard=HeardStops(), tasks=set(), stopping=False, owed={}
-        )
+        fresh = replace(self.law, held=set(), heard=HeardStops(), stopping=False)
         self.world.workflow = Workflow(fresh)
         await self.world.workflow.start()
 

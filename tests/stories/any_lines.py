@@ -155,8 +155,8 @@ class Lines(Disorder):
 
     async def begins_anew(self) -> None:
         self.book.died()
-        new: dict[str, Any] = {"held": set(), "heard": HeardStops(), "tasks": set(), "owed": {}}
-        await self._serves(replace(self.law, stopping=False, unspooled=[], calls={}, **new))
+        fresh = replace(self.law, stopping=False, held=set(), heard=HeardStops(), unspooled=[])
+        await self._serves(fresh)
         for name in self.rooms:
             if self.chance.random() < 0.7:
                 self.connects(name)

@@ -57,5 +57,5 @@ async def cut_off(world: World) -> None:
     await world.submits(MAIL)
     await world.workflow.approve("p1", world.sender("ana"))
     await called.wait()
-    for task in set(world.workflow.world.tasks):
+    for task in set(world.workflow.world.background.tasks):
         task.cancel()

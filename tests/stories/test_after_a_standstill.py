@@ -112,7 +112,7 @@ async def is_cut_off(world: World) -> None:
     world.tool("send-email").on["execute"] = waiting_for(never)
     await world.submits(MAIL, proposal_id="p1")
     await world.workflow.approve("p1", world.sender("ana"))
-    for call in tuple(world.workflow.world.calls):
+    for call in tuple(world.workflow.world.background.calls):
         call.cancel()
     await world.workflow.idle()
     world.tool("send-email").on.clear()

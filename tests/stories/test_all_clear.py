@@ -61,7 +61,7 @@ async def something_owed(stage: World) -> None:
     """Wait until a write that must not be lost is to be tried again."""
     async with asyncio.timeout(20):
         while True:
-            if stage.workflow.world.owed:
+            if stage.workflow.world.units.owed:
                 return
             await asyncio.sleep(0)
 
@@ -78,7 +78,7 @@ async def test_a_small_write_is_no_all_clear_while_there_is_room_for_nothing_els
     for _ in range(3):
         await small_write(stage)
     told = list(stage.notifier.alerts)
-    since_ms = stage.workflow.world.unwritten.since_ms
+    since_ms = stage.workflow.world.troubles.unwritten.since_ms
     free(tmp_path)
     for _ in range(3):
         await small_write(stage)
@@ -106,7 +106,7 @@ async def test_a_small_write_is_no_all_clear_while_what_a_tool_did_waits_to_be_w
     assert len(told) == len(still) == 1
     assert "The store can be written again" in stage.notifier.alerts[1]
     assert len(stage.notifier.alerts) == 2
-    assert stage.workflow.world.owed == {}
+    assert stage.workflow.world.units.owed == {}
     assert (await stage.proposal(proposal_id)).state is State.EXECUTING
 
 
@@ -131,7 +131,7 @@ async def test_a_row_that_cannot_be_read_holds_up_no_all_clear(
         "The store cannot be writt",
         "The store can be written ",
     ]
-    assert world.owed == {}
+    assert world.units.owed == {}
 
 
 async def test_many_writes_at_once_give_one_all_clear(stage: World, tmp_path: Path) -> None:
@@ -154,9 +154,9 @@ async def test_what_fails_while_it_is_tried_out_is_no_all_clear(
     real = world.store.write
 
     async def write(unit: Any) -> Any:
-        if not world.unwritten.looking:
+        if not world.troubles.unwritten.looking:
             return await real(unit)
-        world.unwritten.failed(stage.clock.now_ms(), "disk full again")
+        world.troubles.unwritten.failed(stage.clock.now_ms(), "disk full again")
         return await real(unit)
 
     with pytest.MonkeyPatch.context() as patched:

@@ -110,7 +110,7 @@ async def test_what_was_under_way_in_the_copy_is_not_called_again(world: World) 
     world.tool("production-deploy").on["execute"] = waiting_for(gate, {})
     deployment = (await world.submits(PROD)).proposal_id or ""
     await world.workflow.approve(deployment, world.sender("ana"))
-    for task in list(world.workflow.world.tasks):
+    for task in list(world.workflow.world.background.tasks):
         task.cancel()
 
     await brought_back(world)

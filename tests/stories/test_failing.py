@@ -102,7 +102,7 @@ async def test_what_is_given_up_has_no_all_clear(
     assert reading.exception() is why[-1]
     _, last = world.notifier.alerts
     assert last.startswith("Taking p1 back is given up (the row of p1 cannot be read): from")
-    assert world.workflow.world.failing.words() == ()
+    assert world.workflow.world.troubles.failing.words() == ()
 
 
 def gone_when_asked(disk: Disk, nonce: Any) -> Any:
@@ -207,7 +207,7 @@ async def test_a_job_that_fails_for_one_reason_and_another_has_its_all_clear_for
     told, mended = world.notifier.alerts
     assert "RuntimeError" in told
     assert mended.startswith("Closing the windows that are due works again")
-    assert world.workflow.world.failing.words() == ()
+    assert world.workflow.world.troubles.failing.words() == ()
 
 
 async def test_jobs_that_fail_since_nothing_can_be_written_add_nothing_to_what_was_told(
@@ -219,7 +219,7 @@ async def test_jobs_that_fail_since_nothing_can_be_written_add_nothing_to_what_w
     await run_for(world, 100, rounds(world, Job("writes", "writing", 1, writes)))
     alone = list(world.notifier.alerts)
     world.notifier.alerts.clear()
-    world.workflow.world.unwritten.failed(world.clock.now_ms(), "disk full")
+    world.workflow.world.troubles.unwritten.failed(world.clock.now_ms(), "disk full")
 
     await run_for(world, 100, rounds(world, Job("writes again", "writing again", 1, writes)))
 

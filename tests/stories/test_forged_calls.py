@@ -130,11 +130,11 @@ async def dies(world: World) -> None:
     for _ in range(20):
         await asyncio.sleep(0)
     law = world.workflow.world
-    doomed = [*law.tasks]
+    doomed = [*law.background.tasks]
     for task in doomed:
         task.cancel()
     await asyncio.gather(*doomed, return_exceptions=True)
-    fresh = type(world.workflow)(replace(law, held=set(), tasks=set()))
+    fresh = type(world.workflow)(replace(law, held=set()))
     world.workflow = fresh
     await fresh.start()
     await fresh.recover()

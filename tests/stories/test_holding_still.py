@@ -192,7 +192,7 @@ async def test_an_end_that_is_asked_for_again_gives_no_more_time_than_at_first(
     async with asyncio.timeout(5):
         await world.workflow.stop(60)
 
-    assert not world.workflow.world.tasks
+    assert not world.workflow.world.background.tasks
     assert (await world.proposal(proposal_id)).state is State.EXECUTING
 
 

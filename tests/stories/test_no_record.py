@@ -169,7 +169,7 @@ async def test_J11_a_closing_that_the_store_refuses_is_told_of_and_done_once_it_
         with pytest.raises(StoreUnavailable):
             await stage.workflow.close_due()
         stage.clock.advance(60)
-    health = stage.workflow.world.unwritten.words() or ""
+    health = stage.workflow.world.troubles.unwritten.words() or ""
     mend_audit(tmp_path)
 
     await stage.workflow.close_due()

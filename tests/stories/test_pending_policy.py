@@ -82,7 +82,7 @@ async def is_left_pending(world: World, monkeypatch: pytest.MonkeyPatch, proposa
         sender = world.sender("leila")
         asked = asyncio.create_task(world.workflow.submit(json.dumps(document).encode(), sender))
         await asyncio.sleep(0.05)
-        for task in (asked, *world.workflow.world.tasks):
+        for task in (asked, *world.workflow.world.background.tasks):
             task.cancel()
         await asyncio.gather(asked, return_exceptions=True)
     assert (await world.proposal(proposal_id)).state is State.PENDING

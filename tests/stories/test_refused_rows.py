@@ -61,7 +61,7 @@ async def test_an_approval_whose_row_is_refused_is_told_as_its_own_fault_and_not
     assert (await stage.proposal("p1")).state is State.SENTINEL_APPROVED
     assert other.done
     assert stage.notifier.alerts == []
-    assert stage.workflow.world.unwritten.words() is None
+    assert stage.workflow.world.troubles.unwritten.words() is None
     (logged, *_) = [words for words in caplog.messages if "was refused" in words]
     assert logged.startswith("a row of lifecycle/acting.py:")
     assert "IntegrityError at storage/" in logged

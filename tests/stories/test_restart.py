@@ -22,7 +22,7 @@ async def dies_in(world: World, verb: str, name: str) -> None:
 
 async def forget_calls(world: World) -> None:
     """Drop the calls of the process that died."""
-    tasks = list(world.workflow.world.tasks)
+    tasks = list(world.workflow.world.background.tasks)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -56,7 +56,7 @@ async def test_an_idempotent_call_is_repeated_under_the_same_key_twice_at_most(
         await asyncio.sleep(0)
         await forget_calls(world)
         old = world.workflow.world
-        world.workflow = type(world.workflow)(replace(old, held=set(), tasks=set()))
+        world.workflow = type(world.workflow)(replace(old, held=set()))
         await world.workflow.start()
 
     keys = {call.idempotency_key for call in world.tool(TOOL).calls}

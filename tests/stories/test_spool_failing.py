@@ -90,6 +90,38 @@ async def test_a_stop_in_memory_is_carried_out_although_the_spool_is_gone(world:
     assert await world.audit("ignored") == []
 
 
+async def test_a_stop_in_memory_with_which_the_bot_ends_is_said_to_be_lost_once(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever gave it was told that it is in memory alone; who ended the bot was told nothing."""
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    world.spool = world.workflow.world.spool = Unreadable()
+    await stopped_in_vain(world, "ben", proposal_id)
+
+    for _ in range(2):
+        await world.workflow.stop(0)
+
+    lost = [each.message for each in caplog.records if "is lost with this process" in each.message]
+    assert lost == [
+        f"the stop of {proposal_id!r} by person ben could be written nowhere and is lost with this "
+        "process: give it again after the next start"
+    ]
+
+
+async def test_a_stop_that_the_spool_takes_at_the_end_is_not_said_to_be_lost(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    kept, world.workflow.world.spool = world.spool, Unreadable()
+    await stopped_in_vain(world, "ben", proposal_id)
+    world.workflow.world.spool = kept
+
+    await world.workflow.stop(0)
+
+    assert [stop["proposal_id"] for stop in kept.stops] == [proposal_id]
+    assert "lost" not in caplog.text
+
+
 class Unforgetting(MemorySpool):
     """A spool whose file cannot be replaced: its folder is read-only, or full."""
 

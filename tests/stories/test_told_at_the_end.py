@@ -50,7 +50,7 @@ async def test_that_the_store_takes_nothing_is_told_once_with_its_reason_however
     ending: World, disk: Unwritable, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = ending.workflow.world
-    writes = [world.spawn(world.write_surely(lambda tx: None)) for _ in range(MANY)]
+    writes = [world.background.spawn(world.write_surely(lambda tx: None)) for _ in range(MANY)]
 
     await ending.clock.run_for(8)
     (told,) = errors(caplog)
@@ -70,7 +70,9 @@ async def test_an_act_that_a_full_disk_ends_is_no_second_line(
 ) -> None:
     world = ending.workflow.world
 
-    await asyncio.gather(*(failed(world.spawn(world.write(lambda tx: None))) for _ in range(MANY)))
+    await asyncio.gather(
+        *(failed(world.background.spawn(world.write(lambda tx: None))) for _ in range(MANY))
+    )
 
     assert len(errors(caplog)) == 1
 
@@ -83,7 +85,7 @@ async def test_what_comes_to_a_store_that_closed_with_the_bot_is_no_trouble(
 
     with pytest.raises(StoreUnavailable):
         await world.write(lambda tx: None)
-    await failed(world.spawn(world.write(lambda tx: None)))
+    await failed(world.background.spawn(world.write(lambda tx: None)))
 
     assert errors(caplog) == []
 
@@ -111,6 +113,6 @@ async def test_a_mistake_in_the_background_and_a_row_at_fault_are_errors(
     async def mistaken() -> None:
         raise error
 
-    await failed(ending.workflow.world.spawn(mistaken()))
+    await failed(ending.workflow.world.background.spawn(mistaken()))
 
     assert ["background work failed" in each for each in errors(caplog)] == [True]

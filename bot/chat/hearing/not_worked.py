@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from bot.chat.hearing.kept_events import KeptEvents, Standing
+from lifecycle.announcing import announce
 from lifecycle.answers import Sender
-from lifecycle.door import announce
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, note_ignored
 from lifecycle.ports import Transaction

@@ -261,8 +261,8 @@ def _is_deaf(surface: object) -> bool:
 
 def _own_health(world: World) -> tuple[str | None, ...]:
     return (
-        world.unwritten.words(),
-        *world.failing.words(),
+        world.troubles.unwritten.words(),
+        *world.troubles.failing.words(),
         held_words(world),
         clock_strayed(world.clock),
     )

@@ -149,7 +149,7 @@ class Delivery:
         try:
             outcome = await (self._card(item) if isinstance(item, Card) else self._message(item))
         except RowAtFault as error:
-            await self.world.check_others(error)
+            await self.world.units.check_others(error)
             self._aside.put(item, error)
             return _Outcome.PASSED
         except StoreUnavailable:

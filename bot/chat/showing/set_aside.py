@@ -40,13 +40,13 @@ class SetAside:
         _, pause_ms = self._waits.get(key, (0, 500))
         pause_ms = min(_LONGEST_PAUSE_MS, pause_ms * 2)
         self._waits[key] = (self._world.clock.now_ms() + pause_ms, pause_ms)
-        self._world.step_failed(self._step(item), str(error), whose=key)
+        self._world.troubles.step_failed(self._step(item), str(error), whose=key)
 
     def delivered(self, item: Card | Message) -> None:
         """It went well, in the end."""
         key = _key(item)
         if self._waits.pop(key, None) is not None:
-            self._world.step_mended(self._step(item), key)
+            self._world.troubles.step_mended(self._step(item), key)
 
     def _step(self, item: Card | Message) -> str:
         about = f" about {item.proposal_id}" if item.proposal_id else ""

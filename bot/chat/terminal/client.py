@@ -134,7 +134,7 @@ class TerminalClient:
 
     async def _finished(self) -> None:
         """At the end of the input nothing more can be missed: wait for all that was begun."""
-        if self._world.owed:
+        if self._world.units.owed:
             self._screen.line(_WAITS)
         while self._works:
             await asyncio.wait(set(self._works))
@@ -183,12 +183,12 @@ class TerminalClient:
             await asyncio.wait({work}, timeout=_LOOK_S)
             if work.done():
                 return True
-            waited_s = waited_s + _LOOK_S if self._unwritten or self._world.owed else 0.0
+            waited_s = waited_s + _LOOK_S if self._unwritten or self._world.units.owed else 0.0
         return False
 
     @property
     def _unwritten(self) -> bool:
-        return self._world.unwritten.since_ms is not None
+        return self._world.troubles.unwritten.since_ms is not None
 
 
 def _about(command: Said, work: asyncio.Task[CommandReply | None]) -> frozenset[str]:

@@ -119,7 +119,7 @@ def _task(found: Task) -> dict[str, Any]:
 
 async def healthz(door: Door, _incoming: Request, _sender: Sender) -> Response:
     """Say whether the store works, and whether all is frozen; nothing else to strangers."""
-    if door.workflow.world.unwritten.since_ms is not None:
+    if door.workflow.world.troubles.unwritten.since_ms is not None:
         return problem(503, "The store cannot be written.", code="audit_unavailable")
     try:
         stopped = await door.store.read(frozen)

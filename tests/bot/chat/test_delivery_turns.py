@@ -11,7 +11,7 @@ import pytest
 from bot.chat.cards.content import CardContent
 from bot.chat.showing.due import ATTENTION_AFTER
 from bot.chat.surface import Posted, SurfaceFailed
-from lifecycle.door import announce
+from lifecycle.announcing import announce
 from lifecycle.ports import Transaction
 from lifecycle.records import Card, Message
 from lifecycle.state import State

@@ -145,7 +145,7 @@ async def test_a_process_that_ends_while_the_platform_is_asked_stores_it() -> No
     working = Unstored()
     working.unknown = False
     working.may.clear()
-    working.ours.spawn(working.inbox.work_unstored(*SAID))
+    working.ours.background.spawn(working.inbox.work_unstored(*SAID))
     await until(lambda: working.asked, "asked")
     working.takes_again()
     await working.world.workflow.stop(grace_s=0.01)

@@ -17,7 +17,7 @@ def a_message(key: str) -> Message:
 async def test_the_all_clear_waits_until_no_message_fails_any_more() -> None:
     """Announcements are about no proposal: the same words stand for all of them."""
     world = a_world(MemoryStore())
-    aside, failing = SetAside(world.workflow.world, "slack"), world.workflow.world.failing
+    aside, failing = SetAside(world.workflow.world, "slack"), world.workflow.world.troubles.failing
     first, second = a_message("first"), a_message("second")
     for _ in range(8):
         for each in (first, second):

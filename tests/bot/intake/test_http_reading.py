@@ -187,7 +187,7 @@ async def test_the_house_is_described(leila) -> None:
 
 async def test_a_store_that_cannot_be_written_is_no_health(outside: Outside) -> None:
     async with outside.client(None) as stranger:
-        outside.world.workflow.world.unwritten.failed(0, "disk full")
+        outside.world.workflow.world.troubles.unwritten.failed(0, "disk full")
         answer = await stranger.get("/healthz")
         assert (answer.status_code, answer.json()["detail"]) == (
             503,

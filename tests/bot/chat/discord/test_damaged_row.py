@@ -154,7 +154,7 @@ async def test_a_card_that_cannot_be_noted_keeps_no_other_from_being_shown(
     for _ in range(40):
         stage.clock.advance(3)
         await stage.broadcast.delivery("discord").drain()
-    (told,) = [each for each in stage.workflow.world.failing.words() if refused in each]
+    (told,) = [each for each in stage.workflow.world.troubles.failing.words() if refused in each]
     by_hand(database, "DROP TRIGGER x")
     stage.clock.advance(61)
     await stage.broadcast.delivery("discord").drain()
@@ -162,7 +162,7 @@ async def test_a_card_that_cannot_be_noted_keeps_no_other_from_being_shown(
     assert told.startswith(f"Showing the card about {refused} on discord failed")
     assert "not p1" in told
     assert (await stage.card(refused)).data["embeds"]
-    assert stage.workflow.world.failing.words() == ()
+    assert stage.workflow.world.troubles.failing.words() == ()
     about = [
         each
         for each in stage.server.state.messages[CHANNEL].values()

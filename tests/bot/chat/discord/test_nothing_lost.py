@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from lifecycle.door import announce
+from lifecycle.announcing import announce
 from lifecycle.ports import StoreUnavailable
 from tests.bot.chat.discord.cards import in_window, seeded
 from tests.bot.chat.discord.standing import SEND, WINDOW_S, newest, state_of
@@ -22,7 +22,7 @@ LONGEST_MESSAGE = 2_000
 
 async def is_killed(stage: DiscordStage) -> None:
     """End the process as `kill -9` does, as far as that goes: nothing is let to end."""
-    for task in list(stage.workflow.world.tasks):
+    for task in list(stage.workflow.world.background.tasks):
         task.cancel()
     stage.serving.cancel()
     with contextlib.suppress(asyncio.CancelledError):

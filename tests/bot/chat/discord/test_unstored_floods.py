@@ -106,7 +106,7 @@ async def test_what_strangers_send_is_tried_once_and_answered(
 ) -> None:
     """Each form of theirs held the card's proposal up, and was tried every other second."""
     proposal_id, card = await seeded(stage, PROD)
-    disk, tasks = Disk(stage, monkeypatch, "read", "write"), stage.workflow.world.tasks
+    disk, tasks = Disk(stage, monkeypatch, "read", "write"), stage.workflow.world.background.tasks
     forms = [
         stage.server.submits(STRANGER, f"signoff:reason:{card.id}", card, text="no")
         for _ in range(MANY)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.door import announce
+from lifecycle.announcing import announce
 from tests.builders import MAIL, PROD
 from tests.fakes.slack_server.workspace import Message
 from tests.slack_stage import OnSlack, eventually, on_slack, shown, unescaped

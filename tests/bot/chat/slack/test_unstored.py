@@ -111,7 +111,7 @@ async def test_what_strangers_type_and_send_is_tried_once_while_nothing_can_be_s
             await acknowledged(await slack.server.slash("USTRANGE", "reject p1 no"))
         await acknowledged(await slack.server.submits("UBEN", form.arguments["view"], REASON))
         await eventually(lambda: len(world.heard.unplaced()) == 1, "ben's is tried")
-        assert len(world.tasks) == 1
+        assert len(world.background.tasks) == 1
 
         disk.failing = False
         await slack.stands("p1", "rejected")

@@ -1,0 +1,105 @@
+"""Commands that decide, by words about one proposal or question."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from bot import views
+from bot.chat.commands.replies import CommandReply
+from bot.chat.commands.typed import split_id
+from bot.chat.commands.usage import only_id, usage
+from lifecycle.answers import Reply, Sender
+from lifecycle.errors import AmbiguousId, ProposalNotFound
+from lifecycle.ports import StoreUnavailable
+from lifecycle.text.masking import harmless
+from lifecycle.workflow import Workflow
+
+
+class Deciding:
+    """What people say of a proposal, by its whole id. The law judges whether they may."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.workflow = workflow
+
+    async def approve(self, rest: str, sender: Sender) -> CommandReply:
+        """Give a ✅ in words."""
+        return await self._decided("approve", rest, sender, self.workflow.approve)
+
+    async def reject(self, rest: str, sender: Sender) -> CommandReply:
+        """Give a ❌ in words."""
+        return await self._decided("reject", rest, sender, self.workflow.reject)
+
+    async def roll_back(self, rest: str, sender: Sender) -> CommandReply:
+        """Roll back within the window."""
+        return await self._decided("roll-back", rest, sender, self.workflow.roll_back)
+
+    async def withdraw(self, rest: str, sender: Sender) -> CommandReply:
+        """Take one's own proposal back."""
+        return await self._done("withdraw", rest, sender, self.workflow.withdraw)
+
+    async def settle(self, rest: str, sender: Sender) -> CommandReply:
+        """Say what became of a call that nobody knows of."""
+        given, word = split_id(rest)
+        happened = {"happened": True, "did-not-happen": False}.get(word.lower())
+        if not given or happened is None:
+            return usage("settle")
+        return await self._on_whole_id(given, sender) or CommandReply.of(
+            await self.workflow.settle(given, sender, happened)
+        )
+
+    async def retry(self, rest: str, sender: Sender) -> CommandReply:
+        """Have it tried again."""
+        return await self._done("retry", rest, sender, self.workflow.retry)
+
+    async def answer(self, rest: str, sender: Sender) -> CommandReply:
+        """Answer the question of a refinement plan."""
+        given, words = split_id(rest)
+        if not given or not words:
+            return usage("answer")
+        return CommandReply.of(await self.workflow.answer_question(given, sender, words))
+
+    async def _done(
+        self,
+        command: str,
+        rest: str,
+        sender: Sender,
+        do: Callable[[str, Sender], Awaitable[Reply]],
+    ) -> CommandReply:
+        """Carry out what is said of one proposal with its id alone."""
+        given = only_id(rest)
+        if given is None:
+            return usage(command)
+        return await self._on_whole_id(given, sender) or CommandReply.of(await do(given, sender))
+
+    async def _decided(
+        self,
+        command: str,
+        rest: str,
+        sender: Sender,
+        decide: Callable[[str, Sender, str], Awaitable[Reply]],
+    ) -> CommandReply:
+        """Carry out a decision; all but an approval must have a reason."""
+        given, reason = split_id(rest)
+        if not given:
+            return usage(command)
+        if not reason and command != "approve":
+            await self.workflow.note_ignored(given, sender, "reason_required")
+            words = f"Say why: {command} {harmless(given[:64])} <reason>"
+            return CommandReply.words(words, code="reason_required")
+        return await self._on_whole_id(given, sender) or CommandReply.of(
+            await decide(given, sender, reason)
+        )
+
+    async def _on_whole_id(self, given: str, sender: Sender) -> CommandReply | None:
+        """Refuse a part of an id, audited; an unknown one is for the law to refuse.
+
+        Where the store cannot even be read the act goes on: a stop is kept all the same.
+        """
+        try:
+            await self.workflow.world.store.read(lambda tx: views.exactly(tx, given))
+        except (ProposalNotFound, StoreUnavailable):
+            return None
+        except AmbiguousId as error:
+            await self.workflow.note_ignored(given, sender, error.code)
+            return CommandReply.words(str(error), code=error.code)
+        return None

@@ -1,0 +1,167 @@
+"""One agent's session with a running bot: propose, wait, redeem, report."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Final
+
+import httpx
+
+from bot.client_errors import (
+    SignoffRefused,
+    SignoffUnreachable,
+    address,
+    bearer,
+    encoded,
+    part_of_path,
+)
+
+TERMINAL: Final = frozenset({"completed", "rolled_back", "rejected"})
+_HOLD_S: Final = 25
+_TIMEOUT_S: Final = 20.0
+#: So long until what is not held, and has not changed, is asked for again.
+_PAUSE_S: Final = 0.5
+
+
+class Signoff:
+    """One agent's session with a running bot.
+
+    async with Signoff(url, token) as signoff:
+        answer = await signoff.propose(document)
+        ended = await signoff.wait(answer["proposal_id"])
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,  # noqa: TID251 - see below
+    ) -> None:
+        """Take the address and the agent's token, else SIGNOFF_URL and SIGNOFF_TOKEN.
+
+        `now_ms` is the agent's own clock, by which its documents are dated. Raises
+        SignoffUnreachable where the address is none, or the token is none that can be sent.
+        """
+        self.now_ms = now_ms
+        self.url = address(url or os.environ.get("SIGNOFF_URL") or "http://127.0.0.1:8080")
+        held = token if token is not None else os.environ.get("SIGNOFF_TOKEN", "")
+        self._http = httpx.AsyncClient(
+            base_url=self.url,
+            headers={"authorization": bearer(held)},
+            timeout=_TIMEOUT_S,
+            transport=transport,
+            trust_env=False,
+        )
+        self._agent: str | None = None
+
+    async def __aenter__(self) -> Signoff:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._http.aclose()
+
+    async def propose(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Submit a document and return the answer; raises SignoffRefused where it says no."""
+        return await self._asked("POST", "/v1/proposals", document)
+
+    async def check(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a submission would meet now; nothing is stored."""
+        return await self._asked("POST", "/v1/proposals:check", document)
+
+    async def proposal(self, proposal_id: str, *, wait_s: int = 0) -> dict[str, Any]:
+        """Return one of one's own proposals; held up to `wait_s` until its state changes."""
+        path = f"/v1/proposals/{part_of_path(proposal_id)}"
+        return await self._asked("GET", f"{path}?wait={wait_s}" if wait_s else path, wait_s=wait_s)
+
+    async def wait(self, proposal_id: str, *, timeout_s: float | None = None) -> dict[str, Any]:
+        """Return the proposal once it has ended, or once a permit waits for this agent.
+
+        Raises TimeoutError after `timeout_s` seconds.
+        """
+        begun_s = time.monotonic()
+        before: object = None
+        while True:
+            left_s, asked_s = _left(begun_s, timeout_s), time.monotonic()
+            found = await self.proposal(proposal_id, wait_s=min(_HOLD_S, max(0, int(left_s))))
+            if found["state"] in TERMINAL or found.get("permit"):
+                return found
+            if _left(begun_s, timeout_s) < 1:
+                raise TimeoutError(f"{proposal_id} is still {found['state']}")
+            if found["state"] == before and time.monotonic() - asked_s < _PAUSE_S:
+                await asyncio.sleep(_PAUSE_S)
+            before = found["state"]
+
+    async def question(self, question_id: str, *, wait_s: int = 0) -> dict[str, Any]:
+        """Return a question of one's own; held up to `wait_s` until a reviewer has answered."""
+        path = f"/v1/questions/{part_of_path(question_id)}"
+        return await self._asked("GET", f"{path}?wait={wait_s}", wait_s=wait_s)
+
+    async def withdraw(self, proposal_id: str) -> dict[str, Any]:
+        """Take a proposal of one's own back before it is carried out."""
+        return await self._asked("DELETE", f"/v1/proposals/{part_of_path(proposal_id)}")
+
+    async def redeem(
+        self, proposal_id: str, permit: str, parameters: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Use up a permit with the actual parameters; begin only after this has returned."""
+        body = {"permit": permit, "parameters": dict(parameters)}
+        return await self._asked("POST", f"/v1/proposals/{part_of_path(proposal_id)}/redeem", body)
+
+    async def report(
+        self, proposal_id: str, outcome: str, receipt: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Report `done` with a receipt, or `failed` where nothing was left behind."""
+        body = {"outcome": outcome, "receipt": dict(receipt or {})}
+        return await self._asked("POST", f"/v1/proposals/{part_of_path(proposal_id)}/receipt", body)
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """List the tools; to stand in the list is no permission."""
+        listed = await self._asked("GET", "/v1/tools")
+        return list(listed["tools"])
+
+    async def whoami(self) -> str:
+        """Return the id under which this token speaks."""
+        if self._agent is None:
+            self._agent = str((await self._asked("GET", "/v1/whoami"))["id"])
+        return self._agent
+
+    async def _asked(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, wait_s: float = 0
+    ) -> dict[str, Any]:
+        content_type = {"content-type": "application/json"} if body is not None else {}
+        sent = encoded(body) if body is not None else None
+        try:
+            answer = await self._http.request(
+                method, path, content=sent, headers=content_type, timeout=_TIMEOUT_S + wait_s
+            )
+            content = answer.json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise SignoffUnreachable(
+                f"Signoff at {self.url} cannot be reached ({type(error).__name__}). Is the bot "
+                "running, with intake.http enabled?"
+            ) from error
+        if not isinstance(content, dict):
+            raise SignoffUnreachable(f"Signoff at {self.url} answered no object.")
+        if answer.is_success:
+            return content
+        reason, words = content.get("reason") or content.get("error"), content.get("detail", "")
+        if reason is None:
+            raise SignoffUnreachable(
+                f"Signoff at {self.url} answered {answer.status_code}: {words}"
+            )
+        raise SignoffRefused(str(reason), str(words), content)
+
+
+def _left(begun_s: float, timeout_s: float | None) -> float:
+    return _HOLD_S if timeout_s is None else timeout_s - (time.monotonic() - begun_s)

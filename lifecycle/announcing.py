@@ -1,0 +1,49 @@
+"""What every surface is to say and to show: kept with the change that it tells of (ADR 0003)."""
+
+from __future__ import annotations
+
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.proposal import Proposal
+from lifecycle.records import Message
+from lifecycle.tier import TIER_POLICIES, CardKind
+
+
+def announce(
+    tx: Transaction, moment: Moment, key: str, words: str, proposal_id: str | None = None
+) -> None:
+    """Keep one announcement a surface until it has been delivered there."""
+    for surface in moment.surfaces:
+        tx.outbox.add(
+            Message(
+                key=f"{key}@{surface}",
+                surface=surface,
+                recipient="",
+                kind="announcement",
+                body={"text": words},
+                created_at_ms=moment.now_ms,
+                proposal_id=proposal_id,
+            )
+        )
+
+
+def want_cards(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
+    """Note on every surface that a card of this version is wanted, where the tier has cards.
+
+    AUTO and AUTO+ have one from the moment on in which they call for a person.
+    """
+    surfaces = moment.surfaces
+    if not _has_card(proposal):  # one that called for a person keeps its card to the end
+        surfaces = tuple(card.surface for card in tx.cards.of(proposal.proposal_id))
+    for surface in surfaces:
+        tx.cards.want(proposal.proposal_id, surface, proposal.version)
+
+
+def _has_card(proposal: Proposal) -> bool:
+    match TIER_POLICIES[proposal.tier].card:
+        case CardKind.LIVE:
+            return True
+        case CardKind.NOTE_AFTER:
+            return proposal.terminal or proposal.attention is not None
+        case CardKind.NONE:
+            return proposal.attention is not None

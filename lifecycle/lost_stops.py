@@ -1,0 +1,25 @@
+"""Stops that neither the store nor the spool took until the bot ended: whoever ends it is told."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lifecycle.spooling import is_freeze, said_of, spool_again
+from lifecycle.text.masking import mask_text
+from lifecycle.world import World
+
+_SHOWN_ID: Final = 64
+
+
+def tell_of_lost_stops(world: World) -> None:
+    """Say to the log, at the very end and once, which stops are lost: they are in memory alone."""
+    spool_again(world)
+    for stop in world.unspooled:
+        of = "the freeze" if is_freeze(stop) else f"the stop of {said_of(stop)[:_SHOWN_ID]!r}"
+        by = f"{stop['kind']} {stop['id']}" if stop["id"] else repr(stop["account"])
+        world.troubles.say_once(
+            mask_text(
+                f"{of} by {by} could be written nowhere and is lost with this process: give it "
+                "again after the next start"
+            )
+        )

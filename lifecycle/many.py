@@ -1,0 +1,64 @@
+"""One proposal after the other, so that what is wrong with one stands in the way of none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from lifecycle.located import located
+from lifecycle.ports import RowAtFault, RowUnreadable, StoreUnavailable, Transaction
+from lifecycle.rows_met import note_row
+from lifecycle.troubles import Troubles
+from lifecycle.units import Units
+
+T = TypeVar("T")
+#: A unit about some proposals, by their ids; it counts those that it changed.
+CountingUnit = Callable[[Transaction, Sequence[str]], int]
+
+
+class Many:
+    """Works about many proposals; of what was left as it is the log is told, once."""
+
+    def __init__(self, units: Units, troubles: Troubles) -> None:
+        """Write by these units."""
+        self._units = units
+        self._troubles = troubles
+
+    async def write(self, proposal_ids: Sequence[str], unit: CountingUnit) -> int:
+        """Run one unit for all of these, and one for each where a row of one is at fault; return
+        what they counted. Raises StoreUnavailable where the store itself fails."""
+        if not proposal_ids:
+            return 0
+        try:
+            return await self._units.write(lambda tx: unit(tx, proposal_ids))
+        except RowAtFault:
+            pass
+        count = 0
+        for each in proposal_ids:
+            count += await self.beside(each, self._units.write(partial(_of_one, unit, each))) or 0
+        return count
+
+    async def beside(self, proposal_id: str, work: Coroutine[Any, Any, T]) -> T | None:
+        """Do one of many works; what goes wrong with it stands in the way of none beside it.
+
+        Raises StoreUnavailable where it is the store, which fails for all of them.
+        """
+        try:
+            return await work
+        except RowAtFault as error:
+            self._left(proposal_id, str(error))
+            if not isinstance(error, RowUnreadable):
+                note_row(error)  # it may be mended, and nothing else says that it stands
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            self._left(proposal_id, f"{located(error)}: an operator must look at it.")
+        return None
+
+    def _left(self, proposal_id: str, why: str) -> None:
+        self._troubles.say_once(f"{proposal_id} was left as it is: {why}")
+
+
+def _of_one(unit: CountingUnit, each: str, tx: Transaction) -> int:
+    return unit(tx, [each])

@@ -1,0 +1,135 @@
+"""Units run in the store: once, or again until it takes what must not be lost."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from lifecycle.ports import (
+    RowAtFault,
+    RowRefused,
+    RowUnreadable,
+    StoreUnavailable,
+    Transaction,
+)
+from lifecycle.surroundings import Surroundings
+from lifecycle.troubles import Troubles
+from lifecycle.unwritten import takes_others
+
+T = TypeVar("T")
+log = logging.getLogger("signoff.workflow")
+
+_LONGEST_PAUSE_S = 60.0
+_MOMENT_S = 0.5
+_OWING = "writing down what must not be lost"
+
+
+class Units:
+    """What is asked of the store and written to it; whom it fails is told, once.
+
+    `owed` are the writes that are tried until the store takes them, and why it did not so far.
+    """
+
+    def __init__(self, around: Surroundings, troubles: Troubles) -> None:
+        """Work with the store that stands around then."""
+        self._around = around
+        self._troubles = troubles
+        self.owed: dict[object, StoreUnavailable] = {}
+
+    async def write(self, unit: Callable[[Transaction], T], *, news: bool = True) -> T:
+        """Run a unit, then let the surfaces know that there may be something to show (`news`).
+
+        Raises StoreUnavailable where nothing of it has happened, and what the unit raises.
+        """
+        value = await self._tried(unit)
+        await self._written(news=news)
+        return value
+
+    async def write_surely(self, unit: Callable[[Transaction], T]) -> T:
+        """Run a unit that must not be lost, with back-off until the store takes it."""
+        ours, pause_s, given_up = object(), _MOMENT_S, ""
+        try:
+            while True:
+                try:
+                    value = await self._tried(unit)
+                    break
+                except StoreUnavailable as error:
+                    self.owed[ours] = error
+                    if isinstance(error, RowAtFault):  # of which nobody is told otherwise
+                        self._troubles.step_failed(_OWING, str(error), whose=str(id(ours)))
+                pause_s = await self._paused("written", pause_s, told=True)
+        except Exception as error:
+            given_up = type(error).__name__
+            raise
+        finally:
+            self.owed.pop(ours, None)
+            self._troubles.step_mended(_OWING, str(id(ours)), given_up=given_up)
+        await self._written()
+        return value
+
+    async def read_surely(self, step: str, view: Callable[[Transaction], T]) -> T:
+        """Run a view on which it depends what a call does, with back-off until it can be read.
+
+        `step` says what waits for it, to people who are to know when it waits for long. Raises
+        RowUnreadable for a row that cannot be read however long one waits.
+        """
+        pause_s, given_up = _MOMENT_S, ""
+        try:
+            while True:
+                try:
+                    return await self._around.store.read(view)
+                except RowUnreadable:
+                    raise
+                except StoreUnavailable as error:
+                    self._troubles.step_failed(step, str(error))
+                pause_s = await self._paused("read", pause_s, told=pause_s > _MOMENT_S)
+        except Exception as error:
+            given_up = str(error) if isinstance(error, RowUnreadable) else type(error).__name__
+            raise
+        finally:
+            self._troubles.step_mended(step, given_up=given_up)
+
+    async def check_others(self, error: RowAtFault) -> None:
+        """Raise StoreUnavailable, and tell people, where no other unit is taken either."""
+        if isinstance(error, RowRefused) and not await takes_others(self._around.store):
+            self._troubles.store_failed(error)
+            raise StoreUnavailable(str(error)) from error
+
+    async def _tried(self, unit: Callable[[Transaction], T]) -> T:
+        """Run a unit; tell people of the first one that the store does not take."""
+        try:
+            return await self._around.store.write(unit)
+        except RowAtFault as error:
+            await self.check_others(error)
+            raise
+        except StoreUnavailable as error:
+            self._troubles.store_failed(error)
+            raise
+
+    async def _written(self, *, news: bool = True) -> None:
+        """Let the surfaces know of a unit, and give the all-clear once no other still fails."""
+        if news:
+            self._around.notifier.nudge()
+        unwritten = self._troubles.unwritten
+        if not self._owes() and await unwritten.over(self._around.store) and not self._owes():
+            self._troubles.store_mended()
+
+    def _owes(self) -> bool:
+        """Say whether a write waits for the store itself, not for one row of it."""
+        return any(not isinstance(why, RowAtFault) for why in self.owed.values())
+
+    async def _paused(self, what: str, pause_s: float, *, told: bool) -> float:
+        """Wait before the store is tried again; return how long to wait after the next failure.
+
+        Near the end that is a moment: what the store takes until then is not lost.
+        """
+        around = self._around
+        pause_s = _MOMENT_S if around.stopping else pause_s
+        tell = log.info if told else log.error  # many may wait for one thing
+        tell("the store cannot be %s; trying again in %.1f s", what, pause_s)
+        until_ms = around.clock.now_ms() + round(pause_s * 1000)
+        await around.clock.sleep(_MOMENT_S)
+        while not around.stopping and (left_ms := until_ms - around.clock.now_ms()) > 0:
+            await around.clock.sleep(min(_MOMENT_S, left_ms / 1000))
+        return min(_LONGEST_PAUSE_S, pause_s * 2)
