@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
+from lifecycle.announcing import announce
 from lifecycle.answers import Reply, Sender
-from lifecycle.door import announce, record
+from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
 from lifecycle.heard import HEARD, forget
-from lifecycle.moment import Moment, is_moment, rfc3339
+from lifecycle.moment import Moment, is_moment, later, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Proposal
 from lifecycle.text.masking import harmless, plain_words, recorded_words
@@ -78,7 +79,8 @@ def freeze(
     reason = recorded_words(reason)
     heard = (each for each in (given_at_ms, sender.heard_at_ms) if each is not None)
     told = {"reason": reason, "by": sender.id, "at_ms": moment.now_ms}
-    tx.flags.put(FLAG, {**told, _HEARD: next(heard, moment.now_ms)})
+    heard_ms = later(frozen_since_ms(tx), next(heard, moment.now_ms), moment.now_ms)
+    tx.flags.put(FLAG, {**told, _HEARD: heard_ms})
     when = {} if given_at_ms is None else {"given_at": rfc3339(given_at_ms)}
     details = {"why": reason, **when}
     record(tx, moment, "frozen", sender.identity, sender=sender, details=details)

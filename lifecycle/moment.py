@@ -41,6 +41,12 @@ def _whole_second(at_s: int) -> str:
     return datetime.fromtimestamp(at_s, UTC).isoformat()[:19]
 
 
+def later(noted_ms: int, at_ms: int, now_ms: int) -> int:
+    """Return the later of two moments, ms UTC; what was noted as later than now was noted by a
+    clock that has been set back since, and says nothing."""
+    return max(at_ms, noted_ms) if noted_ms <= now_ms else at_ms
+
+
 def clock_words(at_ms: int) -> str:
     """Write ms UTC as people read it: 2026-03-02 12:15:00 UTC."""
     return f"{datetime.fromtimestamp(at_ms // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -11,18 +11,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from lifecycle.announcing import announce
 from lifecycle.answers import Sender
 from lifecycle.audit import AuditEvent
 from lifecycle.books import Transaction
 from lifecycle.errors import ReviewRefused
-from lifecycle.moment import Moment, is_moment, ms_of
+from lifecycle.moment import Moment, clock_words, is_moment, later, ms_of
 from lifecycle.people.acts import Act
 from lifecycle.proposal import Proposal
+from lifecycle.review import Decision
 
 _BACK: Final = "approval_taken_back"
 #: When somebody's ✅ was last heard to be taken off a card, whether or not it counted then.
 _OFF: Final = "off_ms"
 _HEARD: Final = "heard_at_ms"
+#: What was worked sooner did not wait.
+_WAITED_MS: Final = 1_000
 #: What asks people anew, whatever the rules found.
 _ASKS_ANEW: Final = frozenset({"raised", "restored"})
 #: What a word on a failed or an unknown call, or on an open window, is said after.
@@ -44,8 +48,11 @@ def note_off(tx: Transaction, proposal_id: str, sender: Sender, now_ms: int) -> 
     """Note that a person took a ✅ off a card: one that waits on another may be theirs as well."""
     stands = tx.cards.get(proposal_id, sender.surface)
     if stands is not None and sender.id is not None:
-        off_ms = {**stands.extra.get(_OFF, {}), sender.id: sender.said_ms(now_ms)}
-        tx.cards.put(replace(stands, extra={**stands.extra, _OFF: off_ms}))
+        off_ms = stands.extra.get(_OFF, {})
+        before_ms, said_ms = off_ms.get(sender.id), sender.said_ms(now_ms)
+        last_ms = later(before_ms if is_moment(before_ms) else 0, said_ms, now_ms)
+        noted = {**off_ms, sender.id: last_ms}
+        tx.cards.put(replace(stands, extra={**stands.extra, _OFF: noted}))
 
 
 def not_taken_back_since(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> None:
@@ -61,6 +68,33 @@ def not_taken_back_since(tx: Transaction, moment: Moment, proposal: Proposal, ac
             "was counted. To approve take the ✅ off and put it there again, press Approve again, "
             f"or type: approve {proposal.proposal_id}",
         )
+
+
+def tell_of_newer(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> None:
+    """Announce where a ✅ that was taken off, and waited, withdraws what its giver approved on
+    another surface since: nobody there could know that it would."""
+    sender, heard_ms = act.sender, act.sender.said_ms(moment.now_ms)
+    if moment.now_ms - heard_ms < _WAITED_MS:
+        return
+    elsewhere = (e for e in _events(tx, proposal) if e.surface not in (None, sender.surface))
+    since = (each for each in elsewhere if heard_ms < ms_of(each.at) <= moment.now_ms)
+    newer = next((e for e in since if e.actor == sender.identity and _approves(e)), None)
+    if newer is None:
+        return
+    words = (
+        f"{sender.id} took a ✅ off {proposal.proposal_id} ({proposal.tool}) on {sender.surface}, "
+        f"{clock_words(heard_ms)}, which could be worked only now. It withdrew what {sender.id} "
+        f"approved on {newer.surface} since. Where that still holds, type: "
+        f"approve {proposal.proposal_id}"
+    )
+    key = f"withdrawn:{proposal.proposal_id}:{sender.id}:{newer.at}"
+    announce(tx, moment, key, words, proposal.proposal_id)
+
+
+def _approves(event: AuditEvent) -> bool:
+    """Say whether somebody approved, or did so once more."""
+    anew = event.kind == "ignored" and event.reason == "already_counted"
+    return anew or (event.kind == "reviewed" and event.details.get("decision") == Decision.APPROVE)
 
 
 def _off_ms(tx: Transaction, proposal: Proposal, person: str) -> list[int]:

@@ -27,6 +27,7 @@ from lifecycle.people.overtaken import (
     judged_anew_since,
     not_taken_back_since,
     note_off,
+    tell_of_newer,
 )
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity, Proposal
@@ -113,6 +114,7 @@ def take_back(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     sender, when = act.sender, heard_details(moment, act.sender)
     by = sender.identity
     record(tx, moment, "approval_taken_back", by, proposal=proposal, sender=sender, details=when)
+    tell_of_newer(tx, moment, proposal, act)
     left = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
     changed = _unopened(tx, moment, proposal, act, left)
     words = f"Your approval is taken back: {len(left)} of {proposal.quorum}."
@@ -205,7 +207,7 @@ def _approver(moment: Moment, proposal: Proposal, act: Act) -> str:
     if sender.kind is not ActorKind.PERSON or sender.id is None:
         _not_a_reviewer()
     if sender.id in act.lost:
-        _not_a_member(act)
+        _not_a_member(moment, act)
     tool = moment.policy.tools.get(proposal.tool)
     if tool is None:
         _not_a_reviewer()
@@ -221,7 +223,13 @@ def _not_a_reviewer() -> NoReturn:
     )
 
 
-def _not_a_member(act: Act) -> NoReturn:
+def _not_a_member(moment: Moment, act: Act) -> NoReturn:
+    if not act.sender.is_known_to(moment.policy):
+        words = (
+            "This account was somebody else's when that was given, or is by now; nothing was "
+            "changed. Whoever has it now may give it anew."
+        )
+        raise ReviewRefused("not_a_reviewer", words)
     if not act.unsure:
         _not_a_reviewer()
     words = (

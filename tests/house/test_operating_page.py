@@ -27,6 +27,7 @@ ANNOUNCED = {
     "lifecycle/opening.py": ["… Somebody changed the database."],
     "lifecycle/questions.py": ["QUESTION from agent …"],
     "lifecycle/agents/reporting.py": ["… Its agent … now reports that it did happen. …"],
+    "lifecycle/people/overtaken.py": ["… took a ✅ off … which could be worked only now. …"],
     "lifecycle/people/settling.py": ["… The ❌ by … came too late: …"],
     "lifecycle/spooling.py": ["The stop of … has no effect: …"],
     "bot/jobs/tell_clock.py": ["… clock says …"],

@@ -11,8 +11,8 @@ import discord
 from bot.chat.cards.content import CardContent
 from bot.chat.discord.listening import Listening
 from bot.chat.discord.notifier import DiscordSurface
-from bot.chat.discord.rest import Emoji
 from bot.chat.discord.settings import DiscordSettings
+from bot.chat.discord.standing import Emoji
 from bot.chat.hearing.event_ids import card_lane
 from bot.chat.hearing.signals import SEEDS, Signal
 from bot.chat.surface import Posted
@@ -147,6 +147,7 @@ class DiscordIn(DiscordSurface):
         interaction: Any = SimpleNamespace(
             id=9_000_000 + self.room.number(),
             user=SimpleNamespace(id=int(self.room.account(person))),
+            extras={},
             guild_id=GUILD,
             channel_id=CHANNEL,
             channel=None,

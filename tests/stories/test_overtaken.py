@@ -28,6 +28,11 @@ def heard(world: World, name: str, seconds_ago: float) -> Sender:
     return replace(world.sender(name), surface="slack", heard_at_ms=heard_at_ms)
 
 
+def on_the_card(world: World, seconds_ago: float) -> Sender:
+    """Return ana as she was heard so long ago on the surface on which the card stands."""
+    return replace(heard(world, "ana", seconds_ago), surface="terminal")
+
+
 async def cut_off(_: Call) -> dict[str, Any]:
     raise RuntimeError("cut off")
 
@@ -55,6 +60,25 @@ async def test_a_thaw_that_was_heard_after_a_freeze_that_waited_lifts_it(world: 
     await world.workflow.freeze("incident 8", heard(world, "ana", 60))
     assert (await world.workflow.thaw(heard(world, "ana", 30))).done
     assert not await frozen(world)
+
+
+async def test_a_freeze_that_waited_makes_no_newer_one_older(world: World) -> None:
+    """A thaw from between the two lifted what was younger than itself."""
+    await world.workflow.freeze("incident 8", world.sender("ana"))
+    world.clock.advance(30)
+    await world.workflow.freeze("incident 7", heard(world, "ana", 60))
+    assert (await world.workflow.thaw(heard(world, "ana", 45))).code == "stale_card"
+    assert await frozen(world)
+    assert (await world.workflow.thaw(heard(world, "ana", 15))).done
+
+
+async def test_a_tick_that_came_off_and_waited_makes_no_newer_one_older(world: World) -> None:
+    await world.submits(PROD)
+    await world.workflow.take_back("p1", world.sender("ana"), card=CARD)
+    world.clock.advance(30)
+    await world.workflow.take_back("p1", on_the_card(world, 60), card=CARD)
+    assert (await world.workflow.approve("p1", heard(world, "ana", 45))).code == "stale_card"
+    assert (await world.workflow.approve("p1", heard(world, "ana", 15))).done
 
 
 async def test_a_thaw_counts_although_the_clock_was_set_back_since_the_freeze(

@@ -22,6 +22,7 @@ from bot.chat.discord.settings import SURFACE
 from bot.chat.hearing.inbox import Inbox, Payload
 from bot.chat.hearing.incoming import UNREAD, Incoming
 from bot.chat.hearing.senders import as_known_now, sender_of
+from bot.chat.hearing.shown import HEARD_MS
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.stops import StopOf, stop_on, stop_typed
 from bot.chat.surface import SurfaceFailed
@@ -67,10 +68,12 @@ class Asked:
         what may be a card that is not written down yet is tried until it can be stored.
         """
         payload = {"kind": KIND, **place_of(interaction), **asked}
+        if _stops(payload) is None and HEARD_MS in interaction.extras:
+            payload[HEARD_MS] = interaction.extras[HEARD_MS]
         event_id = payload["number"]  # the sender's too: by it the law knows when it was heard
         self._waiting[event_id] = asyncio.get_running_loop().create_future()
         taken = self._taken(event_id, lane, payload)
-        taking = self._workflow.world.spawn(taken, told=(SurfaceFailed,))
+        taking = self._workflow.world.background.spawn(taken, told=(SurfaceFailed,))
         await asyncio.wait({taking}, timeout=_STORED_S)
         return asyncio.create_task(self._answer(event_id, taking))
 

@@ -56,19 +56,19 @@ class Hints:
         self._settings = surface.settings
         self._rest = surface.rest
         self._notes = notes
-        self._asides = asides
+        self.asides = asides
         history = surface.history
         self._looks = Looks(workflow.world.clock, lambda each: history.card_in(int(each)))
 
     def note(self, hint: Hint | None, *, if_forgotten: bool = False) -> None:
         """Tell somebody; `if_forgotten` only where the message looks like a card of ours."""
         if hint is not None:
-            self._asides.begin(self._forgotten(hint) if if_forgotten else self.tell(hint))
+            self.asides.begin(self._forgotten(hint) if if_forgotten else self.tell(hint))
 
     def answer(self, payload: Payload, words: str) -> None:
         """Say something under what was written."""
         place = (int(payload["channel"]), int(payload["message"]))
-        self._asides.begin(self._write(*place, literal(words)), to=str(payload["user"]))
+        self.asides.begin(self._write(*place, literal(words)), to=str(payload["user"]))
 
     async def tell(self, hint: Hint) -> None:
         """Tell somebody, once, why a reaction had no effect."""

@@ -18,6 +18,7 @@ from bot.chat.discord.interactions import Interactions
 from bot.chat.discord.offering import Offering
 from bot.chat.discord.payloads import (
     LINE_MS,
+    TOLD_MS,
     cleared_payload,
     deleted_payload,
     edit_payload,
@@ -73,8 +74,8 @@ class Listening:
         self.reactions = Reactions(
             *(workflow, self._incoming, surface, self.showing, self._taken_off),
             reading=lambda: self.reading,
+            lanes=self.inbox.lanes,
             hints=self._hints,
-            asides=self._asides,
         )
         self._commands = TextCommands(commands, workflow, surface.rest, notes, self._asides)
         self._asked = Asked(commands, self._incoming, self.reactions, surface.rest, self.inbox)
@@ -98,7 +99,7 @@ class Listening:
     async def close(self) -> None:
         """Let go; what is kept is taken up at the next start. A stop that is not kept so far is
         left to the end of the process, which gives it a moment."""
-        ours = self._tasks - self._workflow.world.tasks
+        ours = self._tasks - self._workflow.world.background.tasks
         for task in ours:
             task.cancel()
         closing = (self.offering.close(), self._commands.answers.close())
@@ -137,6 +138,7 @@ class Listening:
             case "raw_message_delete" | "raw_bulk_message_delete":
                 self._deleted(about, number)
             case _:
+                about.extras[HEARD_MS] = self._heard_ms()
                 self._spawn(self._interactions.raw(about))
 
     def _reacted(self, about: discord.RawReactionActionEvent, number: str, me: int | None) -> None:
@@ -145,8 +147,10 @@ class Listening:
         payload = reaction_payload(about, self._settings, me, copy_of, given_ms)
         if payload is not None:
             payload[LINE_MS] = self._surface.hearing.line_ms
-            payload[HEARD_MS] = self._workflow.world.clock.now_ms()
+            payload[TOLD_MS] = self._workflow.world.clock.now_ms()
             self._taken_off.heard(payload)
+            if given_ms is not None and self._taken_off.before(payload, given_ms):
+                payload[HEARD_MS] = payload[TOLD_MS]  # after that, the line says
             signal = Signal[payload["signal"]]
             lane = card_lane(payload["message"], signal, payload["user"])
             about_card = payload["message"] if payload["in_place"] else ""
@@ -200,7 +204,11 @@ class Listening:
         self, event_id: str, lane: str, payload: Payload | None, stops: StopOf | None = None
     ) -> None:
         if payload is not None:
+            payload = {HEARD_MS: self._heard_ms(stops), **payload}
             self._spawn(self._kept(event_id, lane, payload, stops), stops=stops is not None)
+
+    def _heard_ms(self, stops: StopOf | None = None) -> int:
+        return self._surface.hearing.heard_ms(stops=stops is not None)
 
     async def _kept(self, event_id: str, lane: str, payload: Payload, stops: StopOf | None) -> None:
         """Store an event, then work it; where nothing can be stored a ❌ must still be heard."""
@@ -210,7 +218,7 @@ class Listening:
             await self._unstored.work(event_id, lane, payload, stops)
 
     def _spawn(self, work: Coroutine[Any, Any, object], *, stops: bool = False) -> None:
-        spawn = self._workflow.world.spawn if stops else asyncio.create_task
+        spawn = self._workflow.world.background.spawn if stops else asyncio.create_task
         task: asyncio.Task[Any] = spawn(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)

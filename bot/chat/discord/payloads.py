@@ -15,6 +15,8 @@ from bot.chat.hearing.signals import of_character
 #: Where an emoji tells in which connection it was heard: since when that stood. In another one
 #: something may have been missed since.
 LINE_MS: Final = "line_ms"
+#: When an emoji was told of, which may be long after it was given.
+TOLD_MS: Final = "told_ms"
 
 
 def reaction_payload(

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.chat.commands.typed import begun_id, tries_again
 from bot.chat.discord.hints import Hint, Hints, hint_about
-from bot.chat.discord.payloads import LINE_MS
-from bot.chat.discord.rest import Emoji
+from bot.chat.discord.payloads import LINE_MS, TOLD_MS
 from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
+from bot.chat.discord.standing import Emoji
 from bot.chat.discord.taken_off import TakenOff
 from bot.chat.hearing.catching_up import CatchingUp, Found
 from bot.chat.hearing.incoming import Incoming, counts_later
+from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.moderated import card_cleared, card_deleted
 from bot.chat.hearing.reading import Reading
 from bot.chat.hearing.senders import sender_of
 from bot.chat.hearing.shown import HEARD_MS
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.standing import Standing
-from bot.chat.showing.aside import Asides
 from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.answers import Sender
 from lifecycle.records import Card
@@ -50,19 +50,19 @@ class Reactions:
         taken_off: TakenOff,
         *,
         reading: Callable[[], Reading],
+        lanes: Lanes,
         hints: Hints,
-        asides: Asides,
     ) -> None:
-        """`reading` returns what knows on which cards something may stand that nobody heard."""
+        """`reading` returns what knows on which cards something may stand that nobody heard;
+        `lanes` are those in which what was heard waits."""
         self._workflow = workflow
         self._reading = reading
         self._hints = hints
-        self._asides = asides
         self._incoming = incoming
         self._rest, self._seeds, self._hearing = surface.rest, surface.seeds, surface.hearing
         self._showing = showing
         self._taken_off_by = taken_off
-        self._catching_up = CatchingUp(workflow, SURFACE)
+        self._catching_up = CatchingUp(workflow, SURFACE, lanes)
         self.known = Standing()
 
     async def reacted(self, event_id: str, payload: Mapping[str, Any]) -> None:
@@ -110,9 +110,10 @@ class Reactions:
         finally:
             if not counts:  # it is heeded when it comes again, or is found on the card
                 self.known.drop(*key)
-        if counts and reply is not None and reply.code in _MAY_NOT:
+        may_not = reply is not None and reply.code in _MAY_NOT
+        if counts and may_not and sender.is_known_to(self._workflow.policy):
             away = self._taken_off(message_id, signal, account)
-            self._asides.begin(away, to=f"off:{account}")
+            self._hints.asides.begin(away, to=f"off:{account}")
         self._hints.note(hint_about(reply, sender, message_id), if_forgotten=card is None)
 
     async def _still_meant(
@@ -132,8 +133,8 @@ class Reactions:
         unkept = taken_off.unkept(message_id, account, variant)
         standing = await self._stop_first(card, surely=other_line or unkept)
         if standing is not None and account not in standing:
-            heard_ms = payload.get(HEARD_MS, began_ms)
-            if not taken_off.waits(message_id, account, heard_ms, variant):
+            told_ms = payload.get(TOLD_MS, payload.get(HEARD_MS, began_ms))
+            if not taken_off.waits(message_id, account, told_ms, variant):
                 return False  # should Discord tell of it late, it is found when it is read again
         return not taken_off.since(message_id, (account,), began_ms + 1, variant)
 
@@ -234,14 +235,16 @@ class Reactions:
     async def _applied(self, card: Card, emoji: Emoji, asked_ms: int) -> int:
         message_id = card.message_ids[-1]
         found = self._found(card, emoji, asked_ms)
+        waiting = self._catching_up.waiting(card)
         count = await self._catching_up.apply(card, found)
         for sender, reply in await self._catching_up.unheeded(card, found):
             # Beside the reading: no window waits until there is room for a note.
-            self._workflow.world.spawn(self._hints.tell(Hint(sender, message_id, reply)))
+            self._workflow.world.background.spawn(self._hints.tell(Hint(sender, message_id, reply)))
         for signal, lists in emoji.lists.items():
             for variant, accounts in lists.items():
                 left = self._taken_off_by.since(message_id, accounts, asked_ms, variant)
-                for account in accounts - (left if signal is Signal.APPROVE else set()):
+                left = left.union(waiting) if signal is Signal.APPROVE else set()
+                for account in accounts - left:
                     self.known.add(message_id, account, signal, variant)
         self._seeds.found(int(message_id), emoji.own)
         return count

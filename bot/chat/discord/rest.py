@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -12,25 +12,18 @@ import discord
 from discord.http import handle_message_parameters
 from discord.utils import MISSING
 
-from bot.chat.discord.calls import (
-    NO_MEMBER,
-    UNKNOWN_EMOJI,
-    DoneUnknown,
-    answered,
-    spoken_to,
-)
+from bot.chat.discord.calls import NO_MEMBER, DoneUnknown, answered, spoken_to
 from bot.chat.discord.client import SignoffClient
 from bot.chat.discord.settings import NOBODY, DiscordSettings
-from bot.chat.hearing.signals import Signal, of_character
+from bot.chat.discord.standing import Emoji, standing_under
+from bot.chat.hearing.signals import Signal
 from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import Turns
 
-_PAGE: Final = 100
 _MEMBER_S: Final = 5.0
 #: So many posts to the channel are on their way at once; who waits behind them is chosen fairly.
 _POSTS_AT_ONCE: Final = 2
 _NOT_SHOWN: Final = "without Embed Links Discord would show nothing of a card"
-_TYPES: Final = (discord.ReactionType.normal, discord.ReactionType.burst)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +41,6 @@ class Outgoing:
     def but(self, text: str | None, calls: int | None, nonce: str) -> Outgoing:
         """Return the message with words before it, whom they call, and a nonce."""
         return replace(self, text=text, calls=calls, nonce=nonce)
-
-
-@dataclass(frozen=True, slots=True)
-class Emoji:
-    """Who stands under the signals of a message, and in which of Discord's two lists.
-
-    The bot is left out. `own` are the signals under which it stands itself; `on_nothing` says that
-    the message shows nothing: somebody removed it, or Discord never showed it.
-    """
-
-    lists: Mapping[Signal, Mapping[str, frozenset[str]]]
-    own: frozenset[Signal]
-    on_nothing: bool = False
-
-    def accounts(self, signal: Signal) -> frozenset[str]:
-        """Return who stands under a signal, in whichever list."""
-        return frozenset().union(*self.lists[signal].values())
 
 
 class Rest:
@@ -193,39 +169,7 @@ class Rest:
 
     async def standing(self, message_id: int) -> Emoji:
         """Read who stands under the signals of a message, in both lists of each emoji."""
-        message = await answered("reading a card", self._part(message_id).fetch())
-        lists: dict[Signal, dict[str, frozenset[str]]] = {signal: {} for signal in Signal}
-        own: set[Signal] = set()
-        for reaction in message.reactions:
-            signal = of_character(str(reaction.emoji), _custom(reaction.emoji))
-            if signal is None:
-                continue
-            own |= {signal} if reaction.me else set()
-            for kind in _TYPES:
-                # The same signal may come as two emoji, with a variation mark and without.
-                known = lists[signal].get(kind.name, frozenset())
-                found = await self._under(message_id, str(reaction.emoji), kind)
-                lists[signal][kind.name] = known | found
-        nothing = message.flags.suppress_embeds or not message.embeds
-        return Emoji(lists, frozenset(own), nothing)
-
-    async def _under(self, message_id: int, emoji: str, kind: discord.ReactionType) -> set[str]:
-        found: set[str] = set()
-        after: int | None = None
-        while True:
-            asking = self.client.http.get_reaction_users(
-                self.settings.channel, message_id, emoji, _PAGE, after, kind.value
-            )
-            try:
-                page = await answered("reading a card", asking)
-            except SurfaceFailed as failure:
-                if getattr(failure.__cause__, "code", None) == UNKNOWN_EMOJI:
-                    return found - {str(self.me)}  # it went since the message was read
-                raise
-            found |= {str(user["id"]) for user in page}
-            if len(page) < _PAGE:
-                return found - {str(self.me)}
-            after = int(page[-1]["id"])
+        return await standing_under(self, message_id)
 
     def channel(self) -> discord.PartialMessageable:
         """Return the configured channel, to read in it. Raises SurfaceFailed."""
@@ -289,7 +233,3 @@ def _may_ping(role: int | None) -> discord.AllowedMentions:
     return discord.AllowedMentions(
         everyone=False, users=False, roles=[discord.Object(role)], replied_user=False
     )
-
-
-def _custom(emoji: Any) -> int | None:
-    return None if isinstance(emoji, str) else emoji.id

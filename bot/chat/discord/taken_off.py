@@ -46,6 +46,11 @@ class TakenOff:
         off_ms = ((each, self._at_ms.get((message_id, each, variant))) for each in accounts)
         return {each for each, at_ms in off_ms if at_ms is not None and at_ms >= asked_ms}
 
+    def before(self, payload: Mapping[str, Any], since_ms: int) -> bool:
+        """Say whether a ✅ was given after its giver was heard taking it off, since then."""
+        message_id, user, variant = _key(payload)
+        return bool(payload["added"] and self.since(message_id, (user,), since_ms, variant))
+
     def left_there(
         self, message_id: str, lists: Mapping[str, frozenset[str]], asked_ms: int
     ) -> frozenset[str]:

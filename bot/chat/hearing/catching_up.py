@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 from weakref import WeakValueDictionary
 
-from bot.chat.hearing.event_ids import gone_event, late_event
+from bot.chat.hearing.event_ids import card_lane, gone_event, late_event
 from bot.chat.hearing.hanging import hanging
 from bot.chat.hearing.known import (
     Known,
@@ -23,7 +23,9 @@ from bot.chat.hearing.known import (
     seen_off,
     stops,
 )
+from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.others import Elsewhere
+from bot.chat.hearing.owners import user_of
 from bot.chat.hearing.refused import (
     Key,
     counted_again,
@@ -34,7 +36,9 @@ from bot.chat.hearing.refused import (
     note_gone,
     note_refused,
     says_anew,
+    stands_beside,
     turn_of,
+    void_words,
     written,
 )
 from bot.chat.hearing.senders import as_known_now, sender_of
@@ -50,8 +54,8 @@ from lifecycle.workflow import Workflow
 #: A ✅ that was given for what a card showed before.
 _VOID: Final = "stale_card"
 _FOR_ANOTHER: Final = (
-    "The ✅ that stands here counted for whoever had this account before; nothing was counted for "
-    "you. To approve take it off and put it there again."
+    "The ✅ that stands here is of whoever had this account before; nothing was counted for you. "
+    "To approve take it off and put it there again."
 )
 
 
@@ -73,9 +77,11 @@ class Found:
 class CatchingUp:
     """Carries out what was found, marked found_late; authority is judged now."""
 
-    def __init__(self, workflow: Workflow, surface: str) -> None:
+    def __init__(self, workflow: Workflow, surface: str, lanes: Lanes | None = None) -> None:
+        """`lanes` are those in which what was heard on the surface waits."""
         self._workflow = workflow
         self._surface = surface
+        self._lanes = Lanes() if lanes is None else lanes
         self.elsewhere = Elsewhere(workflow, surface)
         #: By proposal, whose ✅ was found and refused for good since somebody asked.
         self._refused: dict[str, list[tuple[Sender, Reply]]] = {}
@@ -85,6 +91,11 @@ class CatchingUp:
         """Return what is held while a card is read and applied, and while a ✅ that was taken off
         is worked: one that is found and goes meanwhile could be taken back before it counts."""
         return self._alone.setdefault(message_id, asyncio.Lock())
+
+    def waiting(self, card: Card) -> Collection[str]:
+        """Return who did something on the card that waits, as the platform names them. Their ✅ is
+        left to that: it says when it was given, and who had the account then."""
+        return self._lanes.users(card_lane(card.message_ids[-1], Signal.APPROVE, ""))
 
     async def apply(self, card: Card, found: Found) -> int:
         """Bring the law up to date with the card; return how many decisions were new.
@@ -161,7 +172,7 @@ class CatchingUp:
         await world.write(lambda tx: note_told(tx, card, void.values()))
         for sender in void:
             await self._workflow.note_ignored(card.proposal_id, sender, _VOID)
-        return [(s, Reply(_void_words(v), _VOID, card.proposal_id)) for s, v in void.items()]
+        return [(s, Reply(void_words(v), _VOID, card.proposal_id)) for s, v in void.items()]
 
     async def _stopped(self, card: Card, found: Found, known: Known) -> int:
         stops = [r.person for r in known.reviews if r.decision is not Decision.APPROVE]
@@ -185,13 +196,15 @@ class CatchingUp:
             await world.write(lambda tx: note_refused(tx, card, key, now_ms))
 
     async def _forgotten(self, card: Card, found: Found, known: Known) -> None:
-        """What was refused or is void and stands no more was given anew where it is found again."""
+        """What was refused or is void and stands no more was given anew where it is found again;
+        what stands beside an approval that was given elsewhere is not, and is seen to go."""
         stopping = {(each.account, Signal.STOP) for each in found.stopping}
         approving = {(each.account, Signal.APPROVE) for each in found.approving}
         gone = gone_from(known.card, stopping | approving, found.asked_ms)
         off = seen_off(known, self._absent(found).keys(), found.asked_ms)
         again = counted_again(known, found.approving)
-        if not (gone or off or again):
+        beside = stands_beside(known, found.approving, self.waiting(card))
+        if not (gone or off or again or beside):
             return
         policy, now_ms = self._workflow.policy, self._workflow.world.clock.now_ms()
         taken_off = [account for account, signal in gone if signal is Signal.APPROVE]
@@ -200,6 +213,8 @@ class CatchingUp:
         def unit(tx: Transaction) -> None:
             note_gone(tx, card, gone)
             note_counted(tx, card, again)
+            for key in beside:
+                note_refused(tx, card, key, now_ms)
             for person in sorted(off.union(filter(None, refused))):
                 note_changed(tx, card, person, now_ms, card.shown_version, added=False)
 
@@ -219,26 +234,31 @@ class CatchingUp:
         }
 
     async def _approved(self, card: Card, found: Found, known: Known) -> int:
-        new = [sender for sender in found.approving if says_anew(sender, known)]
+        waiting = self.waiting(card)
+        left = (each for each in found.approving if user_of(each.account) not in waiting)
+        new = [sender for sender in left if says_anew(sender, known)]
         if new and not await self.elsewhere.heard(card.proposal_id):
             raise SurfaceFailed(f"{card.proposal_id}: a ❌ may stand on another surface")
         count, policy = 0, self._workflow.policy
-        for sender in (as_known_now(policy, each) for each in new):
+        for seen in new:
+            sender = as_known_now(policy, seen)
             # By its own event, or elsewhere, it may have counted and been taken back meanwhile.
             fresh = await self._workflow.world.store.read(lambda tx: known_of(tx, policy, card))
             if fresh is None or not says_anew(sender, fresh):
                 continue
-            reply = await self._given(card, sender, fresh)
+            moved = sender.identity not in (None, seen.identity)  # while the others were heard
+            reply = await self._given(card, sender, fresh, moved=moved)
             await self._noted(card, (sender.account, Signal.APPROVE), reply)
             count += reply.done
             if reply.code == _VOID:
                 self._refused.setdefault(card.proposal_id, []).append((sender, reply))
         return count
 
-    async def _given(self, card: Card, sender: Sender, known: Known) -> Reply:
-        """Give a ✅ that was found to the law, unless it has counted already, for another."""
+    async def _given(self, card: Card, sender: Sender, known: Known, *, moved: bool) -> Reply:
+        """Give a ✅ that was found to the law, unless it is another's: it has counted for them, or
+        the account is no more whose it was when it was found (`moved`)."""
         late = self._late(card, sender, Signal.APPROVE, known)
-        if counted_for_another(sender, known):
+        if moved or counted_for_another(sender, known):
             of_theirs = replace(late, event_id=f"{late.event_id}.of:{sender.id}")
             await self._workflow.note_ignored(card.proposal_id, of_theirs, _VOID)
             return Reply(_FOR_ANOTHER, _VOID, card.proposal_id)
@@ -276,10 +296,3 @@ class CatchingUp:
 
     def _place(self, card: Card) -> CardPlace:
         return CardPlace(self._surface, card.message_ids[-1])
-
-
-def _void_words(review: Review) -> str:
-    return (
-        f"Your ✅ stands here, but your approval does not count any more: {review.void_why}. To "
-        "approve what the card shows now take the ✅ off and put it there again."
-    )

@@ -110,6 +110,15 @@ class Hearing:
         all comes as it happens."""
         return self._until_ms if self._since_ms is None else None
 
+    def heard_ms(self, *, stops: bool) -> int:
+        """Return since when what comes now counts as heard, ms UTC.
+
+        Of what the platform sends because it was missed nobody knows when it was given: what came
+        over another surface meanwhile may be newer. What stops something undoes that all the same.
+        """
+        late_ms = None if stops else self.told_late_since_ms
+        return self.now_ms() if late_ms is None else late_ms
+
     def caught_up(self, since_ms: int | None = None) -> None:
         """Everything made during the gap has been read, that before `since_ms` where given."""
         if since_ms in (None, self._since_ms):

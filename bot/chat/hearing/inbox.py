@@ -15,7 +15,7 @@ from bot.chat.hearing.holds import Holds
 from bot.chat.hearing.kept_events import KeptEvent, KeptEvents, Standing, Taken
 from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.not_worked import let_go
-from bot.chat.hearing.shown import HEARD_MS, as_it_showed, with_shown
+from bot.chat.hearing.shown import as_heard, as_it_showed, with_shown
 from bot.chat.hearing.stops import StopOf
 from bot.chat.surface import SurfaceFailed
 from lifecycle.heard import HeardStop, forget, note
@@ -54,7 +54,7 @@ class Inbox:
         self._kept = KeptEvents(surface, world.ring)
         self._holds = Holds(surface, world)
         self._pace = asyncio.Lock()
-        self._lanes = Lanes()
+        self.lanes = Lanes()
         self._resumed = False
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -66,15 +66,14 @@ class Inbox:
     @property
     def heard_out(self) -> bool:
         """True while nothing waits that may decide: an answer to a proposal takes its time."""
-        return all(lane.startswith(PROPOSING) for lane in self._lanes)
+        return all(lane.startswith(PROPOSING) for lane in self.lanes)
 
     async def take(
         self, event_id: str, lane: str, payload: Payload, stops: StopOf | None = None
     ) -> bool:
         """Store an event and work it off soon; False where it was taken before.
 
-        `stops` says of what it is a stop. Raises StoreUnavailable: it must not be acknowledged
-        then.
+        `stops`: of what it is a stop. Raises StoreUnavailable: it must not be acknowledged then.
         """
         return (await self._taken(event_id, lane, payload, self._world.clock.now_ms(), stops)).fresh
 
@@ -82,7 +81,7 @@ class Inbox:
         self, event_id: str, lane: str, payload: Payload, now_ms: int, stops: StopOf | None
     ) -> Taken:
         """Take what was heard then."""
-        payload = {HEARD_MS: now_ms, **payload}
+        payload = as_heard(self._world, self._surface, payload)
         new, fresh = self._holds.begin(event_id, now_ms, stops), False
         stop = self._holds.get(event_id) if stops is not None else None
         ended = self._holds.pass_on  # to whoever works all the same what cannot be stored
@@ -113,7 +112,7 @@ class Inbox:
         """
         now_ms, once = self._world.clock.now_ms(), stops is None if once is None else once
         new = self._holds.begin(event_id, now_ms, stops)
-        heard = {HEARD_MS: now_ms, **payload}
+        heard = as_heard(self._world, self._surface, payload)
         take = partial(self._taken, event_id, lane, heard, now_ms)
         return self._tried(event_id, heard, take, stops, new=new, once=once)
 
@@ -147,22 +146,23 @@ class Inbox:
                         raise
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
         finally:
-            if new and event_id not in self._lanes.events():
+            if new and event_id not in self.lanes.events():
                 self._holds.end(event_id)
 
     async def work_in_turn(self, event_id: str, lane: str, payload: Payload) -> None:
         """Work what could not be stored, in memory alone, before what comes in its lane after it:
         what takes it back finds it done. Raises SurfaceFailed, StoreUnavailable."""
-        turn = self._lanes.enter(event_id, lane)
+        turn = self.lanes.enter(event_id, lane, payload)
         if turn is None:
             return
+        payload = as_heard(self._world, self._surface, payload)
         view = partial(with_shown, surface=self._surface, lane=lane, payload=payload)
-        shown = self._world.spawn(self._world.store.read(view))
+        shown = self._world.background.spawn(self._world.store.read(view))
         try:
             async with turn:
                 await self.work_unstored(event_id, lane, await shown)
         finally:
-            self._lanes.leave(event_id, lane)
+            self.lanes.leave(event_id, lane)
 
     async def _stored_by_now(
         self, event_id: str, take: Take, stops: StopOf | None, pause_s: float
@@ -210,7 +210,7 @@ class Inbox:
 
     async def resume(self) -> int:
         """Work off what was stored and not finished; return how much that is."""
-        kept, begun = await self._world.store.read(self._kept.all), self._lanes.events()
+        kept, begun = await self._world.store.read(self._kept.all), self.lanes.events()
         waiting = {name: each for name, each in kept.items() if name not in begun}
         ours = {name: each for name, each in waiting.items() if self._is_worked(name, each)}
         left = {name: each.standing for name, each in waiting.items() if name not in ours}
@@ -240,7 +240,7 @@ class Inbox:
 
     def _begin(self, event_id: str, lane: str, payload: Payload) -> bool:
         """Work it in its lane; False where it stands there already."""
-        turn = self._lanes.enter(event_id, lane)
+        turn = self.lanes.enter(event_id, lane, payload)
         if turn is None:
             return False
         task = asyncio.create_task(self._in_turn(event_id, turn, payload))
@@ -256,7 +256,7 @@ class Inbox:
 
     def _ended(self, task: asyncio.Task[None], event_id: str, lane: str) -> None:
         self._tasks.discard(task)
-        self._lanes.leave(event_id, lane)
+        self.lanes.leave(event_id, lane)
 
     async def _done(self, event_id: str, payload: Payload) -> bool:
         """Work until it is done; False where the process stops first and another must go on."""

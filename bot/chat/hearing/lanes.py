@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bot.chat.hearing.owners import USER
 
 
 class _Lane:
@@ -11,7 +14,7 @@ class _Lane:
 
     def __init__(self) -> None:
         self.turn = asyncio.Lock()
-        self.events: set[str] = set()
+        self.events: dict[str, Mapping[str, Any]] = {}
 
 
 class Lanes:
@@ -32,17 +35,23 @@ class Lanes:
         """Return what is in memory already, where it stands as it came."""
         return {each for lane in self._lanes.values() for each in lane.events}
 
-    def enter(self, event_id: str, name: str) -> asyncio.Lock | None:
+    def users(self, name: str) -> frozenset[str]:
+        """Return of which accounts something waits in a lane, as the platform names them."""
+        lane = self._lanes.get(name)
+        events = lane.events.values() if lane is not None else ()
+        return frozenset(str(each[USER]) for each in events if USER in each)
+
+    def enter(self, event_id: str, name: str, payload: Mapping[str, Any]) -> asyncio.Lock | None:
         """Let an event stand in a lane; return what is held in its turn, None where it stands
         there already. Turns come in the order in which that is asked for."""
         lane = self._lanes.setdefault(name, _Lane())
         if event_id in lane.events:
             return None
-        lane.events.add(event_id)
+        lane.events[event_id] = payload
         return lane.turn
 
     def leave(self, event_id: str, name: str) -> None:
         """It was worked, or waits for another process."""
-        self._lanes[name].events.discard(event_id)
+        self._lanes[name].events.pop(event_id, None)
         if not self._lanes[name].events:
             del self._lanes[name]

@@ -8,6 +8,7 @@ from typing import Final
 
 from bot.chat.hearing.event_ids import given_by, on_card
 from bot.chat.hearing.known import GONE, Known, approves, stops
+from bot.chat.hearing.owners import user_of
 from bot.chat.hearing.signals import Signal
 from lifecycle.answers import Reply, Sender
 from lifecycle.policy import Policy
@@ -144,11 +145,7 @@ def _gave(sender: Sender, message_id: str, review: Review) -> bool:
     """Say whether a review was given by an emoji of this account on this message, whoever had the
     account then; a config may name another team of it by now."""
     account = given_by(message_id, review.event_id)
-    return account is not None and _user(account) == _user(sender.account)
-
-
-def _user(account: str) -> str:
-    return account.rpartition("/")[2]
+    return account is not None and user_of(account) == user_of(sender.account)
 
 
 def _seen_gone_ms(card: Card, account: str) -> int:
@@ -172,10 +169,36 @@ def stood_beside_ms(card: Card, account: str) -> int | None:
     of_theirs = (
         each
         for each in _noted(card)
-        if _key(each)[1] is Signal.APPROVE and _user(_key(each)[0]) == _user(account)
+        if _key(each)[1] is Signal.APPROVE and user_of(_key(each)[0]) == user_of(account)
     )
     standing = (each for each in of_theirs if _is_refused(card, _key(each)))
     return max((_noted(card)[each][1] for each in standing), default=None)
+
+
+def stands_beside(
+    known: Known, approving: Collection[Sender], waiting: Collection[str]
+) -> Sequence[Key]:
+    """Return which ✅ stand beside an approval that their giver gave elsewhere, say nothing anew,
+    and are not noted. Once noted, one that goes takes that approval back, and whoever has its
+    account later has not given it. Of the `waiting` their events say so."""
+    there = (each for each in approving if user_of(each.account) not in waiting)
+    beside = (each for each in there if _only_elsewhere(each, known) and not says_anew(each, known))
+    keys = ((each.account, Signal.APPROVE) for each in beside)
+    return [key for key in keys if not _is_refused(known.card, key)]
+
+
+def _only_elsewhere(sender: Sender, known: Known) -> bool:
+    mine = [each for each in known.reviews if each.person == sender.id and approves(each)]
+    message_id = known.card.message_ids[-1]
+    return bool(mine) and not any(_gave(sender, message_id, each) for each in mine)
+
+
+def void_words(review: Review) -> str:
+    """Say that the ✅ of an approval that is void counts for nothing, and what to do."""
+    return (
+        f"Your ✅ stands here, but your approval does not count any more: {review.void_why}. To "
+        "approve what the card shows now take the ✅ off and put it there again."
+    )
 
 
 def note_refused(tx: Transaction, card: Card, key: Key, now_ms: int) -> None:

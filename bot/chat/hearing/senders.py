@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
+from bot.chat.hearing.owners import is_named, owner_of, owner_when_heard
 from bot.chat.hearing.shown import when_heard
 from bot.chat.turns import Rank, Turn
 from lifecycle.answers import Sender
 from lifecycle.policy import Policy
-from lifecycle.proposal import ActorKind
+from lifecycle.proposal import Identity
 
 
 def sender_of(
@@ -19,23 +20,24 @@ def sender_of(
     event_id: str | None = None,
     place: str | None = None,
 ) -> Sender:
-    """Return the sender behind an account of a surface; a stranger where no entry claims it."""
-    for kind, known in (
-        (ActorKind.PERSON, policy.people),
-        (ActorKind.AGENT, policy.agents),
-        (ActorKind.SOURCE, policy.sources),
-    ):
-        for entry in known.values():
-            if entry.accounts.get(surface) == account:
-                proof = partial(_is_still, kind, entry.id, surface, account)
-                heard_ms = when_heard() if event_id is not None else None
-                return Sender(surface, kind, entry.id, account, event_id, place, proof, heard_ms)
-    return stranger(surface, account, event_id=event_id, place=place)
+    """Return the sender behind an account of a surface; a stranger where no entry claims it.
+
+    Behind an event that waited it is whoever had the account when it was heard. Where somebody else
+    has it by now it proves nothing of either: what they stopped or took back counts, and nothing
+    that needs proof.
+    """
+    now = owner_of(policy, surface, account)
+    then = owner_when_heard(account, now) if event_id is not None else now
+    who = then if is_named(policy, then) else now
+    if who is None:
+        return stranger(surface, account, event_id=event_id, place=place)
+    proof = partial(_is_still, then, surface, account)
+    heard_ms = when_heard() if event_id is not None else None
+    return Sender(surface, who.kind, who.id, account, event_id, place, proof, heard_ms)
 
 
-def _is_still(kind: ActorKind, name: str, surface: str, account: str, policy: Policy) -> bool:
-    found = sender_of(policy, surface, account)
-    return (found.kind, found.id) == (kind, name)
+def _is_still(who: Identity | None, surface: str, account: str, policy: Policy) -> bool:
+    return who is not None and owner_of(policy, surface, account) == who
 
 
 def as_known_now(policy: Policy, sender: Sender) -> Sender:

@@ -10,8 +10,10 @@ from typing import Any, Final
 
 from bot.chat.hearing.event_ids import approved_on
 from bot.chat.hearing.known import shown_at
+from bot.chat.hearing.owners import as_they_were, with_owners
 from lifecycle.ports import Transaction
 from lifecycle.records import Card
+from lifecycle.world import World
 
 #: Where an event that is kept tells it.
 _KEY: Final = "shown_version"
@@ -40,12 +42,21 @@ def with_shown(
     return {**payload, _KEY: shown}
 
 
+def as_heard(world: World, surface: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an event with when it was heard, which is now, and whose account it came from then;
+    as it is where it tells that already."""
+    heard_ms = world.clock.now_ms()
+    return with_owners(world.law.policy, surface, {HEARD_MS: heard_ms, **payload})
+
+
 @contextmanager
 def as_it_showed(payload: Mapping[str, Any]) -> Iterator[None]:
-    """Work an event for what its card showed, and what stood, when it was heard."""
+    """Work an event for what its card showed, what stood and whose its account was, when it was
+    heard."""
     shown, heard = _SHOWN.set(payload.get(_KEY)), _HEARD.set(payload.get(HEARD_MS))
     try:
-        yield
+        with as_they_were(payload):
+            yield
     finally:
         _SHOWN.reset(shown)
         _HEARD.reset(heard)

@@ -10,6 +10,7 @@ from bot.chat.commands.typed import HEARD_UNSTORED, lane_of, typed
 from bot.chat.hearing.event_ids import card_lane
 from bot.chat.hearing.inbox import Inbox
 from bot.chat.hearing.incoming import UNREAD, Incoming
+from bot.chat.hearing.owners import USER
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.stops import StopOf, stop_on, stop_typed
 from bot.chat.showing.aside import Asides
@@ -140,7 +141,7 @@ class Interactions:
         stored.
         """
         storing = self._stored(event_id, lane, kept, stops, unstored=unstored)
-        taking = self._desk.workflow.world.spawn(storing)
+        taking = self._desk.workflow.world.background.spawn(storing)
         await asyncio.wait({taking}, timeout=None if stops is not None else _STORED_S)
         if taking.done():
             return taking.result()
@@ -182,7 +183,7 @@ class Interactions:
             workflow = self._desk.workflow
             once = None if is_named(workflow.policy, user_of(kept)) else True
             working = self._inbox.work_unstored(event_id, lane, kept, stops, once=once)
-            workflow.world.spawn(working)
+            workflow.world.background.spawn(working)
             return True
 
     async def _decided(self, event_id: str, asked: Pressed) -> None:
@@ -213,4 +214,5 @@ class Interactions:
 
 
 def _kept(kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    return {"kind": kind, "body": {key: body[key] for key in _KEPT if key in body}}
+    kept = {"kind": kind, "body": {key: body[key] for key in _KEPT if key in body}}
+    return kept | {USER: user_of(kept)}

@@ -14,6 +14,7 @@ from bot.chat.hearing.given_before import given_before, given_or_heard
 from bot.chat.hearing.inbox import Inbox, Payload
 from bot.chat.hearing.incoming import UNREAD, Incoming
 from bot.chat.hearing.moderated import card_deleted
+from bot.chat.hearing.owners import USER
 from bot.chat.hearing.senders import stranger
 from bot.chat.hearing.shown import GIVEN_MS, HEARD_MS
 from bot.chat.hearing.signals import Signal
@@ -24,9 +25,11 @@ from bot.chat.slack.accounts import SURFACE, is_named, turn_of, user_of
 from bot.chat.slack.checks import Me
 from bot.chat.slack.commands import Said, SlackCommands, said
 from bot.chat.slack.desk import Desk
+from bot.chat.slack.emoji import ms_of, reacted
+from bot.chat.slack.events import mentions_by_edit, number_of, place_of, shared, team_of
 from bot.chat.slack.interactions import Interactions
-from bot.chat.slack.reacting import Reacting, place_of, shared, team_of
-from bot.chat.slack.reactions import Reactions, ms_of, reacted
+from bot.chat.slack.reacting import Reacting
+from bot.chat.slack.reactions import Reactions
 from bot.chat.slack.reasons import replied
 from bot.chat.slack.speaking import Speaking
 from bot.chat.surface import SurfaceFailed
@@ -51,7 +54,7 @@ class Listening:
         self._desk, self._rest = desk, desk.rest
         self.asides = Asides()
         self._speaking = Speaking(desk, me, self.asides)
-        self.reactions = Reactions(desk, me, tell=self._speaking.void)
+        self.reactions = Reactions(desk, me, self.inbox.lanes, tell=self._speaking.void)
         self._copies = Copies()
         self._unstored: dict[str, asyncio.Task[None]] = {}
         self._closed = False
@@ -94,12 +97,12 @@ class Listening:
         event = body.get("event") or {}
         self._desk.presence.heard(event, self._me.user)
         if event.get("subtype") == "message_deleted":
-            await self._keep("deleted", body, _number(body), "deleted")
+            await self._keep("deleted", body, number_of(body), "deleted")
             return
         if (event.get("message") or {}).get("subtype") == "tombstone":
-            await self._keep("deleted", body, _number(body), "deleted")
+            await self._keep("deleted", body, number_of(body), "deleted")
             return
-        if event.get("subtype") == "message_changed" or _mentions_by_edit(event):
+        if event.get("subtype") == "message_changed" or mentions_by_edit(event):
             await self._heard_edit(body, event)
             return
         user = str(event.get("user") or event.get("bot_id") or "")
@@ -140,7 +143,7 @@ class Listening:
             await self._keep("edited", body, number, f"c:{user}")
 
     async def _heard_reaction(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-        heard, event_id = reacted(event), _number(body)
+        heard, event_id = reacted(event), number_of(body)
         if heard is None or not (heard.channel == self._rest.id or self._reacting.may_be_of(heard)):
             return
         about_card = heard.message_ts if heard.channel == self._rest.id else ""
@@ -186,7 +189,7 @@ class Listening:
             strange = said is not None and not is_named(self._workflow.policy, said.user)
             once = True if strange else None
             work = self.inbox.work_unstored(event_id, lane, payload, stops, once=once)
-            working = self._workflow.world.spawn(work, told=(SurfaceFailed,))
+            working = self._workflow.world.background.spawn(work, told=(SurfaceFailed,))
             self._unstored[key] = working
             working.add_done_callback(lambda _: self._unstored.pop(key, None))
         return working
@@ -206,7 +209,7 @@ class Listening:
         given_ms = self._desk.web.clocks.ours(ms_of(event.get("event_ts")))
         told = {"kind": kind, "event": event, "team_id": body.get("team_id"), "event_id": event_id}
         heard_ms = given_or_heard(given_ms, self._desk.clock.now_ms())
-        return told | {GIVEN_MS: given_ms, HEARD_MS: heard_ms}
+        return told | {USER: user_of(told), GIVEN_MS: given_ms, HEARD_MS: heard_ms}
 
     # -- after the acknowledgement --------------------------------------------------------
 
@@ -284,15 +287,3 @@ class Listening:
             self._desk.seeds.gone(str(ts))
             self._vanished.note(str(ts))  # before it is looked for: it may not be written down yet
             await card_deleted(self._workflow.world, SURFACE, str(ts))
-
-
-def _mentions_by_edit(event: Mapping[str, Any]) -> bool:
-    """Say whether an app_mention is of an edit: Slack sends one of a message that was edited."""
-    return event.get("type") == "app_mention" and bool(event.get("edited"))
-
-
-def _number(body: Mapping[str, Any]) -> str:
-    """Return the id of an event, the same each time it is delivered."""
-    event = body.get("event") or {}
-    parts = ("type", "user", "reaction", "event_ts", "ts", "deleted_ts")
-    return str(body.get("event_id") or ":".join(str(event.get(part, "")) for part in parts))

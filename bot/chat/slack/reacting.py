@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Any
 
 from bot.chat.hearing.copies import Copies
 from bot.chat.hearing.inbox import Payload
@@ -18,7 +16,9 @@ from bot.chat.showing.delivery import Delivery
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
 from bot.chat.slack.desk import Desk
-from bot.chat.slack.reactions import Reacted, Reactions, reacted
+from bot.chat.slack.emoji import Reacted, reacted
+from bot.chat.slack.events import team_of
+from bot.chat.slack.reactions import Reactions
 from bot.chat.slack.speaking import Speaking
 from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.answers import Reply, Sender
@@ -155,24 +155,3 @@ class Reacting:
             return await self._reactions.still_stands(heard)
         except SurfaceFailed:
             return False  # taking an approval back is the safe side
-
-
-def place_of(event: Mapping[str, Any]) -> str:
-    """Return where a message stands, in all channels."""
-    return f"{event.get('channel')}:{event.get('ts')}"
-
-
-def shared(event: Mapping[str, Any], channel: str) -> str | None:
-    """Return which message of the channel this one shares; None where it shares none."""
-    for each in event.get("attachments") or ():
-        known = isinstance(each, Mapping) and each.get("is_share")
-        if known and each.get("channel_id") == channel and each.get("ts"):
-            return str(each["ts"])
-    return None
-
-
-def team_of(payload: Payload) -> str:
-    """Return the workspace of whoever acted: in a shared channel not the one of the event."""
-    event = payload["event"]
-    named = event.get("user_team") or event.get("source_team") or event.get("team")
-    return str(named or payload.get("team_id") or "")

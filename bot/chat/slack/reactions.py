@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from bot.chat.commands.typed import begun_id, tries_again
 from bot.chat.hearing.catching_up import CatchingUp, Found
+from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.moderated import card_deleted
 from bot.chat.hearing.signals import SEEDS, Signal, of_slack_name
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.checks import Me
 from bot.chat.slack.desk import Desk
+from bot.chat.slack.emoji import TOO_FEW, Reacted, listed, users_under
 from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.answers import Reply, Sender
 from lifecycle.policy import Policy
 from lifecycle.records import Card
 from lifecycle.state import State
 
-_TS: Final = re.compile(r"([0-9]{1,12})\.([0-9]{3,9})")
 #: Of so many cards it is remembered who stood there.
 _MOST_CARDS: Final = 1_000
 #: What is tried again waits so long at most for the card here.
@@ -31,51 +30,15 @@ _LOOKED_S: Final = 10.0
 #: before that closes: the law asks for whoever is to stop it, and as long, once more.
 _SAID_S: Final = 4.0
 _UNSAID: Final = "Slack does not say in time who stands under a card"
-_TOO_FEW: Final = "Slack counts more people under a card than it names"
-
-
-@dataclass(frozen=True, slots=True)
-class Reacted:
-    """One reaction_added or reaction_removed that stands for a decision."""
-
-    user: str
-    channel: str
-    message_ts: str
-    name: str
-    signal: Signal
-    added: bool
-    author: str
-
-
-def reacted(event: Mapping[str, Any]) -> Reacted | None:
-    """Read a reaction event; None where it stands for nothing."""
-    item, name = event.get("item") or {}, str(event.get("reaction", ""))
-    signal = of_slack_name(name)
-    if signal is None or item.get("type") != "message" or not event.get("user"):
-        return None
-    return Reacted(
-        user=str(event["user"]),
-        channel=str(item.get("channel", "")),
-        message_ts=str(item.get("ts", "")),
-        name=name,
-        signal=signal,
-        added=event.get("type") == "reaction_added",
-        author=str(event.get("item_user", "")),
-    )
-
-
-def ms_of(event_ts: object) -> int | None:
-    """Return the milliseconds of one of Slack's timestamps; None for anything else."""
-    found = _TS.fullmatch(str(event_ts))
-    return int(found[1]) * 1000 + int(found[2][:3]) if found else None
+_Tell = Callable[[Sender, str, Reply], None]
 
 
 class Reactions:
     """Reads whole cards: never the shortened lists, never a list that does not fit its count."""
 
-    def __init__(self, desk: Desk, me: Me, *, tell: Callable[[Sender, str, Reply], None]) -> None:
+    def __init__(self, desk: Desk, me: Me, lanes: Lanes, *, tell: _Tell) -> None:
         self._workflow = desk.workflow
-        self._catching_up = CatchingUp(desk.workflow, SURFACE)
+        self._catching_up = CatchingUp(desk.workflow, SURFACE, lanes)
         self._rest = desk.rest
         self._accounts = desk.accounts
         self._me = me
@@ -116,7 +79,7 @@ class Reactions:
         known = await self._who_stood(message_ts, policy, until)
         while True:
             asked_ms = self._workflow.world.clock.now_ms()
-            users = _users(await self._rest.read(message_ts))
+            users = users_under(await self._rest.read(message_ts))
             there = frozenset().union(*users.values()) - {mine}
             if there <= known.keys():
                 break
@@ -176,15 +139,15 @@ class Reactions:
         that a ✅ is gone by which somebody else approved.
         """
         await self.elsewhere_heard(card.proposal_id)
-        listed = _listed(await self._rest.read(given.message_ts))
-        there = frozenset[str]().union(*(each.users for each in listed.values()))
+        lists = listed(await self._rest.read(given.message_ts))
+        there = frozenset[str]().union(*(each.users for each in lists.values()))
         self._remember(given.message_ts, there - {self._me.user})
-        approving, stopping = listed[given.signal], listed[Signal.STOP].users - {self._me.user}
+        approving, stopping = lists[given.signal], lists[Signal.STOP].users - {self._me.user}
         if stopping or await self._catching_up.may_be_gone(card, approving.users):
             found = await self.found(card, given.message_ts)
             await self._catching_up.stop_first(card, found)
         if given.user not in approving.users and not approving.whole:
-            raise SurfaceFailed(_TOO_FEW)
+            raise SurfaceFailed(TOO_FEW)
         return given.user in approving.users
 
     async def heard_before(self, text: str) -> bool:
@@ -197,7 +160,7 @@ class Reactions:
             return await self.stopped_first(proposal_id)
         await self.elsewhere_heard(proposal_id)
         # Slack may let nothing be read for minutes: what is to be taken back waits for no more.
-        looking = self._workflow.world.spawn(self._card_heard(proposal_id))
+        looking = self._workflow.world.background.spawn(self._card_heard(proposal_id))
         await asyncio.wait({looking}, timeout=_LOOKED_S)
         if looking.done():
             looking.result()  # raises where the store cannot be read: it waits then
@@ -269,30 +232,3 @@ class Reactions:
         proposal = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
         if proposal is not None and not proposal.terminal:
             await self._rest.seed(card.message_ids[-1])
-
-
-class _List(NamedTuple):
-    """Who stands under a signal, all skin tones together; `whole` where Slack named them all."""
-
-    users: frozenset[str] = frozenset()
-    whole: bool = True
-
-
-def _listed(message: Mapping[str, Any]) -> dict[Signal, _List]:
-    found = dict.fromkeys(Signal, _List())
-    for each in message.get("reactions") or ():
-        signal = of_slack_name(str(each.get("name", "")))
-        if signal is None:
-            continue
-        users = frozenset(str(user) for user in each.get("users") or ())
-        before, whole = found[signal], len(users) >= int(each.get("count", 0))
-        found[signal] = _List(before.users | users, before.whole and whole)
-    return found
-
-
-def _users(message: Mapping[str, Any]) -> dict[Signal, frozenset[str]]:
-    """Return who stands under each signal; raises SurfaceFailed where Slack names too few."""
-    listed = _listed(message)
-    if not all(each.whole for each in listed.values()):
-        raise SurfaceFailed(_TOO_FEW)
-    return {signal: each.users for signal, each in listed.items()}

@@ -184,10 +184,10 @@ async def test_a_lane_that_is_worked_off_leaves_nothing_behind_although_another_
     working.works_by(work)
     await working.takes(*range(1, 52))
     await until(lambda: len(working.inbox._tasks) == 1, "all but the first are worked")
-    assert list(working.inbox._lanes) == ["p:1"]
+    assert list(working.inbox.lanes) == ["p:1"]
     working.may.set()
     await working.inbox.settled()
-    assert not working.inbox._lanes
+    assert not working.inbox.lanes
 
 
 async def test_of_events_tried_again_after_an_outage_one_begins_in_each_turn() -> None:

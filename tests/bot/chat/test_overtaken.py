@@ -6,17 +6,21 @@ Slack may not say for minutes who somebody is, or what stands on a card; Discord
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from lifecycle.checking.sentinel_run import Sentinel
+from sentinel_rules import load_rules
 from tests.bot.chat.discord.standing import DEPLOY, DUAL, SEND, counting
 from tests.bot.chat.two import Two, on_two
-from tests.builders import MAIL, a_policy
+from tests.builders import MAIL, PROD, a_policy
 from tests.fakes.discord_fixtures import discord_server as discord_server
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_stage import ANA, BEN, NOUR, TICK, until
 from tests.fakes.slack_server import SlackServer
+from tests.fakes.slack_server.workspace import Message as SlackMessage
 from tests.slack_stage import shown
 
 
@@ -99,6 +103,69 @@ async def test_an_approval_that_slack_delivers_late_does_not_count_over_its_taki
     assert await two.audit("ignored", "stale_card")
 
 
+async def anas_account_is_bens(two: Two) -> None:
+    """Let a new config give ana's account on Slack to ben."""
+    people = dict(two.policy.people)
+    accounts = dict(people["ana"].accounts)
+    account = accounts.pop("slack")
+    people["ben"] = replace(people["ben"], accounts={**people["ben"].accounts, "slack": account})
+    people["ana"] = replace(people["ana"], accounts=accounts)
+    policy = replace(two.policy, people=people)
+    await two.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+
+
+@pytest.mark.parametrize("how", ["reacts", "says", "slash"])
+async def test_an_approval_that_waits_counts_for_nobody_who_has_its_account_on_slack_then(
+    two: Two, how: str
+) -> None:
+    proposal_id, _, on_slack = await two.on_both(**DUAL)
+    unsaid = slack_of(two).fails("users.info", "status", times=None)
+    match how:
+        case "reacts":
+            await slack_of(two).reacts("UANA", on_slack.ts)
+        case "says":
+            await slack_of(two).says("UANA", f"<@USIGNOFF> approve {proposal_id}")
+        case _:
+            await slack_of(two).slash("UANA", f"approve {proposal_id}")
+    await waits(two, "users.info")
+    await anas_account_is_bens(two)
+    unsaid.times = 0
+    await all_worked(two)
+    assert await counting(two, proposal_id) == []
+    assert await two.audit("ignored", "not_a_reviewer")
+
+
+async def test_a_stop_that_waits_is_of_whoever_had_its_account_on_slack_when_it_was_heard(
+    two: Two,
+) -> None:
+    proposal_id, _, on_slack = await two.on_both(PROD)
+    unsaid = slack_of(two).fails("users.info", "status", times=None)
+    await slack_of(two).reacts("UANA", on_slack.ts, "x")
+    await waits(two, "users.info")
+    await anas_account_is_bens(two)
+    unsaid.times = 0
+    await all_worked(two)
+    assert str((await two.proposal(proposal_id)).decided_by) == "person ana"
+
+
+async def test_whose_newer_approval_a_taking_back_withdraws_that_waited_is_told(two: Two) -> None:
+    """It was gone, and nobody said so on the surface on which it was given."""
+    proposal_id, _, on_slack = await two.on_both(**DUAL)
+    await slack_of(two).reacts("UANA", on_slack.ts)
+    await until(lambda: two.reviews(proposal_id), "counted")
+    await all_worked(two)
+    unsaid = slack_of(two).fails("users.info", "status", times=None)
+    await slack_of(two).unreacts("UANA", on_slack.ts)
+    await waits(two, "users.info")
+    two.server.says(ANA, f"!approve {proposal_id}")
+    await two.quiet()
+    unsaid.times = 0
+    await all_worked(two)
+    assert await counting(two, proposal_id) == []
+    words = f"Where that still holds, type: approve {proposal_id}"
+    await until(lambda: any(words in said for said in two.server.said()), "told")
+
+
 async def test_a_tick_that_goes_in_an_absence_withdraws_what_was_approved_on_the_other_card(
     two: Two,
 ) -> None:
@@ -115,6 +182,50 @@ async def test_a_tick_that_goes_in_an_absence_withdraws_what_was_approved_on_the
     await two.begins()
     await all_worked(two)
     assert await counting(two, proposal_id) == []
+
+
+async def found_beside(two: Two) -> tuple[str, SlackMessage]:
+    """Let ana approve on Discord, and a ✅ of hers be found on Slack after an absence."""
+    proposal_id, on_discord, on_slack = await two.on_both(**DUAL)
+    two.server.reacts(ANA, on_discord, TICK)
+    await two.quiet()
+    await two.ends()
+    two.clock.advance(5)
+    await slack_of(two).reacts("UANA", on_slack.ts, heard=False)
+    await two.begins()
+    await all_worked(two)
+    assert await counting(two, proposal_id) == ["ana"]
+    return proposal_id, on_slack
+
+
+async def test_a_tick_that_was_found_beside_one_that_counts_is_seen_to_go_in_the_next_absence(
+    two: Two,
+) -> None:
+    proposal_id, on_slack = await found_beside(two)
+    await two.ends()
+    two.clock.advance(5)
+    await slack_of(two).unreacts("UANA", on_slack.ts, heard=False)
+    await two.begins()
+    await all_worked(two)
+    assert await counting(two, proposal_id) == []
+
+
+async def test_a_tick_that_was_found_beside_one_that_counts_is_nobodys_who_has_its_account_later(
+    two: Two,
+) -> None:
+    """One person's two ✅ made up a quorum of two."""
+    proposal_id, _ = await found_beside(two)
+    await anas_account_is_bens(two)
+    two.clock.advance(200)
+    assert two.slack.desk is not None
+    two.slack.desk.hearing.alive()
+    two.surface.hearing.alive()
+    looked = len(slack_of(two).calls_of("reactions.get"))
+    await two.broadcast.catch_up()
+    await all_worked(two)
+    assert len(slack_of(two).calls_of("reactions.get")) > looked
+    assert await counting(two, proposal_id) == ["ana"]
+    assert two.tool(DEPLOY).verbs() == []
 
 
 @pytest.mark.parametrize("how", ["slash", "mention"])

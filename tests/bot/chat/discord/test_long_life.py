@@ -117,7 +117,7 @@ async def test_over_many_proposals_and_mishaps_each_has_one_card_and_each_decisi
     listening = stage.surface.listening
     assert listening is not None
     assert listening.quiet
-    assert not listening.inbox._lanes
+    assert not listening.inbox.lanes
     assert not stage.surface.seeds.missing
 
 

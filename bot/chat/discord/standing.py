@@ -1,0 +1,82 @@
+"""Who stands under a message, as Discord lists it: by emoji, by kind of reaction, by page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import discord
+
+from bot.chat.discord.calls import UNKNOWN_EMOJI, answered
+from bot.chat.hearing.signals import Signal, of_character
+from bot.chat.surface import SurfaceFailed
+
+if TYPE_CHECKING:
+    from bot.chat.discord.rest import Rest
+
+_PAGE: Final = 100
+_TYPES: Final = (discord.ReactionType.normal, discord.ReactionType.burst)
+
+
+@dataclass(frozen=True, slots=True)
+class Emoji:
+    """Who stands under the signals of a message, and in which of Discord's two lists.
+
+    The bot is left out. `own` are the signals under which it stands itself; `on_nothing` says that
+    the message shows nothing: somebody removed it, or Discord never showed it.
+    """
+
+    lists: Mapping[Signal, Mapping[str, frozenset[str]]]
+    own: frozenset[Signal]
+    on_nothing: bool = False
+
+    def accounts(self, signal: Signal) -> frozenset[str]:
+        """Return who stands under a signal, in whichever list."""
+        return frozenset().union(*self.lists[signal].values())
+
+
+async def standing_under(rest: Rest, message_id: int) -> Emoji:
+    """Read who stands under the signals of a message of the channel. Raises SurfaceFailed."""
+    message = await answered(
+        "reading a card", rest.channel().get_partial_message(message_id).fetch()
+    )
+    lists: dict[Signal, dict[str, frozenset[str]]] = {signal: {} for signal in Signal}
+    own: set[Signal] = set()
+    for reaction in message.reactions:
+        signal = of_character(str(reaction.emoji), _custom(reaction.emoji))
+        if signal is None:
+            continue
+        own |= {signal} if reaction.me else set()
+        for kind in _TYPES:
+            # The same signal may come as two emoji, with a variation mark and without.
+            known = lists[signal].get(kind.name, frozenset())
+            found = await _under(rest, message_id, str(reaction.emoji), kind)
+            lists[signal][kind.name] = known | found
+    nothing = message.flags.suppress_embeds or not message.embeds
+    return Emoji(lists, frozenset(own), nothing)
+
+
+async def _under(rest: Rest, message_id: int, emoji: str, kind: discord.ReactionType) -> set[str]:
+    """Return the accounts under one emoji in one of its lists, the bot left out."""
+    found: set[str] = set()
+    after: int | None = None
+    while True:
+        asking = rest.client.http.get_reaction_users(
+            rest.settings.channel, message_id, emoji, _PAGE, after, kind.value
+        )
+        try:
+            page = await answered("reading a card", asking)
+        except SurfaceFailed as failure:
+            if getattr(failure.__cause__, "code", None) == UNKNOWN_EMOJI:
+                return found - {str(rest.me)}  # it went since the message was read
+            raise
+        found |= {str(user["id"]) for user in page}
+        if len(page) < _PAGE:
+            return found - {str(rest.me)}
+        after = int(page[-1]["id"])
+
+
+def _custom(emoji: Any) -> int | None:
+    """Return the id of an emoji of the server's own, None for any other."""
+    return None if isinstance(emoji, str) else emoji.id
