@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lifecycle.answers import Reply
+from lifecycle.books import Transaction
 from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.policy import Level
 from lifecycle.state import State
@@ -32,19 +33,29 @@ async def rests_on_evidence(world: World) -> None:
 async def is_on_its_way(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[asyncio.Task[Reply], asyncio.Event]:
-    """Approve with a reason; return that, and what lets somebody say who it is."""
-    asked, known = asyncio.Event(), asyncio.Event()
+    """Approve with a reason, which is noted as given on what stands; return that, and what lets
+    somebody say who it is."""
+    asked, known, seen = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    store = world.workflow.world.store
+    read = store.read
 
     async def lost_members(people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
         asked.set()
         await known.wait()
         return frozenset()
 
+    async def reading(view: Callable[[Transaction], Any]) -> Any:
+        of_what_stands, value = asked.is_set(), await read(view)
+        if of_what_stands:
+            seen.set()
+        return value
+
     with monkeypatch.context() as slow:
         slow.setattr(world.notifier, "lost_members", lost_members)
+        slow.setattr(store, "read", reading)
         typing = world.workflow.approve("p1", world.sender("ana"), "right")
         typed = asyncio.create_task(typing)
-        await asked.wait()
+        await seen.wait()
     return typed, known
 
 
