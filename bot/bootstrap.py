@@ -37,6 +37,7 @@ from bot.tools.toolbox import ConfiguredToolbox
 from bot.troubles import EXPECTED
 from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.located import located
+from lifecycle.lost_stops import tell_of_lost_stops
 from lifecycle.permit import KeyRing
 from lifecycle.ports import Notifier, ProposalStore
 from lifecycle.workflow import Workflow
@@ -177,8 +178,7 @@ async def opened(
         if is_new:  # in a wrong folder nobody would miss what is not there
             log.warning("There was no database %s: a new one was made.", file)
         leftovers = await _none_left(config)
-        clock = SystemClock()
-        handed_on = with_python(environment)
+        clock, handed_on = SystemClock(), with_python(environment)
         tools = ConfiguredToolbox(
             config.policy.tools, config.folder, handed_on, clock.now_ms, leftovers
         )
@@ -197,6 +197,7 @@ async def opened(
         closing.callback(state.close)
         world.troubles.unwritten = state.unwritten
         workflow = Workflow(world)
+        closing.callback(tell_of_lost_stops, world)  # behind the last stop, which may write them
         # What a start that fails has begun is not cut off in the middle either.
         closing.push_async_callback(workflow.stop)
         await resume_clock(world, await asyncio.to_thread(boot_id))

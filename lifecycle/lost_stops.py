@@ -12,7 +12,10 @@ _SHOWN_ID: Final = 64
 
 
 def tell_of_lost_stops(world: World) -> None:
-    """Say to the log, at the very end and once, which stops are lost: they are in memory alone."""
+    """Say to the log which stops are lost with this process: they are in its memory alone.
+
+    Call it behind the last `stop`, when nothing is left that could carry them out.
+    """
     spool_again(world)
     for stop in world.unspooled:
         of = "the freeze" if is_freeze(stop) else f"the stop of {said_of(stop)[:_SHOWN_ID]!r}"

@@ -23,7 +23,6 @@ from lifecycle.evidence import read_packet, record_packet
 from lifecycle.gating import Gatekeeper
 from lifecycle.heard import kept_stops
 from lifecycle.intaking import Intake
-from lifecycle.lost_stops import tell_of_lost_stops
 from lifecycle.operating import Operating
 from lifecycle.people.acts import Act
 from lifecycle.people.explaining import bare_among, give_reason
@@ -286,4 +285,3 @@ class Workflow:
         spool_again(self.world)
         self._end_s = min(self._end_s, asyncio.get_running_loop().time() + grace_s)
         await self.world.background.end(self._end_s)
-        tell_of_lost_stops(self.world)

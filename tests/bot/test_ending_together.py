@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,17 @@ import httpx
 import pytest
 
 from bot import running
-from bot.bootstrap import App
+from bot.bootstrap import App, opened
 from bot.clock import SystemClock
 from bot.config import load_config
 from bot.config.surfaces import Choice
+from lifecycle.answers import Reply, Sender
+from lifecycle.ports import StoreUnavailable
+from lifecycle.proposal import ActorKind
 from tests.bot.intake.conftest import PLAIN
 from tests.builders import MAIL, a_document
+from tests.fakes.notifier import PlainNotifier
+from tests.fakes.spool import MemorySpool
 from tests.fakes.surface import FakeSurface
 
 SOON_S = 10
@@ -133,3 +138,48 @@ async def test_who_is_held_back_at_a_door_hears_at_once_although_a_surface_is_sl
             leaving.may.set()
             await bot
     assert (answer.status_code, answer.json()["reason"]) == (503, "audit_unavailable")
+
+
+class FullDisk(MemorySpool):
+    """A spool that nothing can be written into."""
+
+    def keep(self, stop: Mapping[str, Any]) -> None:
+        raise OSError(28, "No space left on device")
+
+
+async def frozen_in_vain(app: App) -> Reply:
+    """Give a freeze that neither the store nor the spool takes."""
+
+    async def refuses(_unit: Any) -> Any:
+        raise StoreUnavailable("database is locked")
+
+    app.workflow.world.spool = FullDisk()
+    with pytest.MonkeyPatch.context() as locked:
+        locked.setattr(app.store, "write", refuses)
+        ana = Sender("terminal", ActorKind.PERSON, "ana", account="ana")
+        return await app.workflow.freeze("never do this", ana)
+
+
+async def test_a_stop_that_the_disk_takes_before_the_end_is_never_said_to_be_lost(
+    write_config: Callable[..., Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    """It was said as the end began, although the last try to write it down was to come."""
+    async with opened(load_config(write_config()), {}, PlainNotifier()) as app:
+        disk = app.workflow.world.spool
+        reply = await frozen_in_vain(app)
+        await app.workflow.stop(GRACE_S)
+        app.workflow.world.spool = disk
+
+    assert "in its memory alone" in reply.words
+    assert [stop["reason"] for stop in disk.kept()] == ["never do this"]
+    assert "lost" not in caplog.text
+
+
+async def test_a_stop_that_no_disk_takes_until_the_end_is_said_to_be_lost_once(
+    write_config: Callable[..., Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(load_config(write_config()), {}, PlainNotifier()) as app:
+        await frozen_in_vain(app)
+        await app.workflow.stop(GRACE_S)
+
+    assert caplog.text.count("the freeze by person ana could be written nowhere and is lost") == 1

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lifecycle.lost_stops import tell_of_lost_stops
 from lifecycle.proposal import ActorKind
 from lifecycle.state import State
 from tests.builders import MAIL, PROD
@@ -98,8 +99,9 @@ async def test_a_stop_in_memory_with_which_the_bot_ends_is_said_to_be_lost_once(
     world.spool = world.workflow.world.spool = Unreadable()
     await stopped_in_vain(world, "ben", proposal_id)
 
+    await world.workflow.stop(0)
     for _ in range(2):
-        await world.workflow.stop(0)
+        tell_of_lost_stops(world.workflow.world)
 
     lost = [each.message for each in caplog.records if "is lost with this process" in each.message]
     assert lost == [
@@ -117,6 +119,7 @@ async def test_a_stop_that_the_spool_takes_at_the_end_is_not_said_to_be_lost(
     world.workflow.world.spool = kept
 
     await world.workflow.stop(0)
+    tell_of_lost_stops(world.workflow.world)
 
     assert [stop["proposal_id"] for stop in kept.stops] == [proposal_id]
     assert "lost" not in caplog.text
