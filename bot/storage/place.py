@@ -8,10 +8,23 @@ disk or because another one was copied over it: SQLite goes on behind the hole.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+from bot.storage.queries import PRAGMAS
+from bot.storage.remedies import remedy, said
+
+#: While somebody else folds the log it is asked again, so often and after so many seconds.
+_TIMES: Final = 40
+_AGAIN_S: Final = 0.05
+#: The sizes of SQLite's own format: what stands before all pages of the log, and before each.
+_LOG_HEAD: Final = 32
+_FRAME_HEAD: Final = 24
+#: What another program does between two of our questions is no trouble at the next look.
+_LOOKS: Final = 2
 _DAMAGED: Final = (
     "Stop the bot, see with signoff audit verify what is left, and bring a copy back with: signoff "
     "restore FILE"
@@ -47,34 +60,113 @@ class Place:
             "start it again"
         )
 
-    def shorter(self, fold: Callable[[], object]) -> str | None:
-        """Say which of them was cut short since this was asked last, and what to do; else None.
+    def remember(self) -> None:
+        """Note what a commit added; what became shorter meanwhile is looked at before the next."""
+        for path, was in self._bytes.items():
+            self._bytes[path] = max(was, _bytes_of(path))
 
-        The database never becomes shorter in use. The log does, once all that it held was folded
-        into the database: asked to `fold` it (raising sqlite3.Error), SQLite finds none of what
-        stood there where somebody else cut it.
+    def shorter(self, held: Callable[[], Held]) -> str | None:
+        """Say which of them was cut short since it was remembered, and what to do; else None.
+
+        Each may become shorter by rights: the log once all that it held was folded into the
+        database, and that one where it was packed (VACUUM). Only what is shorter than SQLite, asked
+        what it `held` (raising sqlite3.Error), takes it for was cut by somebody else.
         """
-        now_bytes = {path: _bytes_of(path) for path in self._files}
-        if now_bytes[self._database] < self._bytes[self._database]:
-            return (
-                f"The database {self._database} became shorter while the bot works with it: it was "
-                f"cut, or another file was copied over it. {_DAMAGED}"
-            )
-        if now_bytes[self._log] < self._bytes[self._log] and not _folded(fold):
-            return (
-                f"{self._log}, which holds the newest commits, was cut short while the bot works "
-                f"with it. {_DAMAGED}"
-            )
-        self._bytes = now_bytes
+        words = None
+        for _ in range(_LOOKS):
+            if not (shorter := [p for p, was in self._bytes.items() if _bytes_of(p) < was]):
+                return None
+            if not (words := self._too_short(shorter, held)):
+                return None
+        return words
+
+    def _too_short(self, shorter: list[Path], held: Callable[[], Held]) -> str | None:
+        try:
+            known = held()
+        except (sqlite3.Error, MemoryError) as error:
+            return self._cut(shorter[0]) if _finds_nothing(error) else _unseen(shorter[0], error)
+        least = {self._database: known.database - known.to_fold, self._log: known.log}
+        if cut := [path for path in shorter if _bytes_of(path) < least[path]]:
+            return self._cut(cut[0])
+        self._bytes[self._log] = _bytes_of(self._log)
+        if (now := _bytes_of(self._database)) >= known.database:  # else it is looked at again
+            self._bytes[self._database] = now
         return None
 
+    def _cut(self, path: Path) -> str:
+        if path == self._database:
+            return (
+                f"The database {path} became shorter while the bot works with it: it was cut, or "
+                f"another file was copied over it. {_DAMAGED}"
+            )
+        return (
+            f"{path}, which holds the newest commits, was cut short while the bot works with it. "
+            f"{_DAMAGED}"
+        )
 
-def _folded(fold: Callable[[], object]) -> bool:
+
+class Held(NamedTuple):
+    """How long SQLite takes its files to be at least, in bytes: the database once `to_fold` more
+    bytes of the log, which somebody still reads behind, stand in it."""
+
+    database: int
+    log: int
+    to_fold: int = 0
+
+
+def held_by(plain: sqlite3.Connection, patience: str) -> Held:
+    """Fold the log as far as nobody stands in the way, and return what SQLite knows of both files.
+
+    Waits two seconds for whoever folds it just now, and for no reader; `patience` is the pragma
+    that is in force again after. Raises sqlite3.Error, also where SQLite does not find in the log
+    what it wrote there.
+    """
     try:
-        fold()
-    except (sqlite3.Error, MemoryError):
-        return False
-    return True
+        plain.execute(PRAGMAS["no_patience"])
+        return _held(plain)
+    finally:
+        with suppress(sqlite3.Error, MemoryError):
+            plain.execute(PRAGMAS[patience])
+
+
+def _held(plain: sqlite3.Connection) -> Held:
+    page_bytes = _answer(plain, "page_bytes")[0]
+    frames, folded = _folded(plain)
+    to_fold = (frames - folded) * page_bytes
+    if frames == folded > 0:  # of which nothing is needed any more: it may begin anew
+        left = _answer(plain, "empty_wal")[1]
+        frames = frames if left < 0 else left
+    log_bytes = _LOG_HEAD + frames * (_FRAME_HEAD + page_bytes) if frames else 0
+    return Held(_answer(plain, "pages")[0] * page_bytes, log_bytes, to_fold)
+
+
+def _folded(plain: sqlite3.Connection) -> tuple[int, int]:
+    """Return how many pages the log holds, and how many of them stand in the database too."""
+    for _ in range(_TIMES):
+        _, frames, folded = _answer(plain, "fold_wal")
+        if frames >= 0:
+            return frames, folded
+        time.sleep(_AGAIN_S)
+    raise sqlite3.OperationalError("another program folds its log and does not end")
+
+
+def _answer(plain: sqlite3.Connection, pragma: str) -> tuple[int, ...]:
+    with closing(plain.execute(PRAGMAS[pragma])) as answer:
+        return tuple(answer.fetchone())
+
+
+def _finds_nothing(error: Exception) -> bool:
+    """Say whether SQLite found a hole, or something else, where it had written."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    damaged = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return code == sqlite3.SQLITE_IOERR_SHORT_READ or code & 0xFF in damaged
+
+
+def _unseen(path: Path, error: Exception) -> str:
+    return (
+        f"{path} became shorter while the bot works with it, and the bot cannot look whether it "
+        f"was cut: {said(error)}.{remedy(error)}"
+    )
 
 
 def _closed(path: Path) -> str | None:

@@ -61,3 +61,11 @@ PRAGMA wal_checkpoint(PASSIVE);
 -- empty_wal --
 -- The database is then whole in its one file: before a copy takes its place, and where a row was masked.
 PRAGMA wal_checkpoint(TRUNCATE);
+
+-- page_bytes --
+-- How many bytes a page has.
+PRAGMA page_size;
+
+-- pages --
+-- How many pages the database has by the newest commit, wherever they stand.
+PRAGMA page_count;

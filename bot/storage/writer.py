@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
 from bot.storage.connection import Connection
-from bot.storage.place import Place
+from bot.storage.place import Place, held_by
 from bot.storage.queries import PRAGMAS, QUERIES
 from bot.storage.remedies import remedy, said
 from bot.storage.side_file import SideFile
@@ -119,9 +119,10 @@ class Writer:
                     plain.execute(PRAGMAS["hurry"])
                 while waiting and not self._is_lost(plain, waiting):
                     waiting = waiting[_commit_together(plain, transaction, waiting) :]
+                    self._place.remember()
                 if transaction.has_covered():
                     side_file.cover()
-                side_file.empty("hurry" if self._hurried else "patience")
+                side_file.empty(self._patience())
             except BaseException as error:
                 log.error("the store stopped: %s", located(error))
                 self.broken = f"The store stopped ({type(error).__name__})."
@@ -145,10 +146,15 @@ class Writer:
             found.append(self._jobs.get())
         return [job for job in found if job is not None], found[-1] is None
 
+    def _patience(self) -> str:
+        """Name the pragma that says how long somebody else's lock is waited for."""
+        return "hurry" if self._hurried else "patience"
+
     def _is_lost(self, plain: sqlite3.Connection, jobs: Sequence[Job]) -> bool:
         """Refuse what nobody would find again."""
-        fold = partial(plain.execute, PRAGMAS["fold_wal"])
-        words = self._place.trouble() or self._place.shorter(fold)
+        words = self._place.trouble() or self._place.shorter(
+            partial(held_by, plain, self._patience())
+        )
         for job in jobs if words else ():
             job.fail(StoreUnavailable(words))
         return words is not None
