@@ -50,15 +50,19 @@ class Mark:
 
         Raises nothing: the program runs, and nobody may believe that it does not.
         """
-        with suppress(OSError, psutil.Error):
+        with suppress(OSError, psutil.Error, MemoryError):
             birth = birth_of(process_group)
             os.pwrite(self.descriptor, f"{process_group} {birth}".encode("ascii"), 0)
-        os.close(self.descriptor)
+        self._let_go()
 
     def not_started(self) -> None:
         """Forget a program that could not be started."""
-        os.close(self.descriptor)
+        self._let_go()
         self.remove()
+
+    def _let_go(self) -> None:
+        with suppress(OSError):  # a disk over the network tells late what it did not take
+            os.close(self.descriptor)
 
     def remove(self) -> None:
         """Forget a program that has ended."""

@@ -108,11 +108,19 @@ class SmtpCarrier:
                 answer = await server.execute_command(b"DATA")
                 if answer.code != _GO_ON:
                     raise SMTPResponseException(answer.code, answer.message)
+                _nothing_ahead(server)
         except ToolFailed:
             raise
         except Exception as error:
             words = f"the mail server did not take {step} ({_named(error)}), so nothing was sent"
             raise ToolFailed(words) from error
+
+
+def _nothing_ahead(server: SMTP) -> None:
+    """Raise SMTPException where the server has said more than it was asked: that would be taken for
+    its answer to the text, before it has read a word of it."""
+    if server.protocol is not None and server.protocol._buffer:
+        raise SMTPException("it answers what it was not asked")
 
 
 async def _hand_over(server: SMTP, data: bytes) -> None:

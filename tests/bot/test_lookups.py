@@ -95,6 +95,27 @@ async def test_who_waits_no_more_takes_the_answer_from_nobody(
     assert await asyncio.wait_for(stays, 20)
 
 
+async def test_what_nobody_waits_for_any_more_stands_before_no_other_name(
+    loop: asyncio.AbstractEventLoop, names: NameServer
+) -> None:
+    """Calls give up, and come again: a platform that is asked for meanwhile has its turn."""
+    gone = await begun(*(loop.getaddrinfo(f"silent-{each}", 80) for each in range(MANY)))
+    await asyncio.sleep(0)  # in which they are put into the queue
+    for each in gone:
+        each.cancel()
+    await asyncio.wait(gone)
+    *again, platform = await begun(
+        loop.getaddrinfo("silent-63", 80), loop.getaddrinfo("platform", 443)
+    )
+
+    names.answers.set()
+
+    assert await asyncio.wait_for(platform, 20)
+    assert await asyncio.wait_for(again[0], 20)
+    assert len(names.asked) <= 8 + 2
+    assert names.asked.count("silent-63") == 1
+
+
 async def test_a_name_that_nobody_knows_is_said_to_all_and_asked_for_anew_the_next_time(
     loop: asyncio.AbstractEventLoop, names: NameServer
 ) -> None:

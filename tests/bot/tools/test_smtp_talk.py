@@ -79,6 +79,22 @@ async def test_an_answer_that_comes_twice_is_not_taken_for_that_to_the_text(tmp_
 
 
 @pytest.mark.parametrize(
+    "ahead",
+    [
+        {"DATA": "354 go on\n250 taken"},
+        {"DATA": "354-go\n354 on\n250 taken"},
+        {"RCPT_3": "250 well\n354 go on", "DATA": "250 eh"},
+    ],
+)
+async def test_an_answer_to_the_text_that_comes_before_the_text_is_none(tmp_path, ahead):
+    async with talking(**ahead, text="554 no") as (port, talk):
+        result = await committed(TalkBench(tmp_path, port), limit_s=20)
+
+    assert (result.outcome, talk.texts) == (Outcome.FAILED, [])
+    assert "nothing was sent" in result.explanation
+
+
+@pytest.mark.parametrize(
     ("answer", "outcome"),
     [
         ("250-taken\n250 as 1234", Outcome.DONE),

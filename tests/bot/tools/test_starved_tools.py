@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from bot.tools import program, webhook
+from bot.tools.leftovers import Leftovers
 from bot.tools.python import MOST_AT_ONCE, PythonTool
 from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
@@ -114,6 +115,29 @@ async def test_a_program_that_has_begun_has_not_failed_because_its_call_cannot_b
 
     assert result.outcome is Outcome.DONE
     assert '"verb"' in (tmp_path / "told").read_text()
+
+
+async def test_a_program_that_has_begun_has_not_failed_because_its_mark_cannot_be_let_go_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It went on unwatched, told as one that was never started."""
+    marked, close = Leftovers(tmp_path / "running"), os.close
+
+    def complains(descriptor: int) -> None:
+        of_a_mark = str(tmp_path / "running") in str(Path(f"/dev/fd/{descriptor}").resolve())
+        close(descriptor)
+        if of_a_mark:
+            raise OSError(errno.EIO, "Input/output error")
+
+    place = program.Place(tmp_path, os.environ, marked)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "close", complains)
+        ended = await program.run(["sh", "-c", "touch begun"], b"", place, 10)
+        with pytest.raises(FileNotFoundError):
+            await program.run(["/nowhere/at/all"], b"", place, 10)
+
+    assert (ended.code, (tmp_path / "begun").exists()) == (0, True)
+    assert list((tmp_path / "running").iterdir()) == []
 
 
 async def test_why_a_program_was_not_started_is_said_in_the_words_of_the_system(
