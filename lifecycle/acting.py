@@ -116,7 +116,7 @@ class Acting:
         """
         moment = self.world.moment()
         try:
-            check_standing(moment, act)
+            act = check_standing(moment, act)
         except ReviewRefused as refused:
             return Reply.of_error(refused, act.proposal_id)
         kept, reply = self.spooled.keep(act, error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -23,7 +23,8 @@ class Sender:
     where an answer belongs (channel, thread), opaque to the law. `proof` says whether what the
     surface knew them by is theirs under a policy too; None where nobody can ask any more.
     `heard_at_ms` is when the surface took this event, which may be long before it can be worked;
-    None for what is worked at once, and for what is found.
+    None for what is worked at once, and for what is found. `heir` is who has the account by now,
+    where that is somebody else than when it was heard.
     """
 
     surface: str
@@ -34,6 +35,7 @@ class Sender:
     place: str | None = None
     proof: Callable[[Policy], bool] | None = field(default=None, compare=False, repr=False)
     heard_at_ms: int | None = field(default=None, compare=False)
+    heir: Identity | None = field(default=None, compare=False)
 
     @property
     def identity(self) -> Identity | None:
@@ -47,6 +49,13 @@ class Sender:
         the account or the token away, or given it to somebody else.
         """
         return self.proof is None or self.proof(policy)
+
+    def as_heir(self) -> Sender | None:
+        """Return them as who has the account by now: what they may stop is stopped where whoever
+        had it then may not. None where nobody else has it."""
+        if self.heir is None:
+            return None
+        return replace(self, kind=self.heir.kind, id=self.heir.id, heir=None)
 
     def said_ms(self, now_ms: int) -> int:
         """Return when they said it, ms UTC: that is when it was heard, or now."""

@@ -54,6 +54,14 @@ def stands_still(
     return None if frozen(tx) is None else FROZEN
 
 
+def freezer(moment: Moment, sender: Sender) -> Sender:
+    """Return who freezes: whoever has the account by now, where they may and who had it when it
+    was heard may not."""
+    heir = sender.as_heir()
+    by_heir = heir is not None and not _operates(moment, sender) and _operates(moment, heir)
+    return heir if heir is not None and by_heir else sender
+
+
 def check_freeze(moment: Moment, sender: Sender, reason: str) -> None:
     """Raise ReviewRefused where they may not freeze, or do not say why."""
     _operator(moment, sender)
@@ -149,10 +157,13 @@ def _let_go(tx: Transaction, moment: Moment, sender: Sender) -> str:
 
 
 def _operator(moment: Moment, sender: Sender) -> None:
-    operators = moment.policy.group("operators")
-    if sender.kind is ActorKind.PERSON and sender.id in operators:
-        return
-    _no_operator()
+    if not _operates(moment, sender):
+        _no_operator()
+
+
+def _operates(moment: Moment, sender: Sender) -> bool:
+    by_person = sender.kind is ActorKind.PERSON
+    return by_person and sender.id in moment.policy.group("operators")
 
 
 def _no_operator() -> NoReturn:

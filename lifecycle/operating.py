@@ -43,6 +43,7 @@ class Operating:
 
     async def _frozen(self, sender: Sender, reason: str) -> Reply:
         moment = self.world.moment()
+        sender = freezing.freezer(moment, sender)
         try:
             freezing.check_freeze(moment, sender, reason)
         except ReviewRefused as error:  # which holds nothing up

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -64,10 +64,21 @@ async def with_who_left(world: World, act: Act) -> Act:
 
     Not knowing is not leaving (ADR 0011): stopping works although the chat is ill.
     """
-    sender = act.sender
-    if sender.kind is not ActorKind.PERSON or sender.id is None:
+    named = (each for each in (act.sender.identity, act.sender.heir) if each is not None)
+    people = {each.id for each in named if each.kind is ActorKind.PERSON}
+    if not people:
         return act
-    return replace(act, lost=await world.notifier.lost_members({sender.id}, surely=True))
+    return replace(act, lost=await world.notifier.lost_members(people, surely=True))
+
+
+def by_who_may(act: Act, may: Callable[[Act], bool]) -> Act:
+    """Return a stop as of whoever has the account by now, where they may give it and whoever had
+    it when it was heard may not: a config may have named the wrong one then."""
+    heir = act.sender.as_heir()
+    if heir is None or may(act):
+        return act
+    theirs = replace(act, sender=heir)
+    return theirs if may(theirs) else act
 
 
 async def of_approvers(world: World, proposal_id: str) -> Membership:

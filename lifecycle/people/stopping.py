@@ -27,6 +27,7 @@ from lifecycle.people.acts import (
     review_of,
     tell_of_a_late_stop,
 )
+from lifecycle.people.membership import by_who_may
 from lifecycle.policy import ActionType, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
@@ -57,6 +58,7 @@ def stop(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
         return ignored(tx, moment, act, proposal, *_over(proposal))
     if _by_orchestrator(moment, proposal, act):
         return _rejected_by_orchestrator(tx, moment, proposal, act)
+    act = by_who_may(act, lambda each: _is_stopper(moment, proposal, each))
     person = _stopper(moment, proposal, act)
     match proposal.state:
         case State.PENDING | State.SENTINEL_APPROVED:
@@ -69,11 +71,17 @@ def stop(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
             assert_never(proposal.state)
 
 
-def check_standing(moment: Moment, act: Act) -> None:
-    """Raise ReviewRefused for whoever may stop nothing at all."""
-    person = act.sender.id
-    if person is None or person in act.lost or not may_stop_anything(moment.policy, person):
+def check_standing(moment: Moment, act: Act) -> Act:
+    """Return the act as of whoever may stop anything; raise ReviewRefused where nobody may."""
+    act = by_who_may(act, lambda each: _has_standing(moment, each))
+    if not _has_standing(moment, act):
         _no_stopper()
+    return act
+
+
+def _has_standing(moment: Moment, act: Act) -> bool:
+    person = act.sender.id or ""
+    return person not in act.lost and may_stop_anything(moment.policy, person)
 
 
 def check_effect(tx: Transaction, moment: Moment, act: Act) -> None:
@@ -86,7 +94,7 @@ def check_effect(tx: Transaction, moment: Moment, act: Act) -> None:
         raise ReviewRefused(*_over(proposal))
     if not in_time(moment, act, proposal):
         raise ReviewRefused("already_decided", late_words(proposal))
-    _stopper(moment, proposal, act)
+    _stopper(moment, proposal, by_who_may(act, lambda each: _is_stopper(moment, proposal, each)))
 
 
 def _over(proposal: Proposal) -> tuple[str, str]:

@@ -235,7 +235,6 @@ class Reactions:
     async def _applied(self, card: Card, emoji: Emoji, asked_ms: int) -> int:
         message_id = card.message_ids[-1]
         found = self._found(card, emoji, asked_ms)
-        waiting = self._catching_up.waiting(card)
         count = await self._catching_up.apply(card, found)
         for sender, reply in await self._catching_up.unheeded(card, found):
             # Beside the reading: no window waits until there is room for a note.
@@ -243,7 +242,7 @@ class Reactions:
         for signal, lists in emoji.lists.items():
             for variant, accounts in lists.items():
                 left = self._taken_off_by.since(message_id, accounts, asked_ms, variant)
-                left = left.union(waiting) if signal is Signal.APPROVE else set()
+                left = left.union(found.waiting) if signal is Signal.APPROVE else set()
                 for account in accounts - left:
                     self.known.add(message_id, account, signal, variant)
         self._seeds.found(int(message_id), emoji.own)
@@ -265,6 +264,7 @@ class Reactions:
             self._senders(emoji.accounts(Signal.STOP)),
             Signal.APPROVE in emoji.own,
             asked_ms,
+            waiting=self._catching_up.waiting(card),
         )
 
     def _senders(self, accounts: Iterable[str]) -> list[Sender]:

@@ -64,7 +64,8 @@ class Found:
     """Who stands under ✅ and ❌ of a card, the bot left out; `seeded`: its own ✅ stands,
     `lacking`: one of its emoji does not, so that it has to put them there again.
 
-    `asked_ms` is when the platform was asked: a ✅ heard after that was not taken back.
+    `asked_ms` is when the platform was asked: a ✅ heard after that was not taken back. The ✅ of
+    those `waiting` is left to what waits (`CatchingUp.waiting`).
     """
 
     approving: Sequence[Sender] = ()
@@ -72,6 +73,7 @@ class Found:
     seeded: bool = True
     asked_ms: int | None = None
     lacking: bool = False
+    waiting: Collection[str] = ()
 
 
 class CatchingUp:
@@ -81,7 +83,7 @@ class CatchingUp:
         """`lanes` are those in which what was heard on the surface waits."""
         self._workflow = workflow
         self._surface = surface
-        self._lanes = Lanes() if lanes is None else lanes
+        self._lanes = Lanes(whole=True) if lanes is None else lanes
         self.elsewhere = Elsewhere(workflow, surface)
         #: By proposal, whose ✅ was found and refused for good since somebody asked.
         self._refused: dict[str, list[tuple[Sender, Reply]]] = {}
@@ -102,20 +104,20 @@ class CatchingUp:
 
         ❌ is heard first: it beats a ✅ that is found with it. What executes already no ✅ that is
         found ends early: nobody knows what its card said when it was given. Raises SurfaceFailed
-        where a ✅ has to wait for what stands on another surface: it is found again.
+        where a ✅ has to wait for what stands elsewhere, or was kept: it is found again.
         """
         policy, store = self._workflow.policy, self._workflow.world.store
         known = await store.read(lambda tx: known_of(tx, policy, card))
         if known is None:
             return await self._too_late(card, found)
         stopped = await self._stopped(card, found, known)
+        ends = stopped or known.proposal.state is State.EXECUTING
+        # Before it is noted what is gone: where this fails, the next reading finds it gone again.
+        taken_back = 0 if ends else await self._taken_back(card, found, known)
         await self._forgotten(card, found, known)
         if found.seeded is known.unseeded:
             await self._workflow.world.write(partial(note_seeded, card=card, seeded=found.seeded))
-        if stopped or known.proposal.state is State.EXECUTING:
-            return stopped
-        taken_back = await self._taken_back(card, found, known)
-        return taken_back + await self._approved(card, found, known)
+        return stopped if ends else taken_back + await self._approved(card, found, known)
 
     async def _too_late(self, card: Card, found: Found) -> int:
         """A ❌ on what its window closed over is an attempt, of which the law tells people."""
@@ -203,7 +205,7 @@ class CatchingUp:
         gone = gone_from(known.card, stopping | approving, found.asked_ms)
         off = seen_off(known, self._absent(found).keys(), found.asked_ms)
         again = counted_again(known, found.approving)
-        beside = stands_beside(known, found.approving, self.waiting(card))
+        beside = stands_beside(known, found.approving, found.waiting)
         if not (gone or off or again or beside):
             return
         policy, now_ms = self._workflow.policy, self._workflow.world.clock.now_ms()
@@ -234,11 +236,10 @@ class CatchingUp:
         }
 
     async def _approved(self, card: Card, found: Found, known: Known) -> int:
-        waiting = self.waiting(card)
-        left = (each for each in found.approving if user_of(each.account) not in waiting)
+        left = (each for each in found.approving if user_of(each.account) not in found.waiting)
         new = [sender for sender in left if says_anew(sender, known)]
-        if new and not await self.elsewhere.heard(card.proposal_id):
-            raise SurfaceFailed(f"{card.proposal_id}: a ❌ may stand on another surface")
+        if new and not (self._lanes.whole and await self.elsewhere.heard(card.proposal_id)):
+            raise SurfaceFailed(f"{card.proposal_id}: a ❌ may stand elsewhere, or be kept")
         count, policy = 0, self._workflow.policy
         for seen in new:
             sender = as_known_now(policy, seen)

@@ -55,7 +55,6 @@ class Inbox:
         self._holds = Holds(surface, world)
         self._pace = asyncio.Lock()
         self.lanes = Lanes()
-        self._resumed = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -195,7 +194,7 @@ class Inbox:
 
         def unit(tx: Transaction) -> tuple[Taken, HeardStop | None]:
             if not tx.flags.first_time(self._surface, f"inbox:{event_id}", now_ms):
-                taken, kept = self._kept.again(tx, event_id, resumed=self._resumed)
+                taken, kept = self._kept.again(tx, event_id, resumed=self.lanes.whole)
                 payload.update(kept)
                 return taken, stop
             payload.update(with_shown(tx, self._surface, lane, payload))
@@ -219,7 +218,7 @@ class Inbox:
                 await self._world.write(partial(let_go, self._kept, left, self._world.moment()))
         for event_id, each in ours.items():
             self._begin(event_id, each.lane, each.payload)
-        self._resumed = True
+        self.lanes.whole = True
         return len(ours)
 
     def _is_worked(self, event_id: str, each: KeptEvent) -> bool:

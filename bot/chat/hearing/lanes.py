@@ -18,9 +18,11 @@ class _Lane:
 
 
 class Lanes:
-    """The lanes in which something waits, by name."""
+    """The lanes in which something waits, by name; `whole` once what a former process left stands
+    in them as well."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, whole: bool = False) -> None:
+        self.whole = whole
         self._lanes: dict[str, _Lane] = {}
 
     def __len__(self) -> int:

@@ -24,7 +24,7 @@ def sender_of(
 
     Behind an event that waited it is whoever had the account when it was heard. Where somebody else
     has it by now it proves nothing of either: what they stopped or took back counts, and nothing
-    that needs proof.
+    that needs proof. Who has it by now is told as well: whose stop it is must not lose it.
     """
     now = owner_of(policy, surface, account)
     then = owner_when_heard(account, now) if event_id is not None else now
@@ -33,7 +33,8 @@ def sender_of(
         return stranger(surface, account, event_id=event_id, place=place)
     proof = partial(_is_still, then, surface, account)
     heard_ms = when_heard() if event_id is not None else None
-    return Sender(surface, who.kind, who.id, account, event_id, place, proof, heard_ms)
+    heir = now if now != who else None
+    return Sender(surface, who.kind, who.id, account, event_id, place, proof, heard_ms, heir)
 
 
 def _is_still(who: Identity | None, surface: str, account: str, policy: Policy) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from bot.chat.commands.typed import begun_id, tries_again
@@ -205,6 +206,7 @@ class Reactions:
             except CardGone:
                 await card_deleted(self._workflow.world, SURFACE, ts)
                 return 0
+            found = replace(found, waiting=self._catching_up.waiting(card))
             count = await self._catching_up.apply(card, found)
             for sender, reply in await self._catching_up.unheeded(card, found):
                 self._tell(sender, ts, reply)

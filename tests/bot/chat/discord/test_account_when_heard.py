@@ -10,9 +10,17 @@ import pytest
 
 from bot.chat.discord.views import APPROVE
 from lifecycle.answers import Sender
+from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind
 from tests.bot.chat.discord.cards import read_again, seeded
-from tests.bot.chat.discord.standing import DEPLOY, DUAL, approved_once, counting, unheard
+from tests.bot.chat.discord.standing import (
+    DEPLOY,
+    DUAL,
+    approved_once,
+    counting,
+    taken_off_unheard,
+    unheard,
+)
 from tests.bot.chat.discord.test_accounts_moved import Gate, anas_account_is_bens, are_known_as
 from tests.builders import PROD
 from tests.fakes.discord_server.state import Message
@@ -65,9 +73,8 @@ async def test_a_check_mark_that_waits_counts_for_nobody_else_than_who_had_the_a
     assert await counting(stage, proposal_id) == ["ben"]
 
 
-async def test_a_check_mark_that_waits_over_a_restart_counts_for_nobody_who_has_the_account_then(
-    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def anas_waits_over_the_end(stage: DiscordStage, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Let ana's ✅ be kept when the process ends, and her account be ben's once another begins."""
     proposal_id, card = await seeded(stage, PROD, **DUAL)
     await held_back(stage, monkeypatch)
     stage.server.reacts(ANA, card, TICK)
@@ -78,6 +85,37 @@ async def test_a_check_mark_that_waits_over_a_restart_counts_for_nobody_who_has_
     people["ben"] = replace(people["ben"], accounts={"discord": accounts.pop("discord")})
     people["ana"] = replace(people["ana"], accounts=accounts)
     stage.policy = replace(stage.policy, people=people)
+    return proposal_id
+
+
+async def test_what_was_kept_is_taken_up_before_a_check_mark_that_is_found_counts(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database was slow, and the ✅ that had been kept was found on its card as ben's."""
+    proposal_id = await anas_waits_over_the_end(stage, monkeypatch)
+    read, slow = stage.store.read, asyncio.Event()
+
+    async def slowly(unit: Callable[[Transaction], object]) -> object:
+        if "KeptEvents.all" in str(unit):
+            await slow.wait()
+        return await read(unit)
+
+    monkeypatch.setattr(stage.store, "read", slowly)
+    await stage.begins(connected=False)
+    await until(lambda: stage.surface.hearing.connected, "connected")
+    for _ in range(3):
+        await read_again(stage)
+    assert await counting(stage, proposal_id) == []
+    slow.set()
+    for _ in range(3):
+        await read_again(stage)
+    assert await counting(stage, proposal_id) == []
+
+
+async def test_a_check_mark_that_waits_over_a_restart_counts_for_nobody_who_has_the_account_then(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id = await anas_waits_over_the_end(stage, monkeypatch)
     await stage.begins()
 
     async def refused() -> bool:
@@ -154,6 +192,57 @@ async def test_a_stop_that_waits_is_of_whoever_had_the_account_when_it_was_heard
     assert str((await stage.proposal(proposal_id)).decided_by) == "person ana"
 
 
+async def anas_account_was_zoes(stage: DiscordStage) -> None:
+    """Let a config have named somebody who may stop nothing for what is ana's account."""
+    people = dict(stage.policy.people)
+    ana = people["ana"]
+    people["zoe"] = replace(ana, id="zoe", groups=frozenset(), accounts=ana.accounts)
+    people["ana"] = replace(ana, accounts={})
+    await are_known_as(stage, people)
+
+
+def crosses(stage: DiscordStage, _: str, card: Message) -> None:
+    stage.server.reacts(ANA, card, CROSS)
+
+
+def rejects(stage: DiscordStage, proposal_id: str, _: Message) -> None:
+    stage.server.says(ANA, f"!reject {proposal_id} wrong version")
+
+
+def sends_the_form(stage: DiscordStage, _: str, card: Message) -> None:
+    stage.server.submits(ANA, f"signoff:reason:{card.id}", card, text="wrong version")
+
+
+def freezes(stage: DiscordStage, _proposal_id: str, _card: Message) -> None:
+    stage.server.says(ANA, "!freeze incident 8")
+
+
+@pytest.mark.parametrize("stops", [crosses, rejects, sends_the_form, freezes])
+async def test_a_stop_that_waits_counts_for_who_has_the_account_where_whoever_had_it_may_not_stop(
+    stage: DiscordStage,
+    monkeypatch: pytest.MonkeyPatch,
+    stops: Callable[[DiscordStage, str, Message], None],
+) -> None:
+    """The config was mended while it waited, and it was refused as the wrong person's."""
+    proposal_id, card = await seeded(stage, PROD)
+    before = stage.policy.people
+    await anas_account_was_zoes(stage)
+    await stage.quiet()
+    assert stage.surface.listening is not None
+    inbox = stage.surface.listening.inbox
+    gate = Gate(inbox._work)
+    monkeypatch.setattr(inbox, "_work", gate)
+    stops(stage, proposal_id, card)
+    await waiting(stage, 1)
+    zoe = replace(stage.policy.people["zoe"], accounts={})
+    await are_known_as(stage, {**before, "zoe": zoe})
+    gate.goes_on.set()
+    await stage.quiet()
+    frozen = await stage.store.read(lambda tx: tx.flags.get("freeze"))
+    by = str((await stage.proposal(proposal_id)).decided_by)
+    assert frozen["by"] == "ana" if stops is freezes else by == "person ana"
+
+
 async def test_taking_back_that_waits_withdraws_nobodys_approval_who_has_the_account_then(
     stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,3 +273,28 @@ async def test_a_check_mark_that_stands_is_left_to_its_event_while_that_waits(
     await stage.reaches(proposal_id, "completed")
     assert await counting(stage, proposal_id) == ["ana", "ben"]
     assert not any(each.found_late for each in await stage.reviews(proposal_id))
+
+
+async def test_a_check_mark_whose_event_comes_while_its_card_is_read_counts(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reading left it to its event, which was taken for one that the reading had heard."""
+    proposal_id, card = await approved_once(stage, BEN)
+    assert stage.surface.listening is not None
+    catching_up = stage.surface.listening.reactions._catching_up
+    gate = Gate(catching_up._stopped)
+    monkeypatch.setattr(catching_up, "_stopped", gate)
+    unheard(card, ANA, TICK)
+    stage.clock.advance(181)
+    stage.surface.hearing.alive()
+    reading = asyncio.create_task(stage.broadcast.catch_up())
+    await gate.reached.wait()
+    stage.server.unreacts(BEN, card, TICK)  # it waits until the card is read
+    await waiting(stage, 1)
+    taken_off_unheard(card, ANA, TICK)
+    stage.server.reacts(ANA, card, TICK)
+    await waiting(stage, 2)
+    gate.goes_on.set()
+    await reading
+    await stage.quiet()
+    assert await counting(stage, proposal_id) == ["ana"]

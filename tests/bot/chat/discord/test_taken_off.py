@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
-from lifecycle.ports import StoreUnavailable
-from tests.bot.chat.discord.cards import seeded
-from tests.bot.chat.discord.standing import DEPLOY, DUAL, counting, state_of, taken_off_unheard
+from lifecycle.ports import StoreUnavailable, Transaction
+from tests.bot.chat.discord.cards import read_again, seeded
+from tests.bot.chat.discord.standing import (
+    DEPLOY,
+    DUAL,
+    counting,
+    state_of,
+    taken_off_unheard,
+    unheard,
+)
 from tests.builders import PROD
 from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import ANA, BEN, TICK, DiscordStage, until
@@ -165,3 +173,33 @@ async def test_an_approval_that_was_kept_and_stands_counts_after_the_start(
 
     await until(done, "counted")
     assert stage.tool(DEPLOY).verbs() == ["execute"]
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+async def test_a_check_mark_that_is_found_gone_takes_back_although_that_cannot_be_written_at_once(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch, nth: int
+) -> None:
+    """It was noted as gone first, and what it stood beside was never withdrawn."""
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    stage.server.says(ANA, f"!approve {proposal_id}")
+    await until(lambda: stage.reviews(proposal_id), "counted")
+    unheard(card, ANA, TICK)
+    await read_again(stage)
+    taken_off_unheard(card, ANA, TICK)
+    write, tried = stage.store.write, list[object]()
+
+    async def fails_once(unit: Callable[[Transaction], object]) -> object:
+        tried.append(unit)
+        if len(tried) == nth:
+            raise StoreUnavailable("database is locked")
+        return await write(unit)
+
+    stage.clock.advance(181)
+    stage.surface.hearing.alive()
+    with monkeypatch.context() as patch:
+        patch.setattr(stage.store, "write", fails_once)
+        await stage.broadcast.catch_up()
+    await read_again(stage)
+    await read_again(stage)
+    assert len(tried) >= nth
+    assert await counting(stage, proposal_id) == []
