@@ -210,9 +210,8 @@ class Ears(Moments):
             known = card is not None and card.message_ids[-1:] == (human.message_id,)
             if self.rooms[human.surface].deleted.get(human.message_id, FAR) <= closed_ms:
                 continue  # and with it every emoji
-            early = card is not None and (card.posted_at_ms or 0) <= human.at_ms
             lost = (human.person, human.surface) not in told
-            if known and early and lost and self._able(human, row):
+            if known and lost and self._able(human, row):
                 yield f"nobody heard {human}, and it closed at {closed_ms}"
 
     async def looked_after(self) -> None:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
+from bot.chat.hearing.known import on_its_way
 from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.records import Card
@@ -36,8 +37,11 @@ class ClosedUnread:
 
     async def note(self, cards: Collection[Card]) -> None:
         """Remember these cards, but those of what waits for approval: it has no window that could
-        close. Raises StoreUnavailable."""
-        fresh = [card for card in cards if card.message_ids and not await self._knows(card)]
+        close. One whose post was not answered may stand, and be given ❌, where no row says yet.
+        Raises StoreUnavailable."""
+        now_ms = self._world.clock.now_ms()
+        stand = [card for card in cards if card.message_ids or on_its_way(card, now_ms)]
+        fresh = [card for card in stand if not await self._knows(card)]
         if fresh and (fresh := await self._world.store.read(partial(_opened, fresh))):
             self._kept = await self._world.write(partial(_added, fresh))
 
@@ -55,7 +59,10 @@ class ClosedUnread:
         self, surface: str, proposal_id: str, read: Callable[[Card], Awaitable[bool]]
     ) -> None:
         ended, card = await self._world.store.read(partial(_ended, surface, proposal_id))
-        done = ended and (card is None or await read(card))
+        if card is not None and card.message_ids:
+            done = ended and await read(card)
+        else:
+            done = ended and (card is None or not on_its_way(card, self._world.clock.now_ms()))
         if not done:
             self._again_ms[surface] = self._world.clock.now_ms() + _PAUSE_MS
         self._kept = await self._world.write(partial(_turned, surface, proposal_id, done))
@@ -112,10 +119,9 @@ def _turned(surface: str, proposal_id: str, done: bool, tx: Transaction) -> _Kep
 
 
 def _ended(surface: str, proposal_id: str, tx: Transaction) -> tuple[bool, Card | None]:
-    """Say whether it has ended, and return its card where there is one to be read; that of what has
-    not is read with all open ones."""
+    """Say whether it has ended, and return its card; that of what has not is read with all open
+    ones."""
     proposal = _found(tx, proposal_id)
     if proposal is None:
         return True, None
-    card = tx.cards.get(proposal_id, surface)
-    return proposal.terminal, card if card is not None and card.message_ids else None
+    return proposal.terminal, tx.cards.get(proposal_id, surface)

@@ -157,15 +157,27 @@ class Broadcast:
         """Read the proposal's cards on all surfaces; True where one was read or had no gap."""
         if self._world is None:
             return False
+        asked, seen = dict[str, Card](), dict[str, bool]()
         try:
-            cards = await self._world.store.read(lambda tx: tx.cards.of(proposal_id))
+            # What is shown somewhere while the others are read may have stood there unnoted.
+            while fresh := await self._moved(self._world, proposal_id, asked):
+                asked.update((card.surface, card) for card in fresh)
+                read = await asyncio.gather(*map(self._readings.read, fresh))
+                seen.update(zip((card.surface for card in fresh), read, strict=True))
         except StoreUnavailable:
             return False
-        asked = [card for card in cards if card.surface in self._surfaces]
-        seen = await asyncio.gather(*map(self._readings.read, asked))
-        if not any(seen):
+        if not any(seen.values()):
             return False
-        return await self._noted([card for card, was in zip(asked, seen, strict=True) if not was])
+        return await self._noted([card for name, card in asked.items() if not seen[name]])
+
+    async def _moved(
+        self, world: World, proposal_id: str, asked: Mapping[str, Card]
+    ) -> Sequence[Card]:
+        """Return the cards that were not asked for where they stand by now."""
+        cards = await world.store.read(lambda tx: tx.cards.of(proposal_id))
+        known = {name: card.message_ids[-1:] for name, card in asked.items()}
+        here = (card for card in cards if card.surface in self._surfaces)
+        return [card for card in here if card.message_ids[-1:] != known.get(card.surface)]
 
     async def _noted(self, unread: Sequence[Card]) -> bool:
         """Remember whose ❌ is to be looked for yet, once their surface can be read."""

@@ -9,6 +9,7 @@ import pytest
 from bot.chat.commands.commands import Commands
 from bot.chat.showing.broadcast import Broadcast
 from bot.chat.showing.delivery import Delivery
+from bot.chat.surface import SurfaceFailed
 from bot.expected import StartFailed
 from lifecycle.records import Card
 from tests.bot.chat.delivering import Stage
@@ -47,6 +48,34 @@ async def test_a_window_may_close_once_one_surface_was_read() -> None:
     assert await stage.broadcast.read_cards("p1")
     slack.readable = False
     assert not await stage.broadcast.read_cards("p1")
+
+
+async def test_a_card_that_is_found_while_another_is_read_is_read_before_its_window_closes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The answer to its post was lost: it may have stood, and been given ❌, all the time."""
+    discord, slack = FakeSurface("discord"), FakeSurface("slack")
+    stage = Stage(discord, slack)
+    await stage.submits(PROD)
+    discord.failures = [SurfaceFailed("its answer is lost")]
+    await stage.delivery("discord").drain()
+    await stage.delivery("slack").drain()
+    read: list[tuple[str, ...]] = []
+
+    async def finds_it(card: Card) -> bool:
+        stage.world.clock.advance(1)
+        await stage.delivery("discord").drain()
+        return True
+
+    async def reads(card: Card) -> bool:
+        read.append(card.message_ids)
+        return bool(card.message_ids)
+
+    monkeypatch.setattr(slack, "read_card", finds_it)
+    monkeypatch.setattr(discord, "read_card", reads)
+
+    assert await stage.broadcast.read_cards("p1")
+    assert read == [(), ("m1",)]
 
 
 async def test_a_card_that_is_not_read_in_time_is_left_to_itself_and_counts_once_it_is(

@@ -149,6 +149,32 @@ async def test_a_stop_is_told_of_that_stood_unheard_when_a_check_mark_closed_the
     await until(keeping_house(two, told), "told")
 
 
+async def test_a_stop_is_told_of_that_stood_on_a_card_nobody_had_found_when_its_window_closed(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer to its post was lost, and Discord did not say where it stands."""
+    monkeypatch.setattr("bot.chat.discord.reactions._EARLY_S", (0.01,))
+    two.server.fails("POST", "/channels/701/messages$", acts=True, says="PROPOSAL", times=1)
+    unread = two.server.fails("GET", "/channels/701/messages$", status=500, times=None)
+    proposal_id = two.sends(MAIL)
+    await until(two.server.cards, "posted, its answer lost")
+    on_slack = await until(lambda: two.slack_card(proposal_id), "the card on Slack")
+    assert two.slack_server is not None
+    await two.slack_server.reacts("UANA", on_slack.ts)
+    await two.reaches(proposal_id, "executing")
+    unheard(two.server.cards()[0], BEN, CROSS)
+    two.clock.advance(900)
+    await until(keeping_house(two, partial(ended, two, proposal_id)), "closed")
+    assert two.tool("send-email").verbs() == ["execute", "commit"]
+    unread.times = 0
+
+    async def told() -> bool:
+        two.broadcast.nudge()
+        return bool(await announced(two))
+
+    await until(keeping_house(two, told), "told")
+
+
 async def test_what_waits_for_approval_is_not_noted_as_closed_unread() -> None:
     world = a_world(MemoryStore())
     await world.submits()
