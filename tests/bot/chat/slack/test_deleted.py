@@ -6,7 +6,7 @@ from bot.chat.cards.content import CardContent
 from bot.chat.surface import Posted
 from tests.builders import PROD
 from tests.fakes.slack_server.workspace import Message
-from tests.slack_stage import OnSlack, eventually, on_slack, shown
+from tests.slack_stage import OnSlack, eventually, eventually_async, on_slack, shown
 
 
 def boards(slack: OnSlack) -> list[Message]:
@@ -30,10 +30,10 @@ async def test_a_card_that_is_deleted_before_it_is_written_down_is_shown_again_a
 
         slack.surface.post_card = deleted_at_once  # type: ignore[method-assign]
         await slack.server.deletes(card.ts)
+        await eventually(lambda: gone, "deleted")  # until then it looks as if it were shown again
         again = await eventually(lambda: [c for c in slack.cards("p1") if c.ts not in gone])
-        await slack.settles()
+        await eventually_async(slack.nothing_stale, "written down")
 
-        assert gone
         row = await slack.card_row("p1")
         assert row.message_ids == (card.ts, *gone, again[0].ts)
 
