@@ -12,6 +12,7 @@ from aiohttp import web
 from bot.tools.webhook import WebhookTool
 from lifecycle.calls.calling import call_tool
 from tests.contracts.tool_contract import call
+from tests.fakes.listening import ended
 
 NOW_MS = 1_772_452_800_000
 ENVIRONMENT = {"WEBHOOK_SECRET": "whsec_" + "c2VjcmV0" * 4, "PLAIN_SECRET": "just words"}
@@ -52,7 +53,7 @@ async def serving(side: OtherSide) -> AsyncIterator[str]:
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     yield f"http://127.0.0.1:{runner.addresses[0][1]}/deploy"
-    await runner.cleanup()
+    await ended(runner)
 
 
 class WebhookBench:

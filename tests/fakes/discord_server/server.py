@@ -26,6 +26,7 @@ from tests.fakes.discord_server.state import (
     Message,
     State,
 )
+from tests.fakes.listening import ended
 
 TOKEN = "a.discord.token"
 
@@ -66,7 +67,7 @@ class DiscordServer:
         """Cut every connection and stop listening."""
         self.gateway.cut()
         if self._runner is not None:
-            await self._runner.cleanup()
+            await ended(self._runner)
 
     @property
     def api_base(self) -> str:

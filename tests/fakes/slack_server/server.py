@@ -13,6 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from bot.clock import SystemClock
+from tests.fakes.listening import ended
 from tests.fakes.slack_server import uploads
 from tests.fakes.slack_server.faults import Fault, RateLimited, SlackError
 from tests.fakes.slack_server.methods import METHODS
@@ -84,7 +85,7 @@ class SlackServer(Stage):
             event.set()
         await self.sockets.close()
         if self._runner is not None:
-            await self._runner.cleanup()
+            await ended(self._runner)
             self._runner = None
 
     async def __aenter__(self) -> SlackServer:
