@@ -14,7 +14,7 @@ JOBS := 5
 COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--quiet --custom-compile-command "make lock" $(UPGRADE)
 
-.PHONY: help setup run test check fmt lint type imports docs bench lock clean
+.PHONY: help setup run test check fmt lint type imports docs collect bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -29,7 +29,7 @@ test: export PYTHONDONTWRITEBYTECODE :=
 test: $(DEV) ## run the whole test suite (ARGS="-k word" for a part, JOBS=1 for one process)
 	@$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-check: lint type imports docs ## what must hold before a commit, but for the tests
+check: lint type imports docs collect ## what must hold before a commit, but for the tests
 
 fmt: $(DEV) ## write the code the way ruff format does, sort the imports
 	@$(BIN)/ruff check --quiet --select I --fix .
@@ -47,6 +47,11 @@ imports: $(DEV) ## bot -> sentinel_rules -> lifecycle, and never back
 
 docs: $(DEV) ## layout, vocabulary, decisions, codes: do the pages tell the truth?
 	@$(BIN)/pytest -q tests/house
+
+# It also leaves what pytest makes of each file, once, and not in every process of `make test`.
+collect: export PYTHONDONTWRITEBYTECODE :=
+collect: $(DEV) ## can every test be read?
+	@$(BIN)/pytest --collect-only -qqq
 
 bench: $(RUNTIME) ## measure this machine: how many proposals a second
 	@exec $(BIN)/signoff $(ARGS) bench
