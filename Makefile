@@ -51,7 +51,7 @@ docs: $(DEV) ## layout, vocabulary, decisions, codes: do the pages tell the trut
 # It also leaves what pytest makes of each file, once, and not in every process of `make test`.
 collect: export PYTHONDONTWRITEBYTECODE :=
 collect: $(DEV) ## can every test be read?
-	@$(BIN)/pytest --collect-only -qqq
+	@said=$$($(BIN)/pytest --collect-only -qqq) || { echo "$$said"; exit 1; }
 
 bench: $(RUNTIME) ## measure this machine: how many proposals a second
 	@exec $(BIN)/signoff $(ARGS) bench
