@@ -10,9 +10,10 @@ import socket
 import httpx
 import pytest
 
-from bot.intake.http.protocol import backlog, most_connections
+from bot.intake.http.protocol import _GIVING_WAY, backlog, most_connections
 from tests.bot.intake.conftest import Outside, submitted
 from tests.builders import PROD
+from tests.slack_stage.waiting import eventually
 
 
 async def connected(outside: Outside) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -66,6 +67,11 @@ def idler(outside: Outside, wish: bytes) -> socket.socket:
     return connection
 
 
+def connections() -> int:
+    """Return how many connections the door holds."""
+    return sum(len(state.connections) for state in _GIVING_WAY)
+
+
 async def taken(connection: socket.socket, *, pause_s: float = 0) -> bytes:
     """Return what comes until the other side ends it."""
     loop, data = asyncio.get_running_loop(), b""
@@ -82,7 +88,8 @@ async def test_whoever_never_takes_its_answers_is_cut_off(
 ) -> None:
     monkeypatch.setattr("bot.intake.http.protocol._UNREAD_S", 0.2)
     held = [idler(outside, WISH * 100) for _ in range(5)]
-    await asyncio.sleep(1)
+    await eventually(lambda: connections() == 5, "accepting")
+    await eventually(lambda: connections() == 0, "cutting off")
     for each in held:
         assert (await taken(each)).count(b"HTTP/1.1 200") < 100
 
