@@ -1,0 +1,184 @@
+"""The files of a database that is in use are cut short, folded and packed by hand."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bot.storage.place import Held, Place
+from bot.storage.sqlite import SqliteStore
+from lifecycle.ports import StoreUnavailable
+from tests.bot.storage.places import in_use, noted
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    async with in_use(tmp_path) as opened:
+        yield opened
+
+
+def emptied(folder: Path) -> None:
+    """Fold the log into the database and empty it, as anybody may who opens both."""
+    with closing(sqlite3.connect(folder / "signoff.db")) as other:
+        assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+
+
+async def test_a_log_that_was_folded_into_its_database_is_no_trouble(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    for _ in range(2):
+        emptied(tmp_path)
+        assert (tmp_path / "signoff.db-wal").stat().st_size == 0
+        await noted(store)
+
+    assert await store.read(lambda tx: tx.flags.get("noted")) == 1
+
+
+@pytest.mark.parametrize("left", [0, 40, 5_000])
+async def test_nothing_is_decided_behind_a_log_that_was_cut_short(
+    store: SqliteStore, tmp_path: Path, left: int
+) -> None:
+    """Whoever frees a full disk cuts what is large and in use."""
+    log = tmp_path / "signoff.db-wal"
+    await noted(store)
+    os.truncate(log, left)
+
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match=r"signoff\.db-wal, .* was cut short"):
+            await noted(store)
+
+    assert log.stat().st_size == left
+
+
+def partly_folded(folder: Path) -> tuple[int, int]:
+    """Fold what nobody still needs; return how many pages the log holds, and how many went."""
+    with closing(sqlite3.connect(folder / "signoff.db")) as other:
+        _, frames, folded = other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    return frames, folded
+
+
+def flags_in(folder: Path) -> list[str]:
+    with closing(sqlite3.connect(folder / "signoff.db")) as other:
+        return [row[0] for row in other.execute("SELECT name FROM flags ORDER BY name")]
+
+
+@pytest.mark.parametrize("lost", [1, 4_120, 8_240])
+async def test_nothing_is_decided_behind_a_log_that_lost_no_more_than_the_last_commit(
+    store: SqliteStore, tmp_path: Path, lost: int
+) -> None:
+    log = tmp_path / "signoff.db-wal"
+    await store.write(lambda tx: tx.flags.put("much", "0" * 40_000))
+    os.truncate(log, log.stat().st_size - lost)
+
+    with pytest.raises(StoreUnavailable, match=r"signoff\.db-wal, .* was cut short"):
+        await noted(store)
+
+
+async def test_a_log_that_was_cut_is_not_written_to_as_long_as_somebody_reads_it(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    """All that it held stands in the database, and the next commit would stand behind the hole."""
+    await noted(store)
+    with closing(sqlite3.connect(tmp_path / "signoff.db", isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM flags").fetchall()
+        frames, folded = partly_folded(tmp_path)
+        os.truncate(tmp_path / "signoff.db-wal", 0)
+
+        with pytest.raises(StoreUnavailable, match=r"signoff\.db-wal, .* was cut short"):
+            await noted(store)
+
+    await store.write(lambda tx: tx.flags.put("again", 1))
+    assert frames == folded
+    crashed = tmp_path / "crashed"
+    crashed.mkdir()
+    for side in ("signoff.db", "signoff.db-wal"):
+        shutil.copyfile(tmp_path / side, crashed / side)
+    assert "again" in flags_in(crashed)
+
+
+async def with_room_to_spare(store: SqliteStore, folder: Path) -> Path:
+    """Let the database grow, and return the path of what could be packed now."""
+    await store.write(lambda tx: tx.flags.put("much", "0" * 400_000))
+    await store.write(lambda tx: tx.flags.put("much", "0"))
+    emptied(folder)
+    await noted(store)
+    return folder / "signoff.db"
+
+
+async def test_a_database_that_somebody_packed_is_no_trouble(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    database = await with_room_to_spare(store, tmp_path)
+    large = database.stat().st_size
+    with closing(sqlite3.connect(database)) as other:
+        other.execute("VACUUM")
+    emptied(tmp_path)
+
+    for _ in range(2):
+        await noted(store)
+
+    assert database.stat().st_size < large
+    os.truncate(database, database.stat().st_size // 2)
+    with pytest.raises(StoreUnavailable, match=r"signoff\.db became shorter"):
+        await noted(store)
+
+
+async def test_a_packed_database_that_grows_again_behind_a_reader_is_no_trouble(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    """What it lacks at its end stands in the log."""
+    database = await with_room_to_spare(store, tmp_path)
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("VACUUM")
+        emptied(tmp_path)
+        with closing(sqlite3.connect(database, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM flags").fetchall()
+            other.execute("INSERT INTO flags VALUES ('more', ?)", ("0" * 100_000,))
+
+            await noted(store)
+
+        await noted(store)
+        emptied(tmp_path)
+        await noted(store)
+
+
+def test_where_nobody_can_look_nobody_is_told_to_restore_a_copy(tmp_path: Path) -> None:
+    def looked(error: Exception) -> Held:
+        raise error
+
+    for side in ("signoff.db", "signoff.db-wal"):
+        (tmp_path / side).write_bytes(b"0" * 9_000)
+    place = Place(tmp_path / "signoff.db")
+    os.truncate(tmp_path / "signoff.db-wal", 0)
+
+    for error in (MemoryError(), sqlite3.OperationalError("database or disk is full")):
+        words = place.shorter(partial(looked, error)) or ""
+        assert "cannot look whether it was cut" in words
+        assert "restore" not in words
+    assert place.shorter(lambda: Held(0, 0)) is None
+
+
+async def test_nothing_is_decided_in_a_database_that_another_file_was_copied_over(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    older = tmp_path / "older.db"
+    emptied(tmp_path)
+    shutil.copyfile(tmp_path / "signoff.db", older)
+    await store.write(lambda tx: tx.flags.put("much", "0" * 400_000))
+    emptied(tmp_path)
+    await noted(store)
+
+    shutil.copyfile(older, tmp_path / "signoff.db")
+
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match=r"signoff\.db became shorter"):
+            await noted(store)
