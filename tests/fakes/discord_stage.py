@@ -13,7 +13,7 @@ from typing import Any
 
 from bot.chat.discord.notifier import DiscordSurface
 from bot.chat.discord.settings import DiscordSettings
-from bot.chat.showing.broadcast import Broadcast
+from bot.chat.showing.broadcast import Broadcast, ServedSurface
 from lifecycle import world as law
 from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.permit import KeyRing
@@ -65,6 +65,13 @@ class DiscordStage:
 
     async def begins(self, *, connected: bool = True) -> None:
         """Start the bot; wait until it hears, unless it cannot."""
+        await self.is_put_together()
+        self.serving = asyncio.create_task(self.broadcast.serve(self.workflow))
+        if connected:
+            await self.hears()
+
+    async def is_put_together(self, *beside: ServedSurface) -> None:
+        """Make the bot over Discord and what is `beside` it, and take up what its store holds."""
         settings = DiscordSettings(
             token=self.server.token,
             token_env="DISCORD_TOKEN",
@@ -76,7 +83,7 @@ class DiscordStage:
             heartbeat_s=self.heartbeat_s,
         )
         self.surface = DiscordSurface(settings, self.clock)
-        self.broadcast = Broadcast([self.surface])
+        self.broadcast = Broadcast([self.surface, *beside])
         nonces = (f"{number:032x}" for number in itertools.count(id(self.surface)))
         self.workflow = Workflow(
             law.World(
@@ -93,9 +100,6 @@ class DiscordStage:
         )
         self.broadcast.attach(self.workflow.world)
         await self.workflow.start()
-        self.serving = asyncio.create_task(self.broadcast.serve(self.workflow))
-        if connected:
-            await self.hears()
 
     async def hears(self) -> None:
         """Wait until the bot is connected and has read what it missed."""

@@ -40,6 +40,16 @@ async def test_a_board_that_is_deleted_while_it_is_edited_is_placed_again() -> N
     assert stood_in == [None, "b1", "b1"]
 
 
+async def runs_on(keeper: BoardKeeper, twice: asyncio.Event) -> None:
+    """Let it run until the board was placed twice, and for hundreds of looks more."""
+    running = asyncio.create_task(keeper.run())
+    await asyncio.wait_for(twice.wait(), 10)
+    for _ in range(500):
+        await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
 @pytest.mark.parametrize("fails", [False, True])
 async def test_a_board_that_every_edit_leaves_empty_is_not_edited_at_once_for_ever(
     fails: bool,
@@ -61,12 +71,7 @@ async def test_a_board_that_every_edit_leaves_empty_is_not_edited_at_once_for_ev
     keeper = BoardKeeper(world.workflow.world, "discord", place, 0.001)
     await keeper.show()
     keeper.lost(["b1"])
-    running = asyncio.create_task(keeper.run())
-    await asyncio.wait_for(twice.wait(), 10)
-    for _ in range(500):
-        await asyncio.sleep(0)
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    await runs_on(keeper, twice)
 
     assert placed == 2
 
@@ -85,12 +90,7 @@ async def test_a_board_that_goes_each_time_before_it_is_known_where_is_posted_ev
         return f"b{placed}"
 
     keeper = BoardKeeper(world.workflow.world, "slack", place, 0.001)
-    running = asyncio.create_task(keeper.run())
-    await asyncio.wait_for(twice.wait(), 10)
-    for _ in range(500):
-        await asyncio.sleep(0)
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    await runs_on(keeper, twice)
 
     assert placed == 2
 

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bot.chat.discord.notifier import DiscordSurface
-from bot.chat.discord.settings import DiscordSettings
-from bot.chat.showing.broadcast import Broadcast
 from bot.chat.slack.notifier import SlackSurface
 from bot.intake.doors import served_doors
 from bot.jobs import catch_up
 from bot.storage.opening import open_store
-from lifecycle import world as law
-from lifecycle.checking.sentinel_run import Sentinel
-from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
-from lifecycle.workflow import Workflow
-from sentinel_rules import load_rules
 from tests.builders import PROD, a_policy
 from tests.fakes.discord_server import DiscordServer
-from tests.fakes.discord_server.state import CHANNEL, GUILD, Message
+from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import DiscordStage, until
 from tests.fakes.slack_server import SlackServer
 from tests.fakes.slack_server.workspace import Message as SlackMessage
-from tests.fakes.spool import MemorySpool
 from tests.slack_stage import QuickClock, shown, the_settings
 
 
@@ -37,41 +27,15 @@ from tests.slack_stage import QuickClock, shown, the_settings
 class Two(DiscordStage):
     """One process of the bot over both platforms, with or without the doors for agents."""
 
+    roles: Mapping[str, int] = field(default_factory=dict)
     slack_server: SlackServer | None = None
     with_doors: bool = False
     doors: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def begins(self, *, connected: bool = True) -> None:
         assert self.slack_server is not None
-        settings = DiscordSettings(
-            token=self.server.token,
-            token_env="DISCORD_TOKEN",
-            guild=int(GUILD),
-            channel=int(CHANNEL),
-            api_base=self.server.api_base,
-            gateway=self.server.gateway_url,
-            roles={},
-            heartbeat_s=60.0,
-        )
-        self.surface = DiscordSurface(settings, self.clock)
         self.slack = SlackSurface(the_settings(self.slack_server))
-        self.broadcast = Broadcast([self.surface, self.slack])
-        nonces = (f"{number:032x}" for number in itertools.count(id(self.surface)))
-        self.workflow = Workflow(
-            law.World(
-                store=self.store,
-                clock=self.clock,
-                notifier=self.broadcast,
-                toolbox=self.toolbox,
-                spool=MemorySpool(),
-                ring=KeyRing({"k1": b"k" * 32}, "k1"),
-                nonce=lambda: next(nonces),
-                law=law.Law(self.policy, Sentinel(load_rules(self.policy.rules))),
-                public_url="http://127.0.0.1:8080",
-            )
-        )
-        self.broadcast.attach(self.workflow.world)
-        await self.workflow.start()
+        await self.is_put_together(self.slack)
         if self.with_doors:
             served = served_doors(self.workflow, {}, "127.0.0.1", 0)
             await self.doors.enter_async_context(served)

@@ -21,7 +21,12 @@ from tests.bot.chat.discord.standing import (
     taken_off_unheard,
     unheard,
 )
-from tests.bot.chat.discord.test_accounts_moved import Gate, anas_account_is_bens, are_known_as
+from tests.bot.chat.discord.test_accounts_moved import (
+    Gate,
+    anas_account_is_bens,
+    are_known_as,
+    found_once_all_are_read,
+)
 from tests.builders import PROD
 from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
@@ -158,19 +163,7 @@ async def test_what_is_found_counts_for_nobody_who_has_the_account_once_all_card
     stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proposal_id, card = await seeded(stage, PROD)
-    assert stage.surface.listening is not None
-    elsewhere = stage.surface.listening.reactions._catching_up.elsewhere
-    gate = Gate(elsewhere.heard)
-    monkeypatch.setattr(elsewhere, "heard", gate)
-    unheard(card, ANA, TICK)
-    stage.surface.listening.reading.doubt()
-    stage.clock.advance(181)
-    stage.surface.hearing.alive()
-    reading = asyncio.create_task(stage.broadcast.catch_up())
-    await gate.reached.wait()
-    await anas_account_is_bens(stage)
-    gate.goes_on.set()
-    await reading
+    await found_once_all_are_read(stage, monkeypatch, card, anas_account_is_bens)
     await read_again(stage)
     assert await counting(stage, proposal_id) == []
     assert stage.tool(DEPLOY).verbs() == []

@@ -132,10 +132,13 @@ async def test_an_account_that_is_taken_away_while_its_card_is_read_approves_not
     await approves_nothing(stage, proposal_id)
 
 
-async def test_what_is_found_on_a_card_counts_for_whose_account_it_is_once_all_cards_are_read(
-    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+async def found_once_all_are_read(
+    stage: DiscordStage,
+    monkeypatch: pytest.MonkeyPatch,
+    card: Message,
+    moves: Callable[[DiscordStage], Awaitable[None]],
 ) -> None:
-    proposal_id, card = await seeded(stage, PROD)
+    """Let ana's ✅ be found on a card, and `moves` happen while the other cards are read."""
     assert stage.surface.listening is not None
     elsewhere = stage.surface.listening.reactions._catching_up.elsewhere
     gate = Gate(elsewhere.heard)
@@ -146,9 +149,16 @@ async def test_what_is_found_on_a_card_counts_for_whose_account_it_is_once_all_c
     stage.surface.hearing.alive()
     reading = asyncio.create_task(stage.broadcast.catch_up())
     await gate.reached.wait()
-    await anas_account_is_another_one(stage)
+    await moves(stage)
     gate.goes_on.set()
     await reading
+
+
+async def test_what_is_found_on_a_card_counts_for_whose_account_it_is_once_all_cards_are_read(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    await found_once_all_are_read(stage, monkeypatch, card, anas_account_is_another_one)
 
     await approves_nothing(stage, proposal_id)
 
