@@ -83,14 +83,11 @@ async def test_tool_failed_means_failed_and_its_words_are_masked():
     assert len(result.explanation) < 400
 
 
-@pytest.mark.parametrize(
-    ("said", "words"), [("", "."), ("no such page", ": no such page."), ("Why?", ": Why?")]
-)
+@pytest.mark.parametrize(("said", "words"), [("", "."), ("gone", ": gone."), ("Why?", ": Why?")])
 async def test_a_failure_is_told_in_a_sentence_and_by_what_it_left(said, words):
-    executed = await call_tool(Answers(raises=ToolFailed(said)), CALL)
-    taken_back = await call_tool(
-        Answers(raises=ToolFailed(said)), replace(CALL, verb=Verb.ROLL_BACK.value)
-    )
+    failing = Answers(raises=ToolFailed(said))
+    executed = await call_tool(failing, CALL)
+    taken_back = await call_tool(failing, replace(CALL, verb=Verb.ROLL_BACK.value))
 
     assert executed.explanation == f"{CALL.tool} failed and left nothing behind{words}"
     assert taken_back.explanation == f"{CALL.tool} took nothing back{words}"
