@@ -18,6 +18,7 @@ from bot.chat.cards.content import CardContent, Colour, Field
 from bot.chat.cards.letters import escape
 from bot.chat.commands.replies import CommandReply, Table
 from bot.chat.terminal.tables import drawn
+from bot.chat.terminal.words import folded
 from bot.outlet import Outlet
 
 #: What a terminal obeys instead of showing it, or shows in another order: C0, DEL, C1, bidi.
@@ -62,14 +63,21 @@ class Screen:
 
     def document(self, value: Mapping[str, Any]) -> None:
         """Write one JSON object on one line: no colour, no wrapping, ASCII alone."""
-        self.line(json.dumps(value, ensure_ascii=True, separators=(",", ":")))
+        self._put(json.dumps(value, ensure_ascii=True, separators=(",", ":")))
 
     def line(self, text: str) -> None:
-        """Write plain text. Raises OSError where nobody reads any more.
+        """Write plain text, for a keyboard between words. Raises OSError where nobody reads.
 
         Whoever wrote it, and by which way it came: nothing in it commands the terminal.
         """
-        out, text = self._out, _OBEYED.sub(lambda found: escape(found[0]), text)
+        text = _OBEYED.sub(lambda found: escape(found[0]), text)
+        if self.drawn:
+            width = self._width
+            text = "\n".join(part for line in text.split("\n") for part in folded(line, width))
+        self._put(text)
+
+    def _put(self, text: str) -> None:
+        out = self._out
         try:
             out.write(text + "\n")
         except UnicodeEncodeError:

@@ -181,3 +181,31 @@ async def test_a_card_in_a_frame_is_whole_at_every_width(
     assert "".join(content.title.split()) in words
     assert "".join(content.footer.split()) in words
     assert max(map(cell_len, paper.shown.splitlines())) <= columns
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+async def test_a_keyboard_gets_words_whole_and_only_lines_of_ours_begin_at_the_edge(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    seen = Tty()
+    words = (
+        "ben answers q1: no, " + "and so on " * 12 + "\n    " + "請求書のお支払い " * 9 + "p1: done"
+    )
+
+    Screen(seen).line(words)
+
+    first, *more = seen.shown.splitlines()
+    assert first.startswith("ben answers q1: no,")
+    assert all(line.startswith("  ") for line in more)
+    assert all(cell_len(line) <= columns for line in (first, *more))
+    assert seen.shown.split() == words.split()
+
+
+def test_a_pipe_gets_each_line_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out = io.StringIO()
+
+    Screen(out).line("and so on " * 12)
+
+    assert out.getvalue() == "and so on " * 12 + "\n"
