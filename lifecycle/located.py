@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import PurePath
 from traceback import walk_tb
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Final
 
 from lifecycle.text.masking import mask_text
@@ -23,6 +23,8 @@ _MOST_FRAMES: Final = 6
 _MOST_CAUSES: Final = 3
 _LONGEST_NAME: Final = 80
 _GENERATED: Final = "generated code"
+#: Where Python keeps what `import` does.
+_IMPORTING: Final = "<frozen importlib"
 
 
 def located(error: BaseException | None) -> str:
@@ -64,11 +66,18 @@ def written_at(unit: Callable[..., object]) -> str:
 
 
 def _told(error: BaseException, most: int, causes: str = "") -> str:
-    frames = deque(walk_tb(error.__traceback__), maxlen=most)
-    codes = [(frame.f_code, line) for frame, line in reversed(frames)]
+    codes = deque(_codes_of(error), maxlen=most)
+    codes.reverse()
     places = [f"{_short(code.co_filename)}:{line} in {_name(code.co_name)}" for code, line in codes]
     where = f" at {', from '.join(places)}" if places else ""
     return f"{_name(type(error).__name__)}{causes}{where}"
+
+
+def _codes_of(error: BaseException) -> Iterator[tuple[CodeType, int]]:
+    """Yield what it went through, from the outside in; the import itself is nobody's mistake."""
+    for frame, line in walk_tb(error.__traceback__):
+        if not frame.f_code.co_filename.startswith(_IMPORTING):
+            yield frame.f_code, line
 
 
 def _causes_of(error: BaseException) -> Iterator[BaseException]:

@@ -55,6 +55,7 @@ def test_what_a_package_does_where_it_is_loaded_is_told_and_ends_no_program(
 
     assert words in problem
     assert "usage" not in problem
+    assert "<frozen importlib" not in problem  # how Python imports is nobody's mistake
 
 
 def test_a_rule_that_cannot_say_what_it_names_is_told_with_its_name(guest_folder: Path) -> None:
