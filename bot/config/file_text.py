@@ -39,7 +39,7 @@ def text_of(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise invalid(path, line, "the file is not UTF-8 from here on") from None
+        raise invalid(path, line, "the file is not UTF-8 from here on; save it as UTF-8") from None
 
 
 def _passing(path: Path) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
+from lifecycle.nearest import nearest as most_like
 from lifecycle.paths import Parts, dotted
 
 _SHOWN_AT_MOST: Final = 60
@@ -79,9 +79,9 @@ class Problems:
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean "…"?` with the known word most like `word`, else the known words."""
     words = sorted(known)
-    close = get_close_matches(word, words, n=1, cutoff=0.6)
+    close = most_like(word, words)
     if close:
-        return f'; did you mean "{close[0]}"?'
+        return f'; did you mean "{close}"?'
     return f" (known: {', '.join(words)})" if words else " (none is configured)"
 
 

@@ -20,13 +20,21 @@ from lifecycle.paths import Parts
 _MOST_VALUES: Final = 20_000
 _DEEPEST: Final = 24
 _TAG: Final = "tag:yaml.org,2002:"
-#: What YAML says of a second colon in a line, as in `database: memory:`.
-_COLON: Final = "mapping values are not allowed here"
+#: By what the library says, what to do about it: it speaks of the grammar, not of the mistake.
+_REMEDIES: Final = {
+    "mapping values are not allowed here": "a text with a colon stands in quotes, as in database: "
+    '"memory:"; or the line before has no colon, or begins in another column',
+    "found character '\\t'": "indent with spaces, never with a tab",
+    "expected <block end>": "what stands in one block begins in one column, and is keys alone or "
+    "items (-) alone",
+    "another document": "a config is one document, so take the line --- out",
+}
 _TAGGED: Final = "a tag (!…) is not read here; a text that begins with ! stands in quotes"
 _ALIAS: Final = "an alias (*…) that nothing explains; a text that begins with * stands in quotes"
 #: In the text of a version line: what YAML 1.1 takes for a truth or a number is another thing.
 _VERSION: Final = re.compile(r"\ufeff?(?:\s|[#%][^\n]*\n)*?%YAML[ \t]+([0-9.]+)")
 _READ_AS: Final = "1.2"
+_NO_MAPPING: Final = "the file must be a mapping with keys like people, agents, tools, sentinel"
 #: What the library quotes, and what of it may be shown: a character, or a kind of its own.
 #: Where a backslash seems to escape the end of it, all to the last such quote is taken for quoted.
 _QUOTED: Final = re.compile(r"""(['"])((?:\\.|(?!\1|\\).)*+|.*)\1""")
@@ -140,11 +148,9 @@ def read_file(path: Path) -> Written:
         raise invalid(path, 0, "the file is empty; an empty policy is a fault, not a permission")
     value = _Reader(problems, lines).read(node, ())
     if not isinstance(value, dict):
-        problems.add(
-            (), "the file must be a mapping with keys like people, agents, tools, sentinel"
-        )
+        raise invalid(path, node.start_mark.line + 1, _NO_MAPPING)
     problems.lines = lines
-    return Written(value if isinstance(value, dict) else {}, problems, _digest_of(text))
+    return Written(value, problems, _digest_of(text))
 
 
 def text_digest_of(path: Path) -> str | None:
@@ -171,9 +177,7 @@ def _composed(path: Path, text: str) -> Node | None:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
-        words = f"this is not YAML: {_unquoted(error.problem or error.context)}"
-        if error.problem == _COLON:
-            words += '; a text with a colon stands in quotes, as in database: "memory:"'
+        words = f"this is not YAML: {_unquoted(error.problem or error.context)}{_remedy(error)}"
         raise invalid(path, line, words) from None
     except YAMLError as error:
         words = str(error).splitlines()[0] if str(error) else "unreadable"
@@ -182,6 +186,14 @@ def _composed(path: Path, text: str) -> Node | None:
         raise invalid(path, line, f"this is not YAML: {words}") from None
     except RecursionError:
         raise invalid(path, 0, "the file is nested too deeply to be read") from None
+
+
+def _remedy(error: MarkedYAMLError) -> str:
+    """Return what to do, behind a semicolon; nothing where the library's words say it."""
+    said, opened = error.problem or "", error.context_mark
+    if said.startswith("expected ',' or") and opened is not None:
+        return f"; what line {opened.line + 1} opens is not closed before that"
+    return next((f"; {words}" for part, words in _REMEDIES.items() if part in said), "")
 
 
 def _unquoted(problem: str | None) -> str:

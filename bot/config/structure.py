@@ -18,7 +18,7 @@ _SENTENCES: Final = {
     "string_type": "this must be text; write it in quotes",
     "int_type": "this must be a whole number",
     "bool_type": "this must be true or false",
-    "list_type": "this must be a list",
+    "list_type": "this must be a list, in brackets, like [a, b]",
     "dict_type": "this must be a mapping",
     "model_type": "this must be a mapping",
     "model_attributes_type": "this must be a mapping",
@@ -51,6 +51,8 @@ def note(
     elif kind in ("enum", "literal_error"):
         wrong = _at(value, loc)
         words = f"{quoted(wrong)} is not known here" + nearest(str(wrong), _listed(ctx))
+    elif kind == "string_type" and isinstance(_at(value, loc), list | dict):
+        words = "this must be one text, not a list and not a mapping"
     else:
         words = _SENTENCES.get(kind, str(item["msg"])).format(**ctx)
     problems.add((*parts, *loc), words)

@@ -22,6 +22,12 @@ IN_SETTINGS = {
         "people.ana.terminals",
         'did you mean "terminal"?',
     ),
+    "a list for a text": (
+        'discord: "1005"',
+        'discord: ["1005"]',
+        "people.olga.discord",
+        "this must be one text, not a list and not a mapping",
+    ),
     "unknown owner": ("owner: olga", "owner: olgar", "agents.leila.owner", 'did you mean "olga"?'),
     "two people, one account": (
         'ben: {discord: "1002"',

@@ -25,6 +25,12 @@ IN_TOOLS = {
         "tools.search.tier",
         '"AUTOMATIC" is not known here; did you mean "AUTO"?',
     ),
+    "tier in small letters": (
+        "tier: AUTO,",
+        "tier: auto,",
+        "tools.search.tier",
+        '"auto" is not known here; did you mean "AUTO"?',
+    ),
     "unknown kind": (
         "kind: webhook",
         "kind: webhok",

@@ -118,11 +118,26 @@ FILES = {
     "only a comment": (b"# nothing\n", "the file is empty"),
     "not YAML": (
         b"people: [ana\ntools: {}\n",
-        "config.yaml:2: this is not YAML: expected ',' or ']', but got ':'",
+        "config.yaml:2: this is not YAML: expected ',' or ']', but got ':'; "
+        "what line 1 opens is not closed before that",
     ),
-    "a tab": (b"people:\n\tana: {}\n", r"found character '\t' that cannot start any token"),
+    "a tab": (
+        b"people:\n\tana: {}\n",
+        r"found character '\t' that cannot start any token; indent with spaces, never with a tab",
+    ),
+    "a line without its colon": (
+        b"people:\n  ana\n  ben: {}\n",
+        "or the line before has no colon, or begins in another column",
+    ),
+    "items among keys": (
+        b"people:\n  - ana\n  ben: {}\n",
+        "what stands in one block begins in one column, and is keys alone or items (-) alone",
+    ),
     "a list": (b"- people\n", "must be a mapping"),
-    "not UTF-8": (b"people: {}\nx: \xff\n", "config.yaml:2: the file is not UTF-8"),
+    "not UTF-8": (
+        b"people: {}\nx: \xff\n",
+        "config.yaml:2: the file is not UTF-8 from here on; save it",
+    ),
     "too large": (b"# " + b"x" * 300_000, "larger than 256 KiB"),
     "nested without end": (b"people: " + b"[" * 50_000, "nested too deeply"),
     "an alias of itself": (b"people: &a [*a]\n", "unfolds to more than"),
@@ -136,7 +151,7 @@ FILES = {
     "a tag that makes objects": (b"people: !!python/object:os.system {}\n", "is not read here"),
     "YAML in which yes is true": (b"%YAML 1.1\n---\npeople: {}\n", "config.yaml:1: only YAML 1.2"),
     "YAML that nobody knows": (b"# new\n%YAML 1.3\n---\n{}\n", "config.yaml:2: only YAML 1.2"),
-    "two documents": (b"people: {}\n---\npeople: {}\n", "not YAML"),
+    "two documents": (b"people: {}\n---\npeople: {}\n", "one document, so take the line --- out"),
     "a character that no YAML holds": (b"people: {}\n# \x07\n", "config.yaml:2: this is not YAML"),
 }
 
@@ -153,6 +168,17 @@ def test_what_is_no_config_is_refused_with_a_sentence(
 
     assert words in str(refused.value)
     assert str(path) in str(refused.value)
+
+
+def test_of_a_file_without_keys_nothing_more_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("# mine\n- people\n")
+
+    with pytest.raises(ConfigInvalid) as refused:
+        load_config(path)
+
+    (problem,) = refused.value.problems
+    assert (problem.line, problem.key) == (2, "")
 
 
 @pytest.mark.parametrize(
