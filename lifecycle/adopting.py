@@ -13,6 +13,14 @@ from lifecycle.calls.finishing import Concluded
 from lifecycle.compared import Compared
 from lifecycle.door import record
 from lifecycle.evidence import judged, unjudged
+from lifecycle.fingerprints import (
+    POLICY_FLAG,
+    Fingerprints,
+    forget_standings,
+    in_force,
+    keep_fingerprints,
+    too_many_kept,
+)
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import same_evidence
 from lifecycle.gating import Gatekeeper
@@ -26,14 +34,6 @@ from lifecycle.proposal import Proposal
 from lifecycle.rechecking import JudgedAnew, recheck, recheck_by_evidence
 from lifecycle.records import EvidencePacket
 from lifecycle.sentinel import Facts
-from lifecycle.standing import (
-    POLICY_FLAG,
-    Standing,
-    forget_standings,
-    in_force,
-    keep_standing,
-    too_many_kept,
-)
 from lifecycle.state import State
 from lifecycle.text.masking import plain_words
 from lifecycle.verdict import Verdict
@@ -107,7 +107,7 @@ class Adopter:
             known = tx.flags.get(POLICY_FLAG)
             if known == policy.digest:
                 return
-            keep_standing(tx, policy)
+            keep_fingerprints(tx, policy)
             taken = replace(moment, policy=policy)
             before = plain_words(known) if isinstance(known, str) else None  # else no digest
             record(tx, taken, "policy_adopted", None, details={"before": before})
@@ -166,7 +166,7 @@ class Adopter:
             proposal = await self._recheck_evidence(proposal)
         return _is_ready(proposal)
 
-    async def _recheck_policy(self, proposal: Proposal, before: Standing | None) -> Proposal:
+    async def _recheck_policy(self, proposal: Proposal, before: Fingerprints | None) -> Proposal:
         policy = self.world.law.policy
         after = self.compared.after(policy)
         rules = rules_to_run(proposal, before, after)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from lifecycle.fingerprints import Fingerprints, fingerprints_of, fingerprints_under
 from lifecycle.last_judged import policy_before
 from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore
 from lifecycle.proposal import Proposal
-from lifecycle.standing import Standing, standing_of, standing_under
 
 
 @dataclass(slots=True)
@@ -20,16 +20,16 @@ class Compared:
     thousands of open proposals ask for the same few.
     """
 
-    _after: tuple[Policy, Standing] | None = None
-    _before: dict[str, Standing] = field(default_factory=dict)
+    _after: tuple[Policy, Fingerprints] | None = None
+    _before: dict[str, Fingerprints] = field(default_factory=dict)
 
-    def after(self, policy: Policy) -> Standing:
+    def after(self, policy: Policy) -> Fingerprints:
         """Return the fingerprints of `policy`."""
         if self._after is None or self._after[0] is not policy:
-            self._after = policy, standing_of(policy)
+            self._after = policy, fingerprints_of(policy)
         return self._after[1]
 
-    async def before(self, store: ProposalStore, proposal: Proposal) -> Standing | None:
+    async def before(self, store: ProposalStore, proposal: Proposal) -> Fingerprints | None:
         """Return what is kept of the policy under which `proposal` was last judged, else None.
 
         Raises StoreUnavailable.
@@ -37,7 +37,7 @@ class Compared:
         digest = policy_before(proposal)
         known = self._before.get(digest)
         if known is None:
-            known = await store.read(partial(standing_under, digest=digest))
+            known = await store.read(partial(fingerprints_under, digest=digest))
             if known is not None:
                 self._before[digest] = known
         return known

@@ -8,6 +8,7 @@ from functools import partial
 from lifecycle.calls.carrying import Carrier
 from lifecycle.document import ProposalDocument
 from lifecycle.existing import existing
+from lifecycle.fingerprints import in_force
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import as_recorded, gather, same_evidence
 from lifecycle.heard_first import HeardFirst
@@ -22,7 +23,6 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.rechecking import stands_anew
 from lifecycle.sentinel import Facts
-from lifecycle.standing import in_force
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict

@@ -13,6 +13,7 @@ from lifecycle.ending import answer_of, end_key, judged_words, verdict_json
 from lifecycle.enrolling import unsaved
 from lifecycle.enveloping import accept_any
 from lifecycle.errors import Fault, Refused
+from lifecycle.fingerprints import in_force
 from lifecycle.first_gate.gate import Accepted
 from lifecycle.first_gate.reading import read_object
 from lifecycle.gating import Gatekeeper, NotAtOnce
@@ -26,7 +27,6 @@ from lifecycle.proposers import proposer_of
 from lifecycle.questions import ask
 from lifecycle.sentinel import Facts
 from lifecycle.spooling import REFUSED_ROW
-from lifecycle.standing import in_force
 from lifecycle.state import State
 from lifecycle.world import World
 

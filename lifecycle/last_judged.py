@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from lifecycle.door import amend
 from lifecycle.evidence import unjudged
+from lifecycle.fingerprints import in_force
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import evidence_ids
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Outcome, Proposal
-from lifecycle.standing import in_force
 
 #: The rules that ask what is on record as evidence.
 BY_EVIDENCE: Final = frozenset({"preconditions_hold"})

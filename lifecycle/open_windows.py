@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Final
 
 from lifecycle.calls.finishing import Concluded, taken_back_by_sentinel
+from lifecycle.fingerprints import Fingerprints, changed_rules, in_force
 from lifecycle.fitting import fits_its_digest
 from lifecycle.last_judged import (
     awaits_answer,
@@ -20,7 +21,6 @@ from lifecycle.opening import WAITABLE
 from lifecycle.policy import Level, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Outcome, Proposal, Verb
-from lifecycle.standing import Standing, changed_rules, in_force
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
@@ -33,7 +33,7 @@ _STILL: Final = "Its evidence is still to be judged by, under this policy."
 
 
 def rules_to_run(
-    proposal: Proposal, before: Standing | None, after: Standing
+    proposal: Proposal, before: Fingerprints | None, after: Fingerprints
 ) -> Collection[str] | None:
     """Return which rules a re-check runs: all before execution, the changed ones in a window.
 
@@ -44,7 +44,7 @@ def rules_to_run(
     return changed_rules(before, after, proposal.tool)
 
 
-def owes_evidence(proposal: Proposal, before: Standing | None) -> bool:
+def owes_evidence(proposal: Proposal, before: Fingerprints | None) -> bool:
     """Say whether its evidence has to be judged once more under the new policy.
 
     So it is where evidence objected, or might, and could decide nothing yet, and where nothing

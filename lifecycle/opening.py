@@ -13,6 +13,7 @@ from lifecycle.callbacks import call_back, tell
 from lifecycle.deciding import decided_by
 from lifecycle.door import advance, amend, end
 from lifecycle.expiry import expire
+from lifecycle.fingerprints import in_force
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.gathering import same_evidence
@@ -25,7 +26,6 @@ from lifecycle.proposal import SENTINEL, Cause, Execution, Outcome, Proposal, Ve
 from lifecycle.proposers import configured
 from lifecycle.restanding import revoke_permit, standing_changes
 from lifecycle.sentinel import Facts
-from lifecycle.standing import in_force
 from lifecycle.state import State, Trigger
 from lifecycle.tier import TIER_POLICIES, CardKind, Puller
 from lifecycle.verdict import Verdict

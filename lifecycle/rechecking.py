@@ -10,6 +10,7 @@ from lifecycle.authority import explain
 from lifecycle.calls.finishing import Concluded
 from lifecycle.copied import is_of_a_copy
 from lifecycle.counting import approvals
+from lifecycle.fingerprints import Fingerprints, fingerprints_of, fingerprints_under, in_force
 from lifecycle.fitting import fits_its_digest
 from lifecycle.judging import (
     by_people,
@@ -36,7 +37,6 @@ from lifecycle.proposal import Proposal
 from lifecycle.proposers import configured
 from lifecycle.quorum import within_reach
 from lifecycle.restanding import restood, revoke_permit, standing_changes, standing_details
-from lifecycle.standing import Standing, in_force, standing_of, standing_under
 from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Finding, RuleResult, Verdict
@@ -55,8 +55,8 @@ class JudgedAnew:
     """
 
     verdict: Verdict | None
-    before: Standing | None
-    after: Standing
+    before: Fingerprints | None
+    after: Fingerprints
     lost: Collection[str]
 
 
@@ -147,7 +147,7 @@ def stands_anew(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal
         return policy_changed(tx, moment, proposal, _MAY_NOT_ASK)
     if not _within_reach(moment.policy, tool, fresh):
         return policy_changed(tx, moment, proposal, _OUT_OF_REACH)
-    before, after = standing_before(tx, proposal), standing_of(moment.policy)
+    before, after = fingerprints_before(tx, proposal), fingerprints_of(moment.policy)
     told = standing_details(fresh)
     if _stands_otherwise(proposal, fresh) or _people_or_call_changed(tool, before, after):
         void = tx.reviews.void(proposal.proposal_id, None, "the policy changed")
@@ -155,9 +155,9 @@ def stands_anew(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal
     return note_judged(tx, moment, proposal, told, **standing_changes(fresh))
 
 
-def standing_before(tx: Transaction, proposal: Proposal) -> Standing | None:
+def fingerprints_before(tx: Transaction, proposal: Proposal) -> Fingerprints | None:
     """Return what is kept of the policy under which it was last judged."""
-    return standing_under(tx, policy_before(proposal))
+    return fingerprints_under(tx, policy_before(proposal))
 
 
 def _is_of(policy: Policy, proposal: Proposal) -> bool:
@@ -248,7 +248,9 @@ def _stands_otherwise(proposal: Proposal, fresh: Proposal) -> bool:
     )
 
 
-def _people_or_call_changed(tool: ToolPolicy, before: Standing | None, after: Standing) -> bool:
+def _people_or_call_changed(
+    tool: ToolPolicy, before: Fingerprints | None, after: Fingerprints
+) -> bool:
     """Who approves, or what the config adds to the call, is not what it was when people looked."""
     if before is None:
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lifecycle.standing import standing_under
+from lifecycle.fingerprints import fingerprints_under
 from tests.builders import PROD
 from tests.fakes.tools import raising
 from tests.world import World
@@ -46,5 +46,5 @@ async def test_a_policy_that_comes_back_is_kept_like_any_other(world: World) -> 
 async def kept_of(world: World, digests: list[str]) -> list[str]:
     """Return of which policies something is kept to compare a later one with."""
     return await world.store.read(
-        lambda tx: [digest for digest in digests if standing_under(tx, digest) is not None]
+        lambda tx: [digest for digest in digests if fingerprints_under(tx, digest) is not None]
     )

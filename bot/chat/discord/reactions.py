@@ -20,7 +20,7 @@ from bot.chat.hearing.reading import Reading
 from bot.chat.hearing.senders import sender_of
 from bot.chat.hearing.shown import HEARD_MS
 from bot.chat.hearing.signals import Signal
-from bot.chat.hearing.standing import Standing
+from bot.chat.hearing.standing_signals import StandingSignals
 from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.answers import Sender
 from lifecycle.records import Card
@@ -63,7 +63,7 @@ class Reactions:
         self._showing = showing
         self._taken_off_by = taken_off
         self._catching_up = CatchingUp(workflow, SURFACE, lanes)
-        self.known = Standing()
+        self.known = StandingSignals()
 
     async def reacted(self, event_id: str, payload: Mapping[str, Any]) -> None:
         """Give one kept reaction its effect. What its sender is told, and what is done about the

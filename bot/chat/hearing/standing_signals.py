@@ -12,7 +12,7 @@ _MOST_MESSAGES: Final = 4_096
 _Key = tuple[str, Signal, str]
 
 
-class Standing:
+class StandingSignals:
     """What was heard and not taken off again. An aid, never the truth: that is in the store."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ _OF_THE_MOMENT: Final = frozenset({"preconditions_hold", "change_window_open"})
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Fingerprints:
     """Fingerprints of one policy. `calls` say what is called and what config adds to it."""
 
     rules: Mapping[str, str]
@@ -39,19 +39,19 @@ class Standing:
         return asdict(self)
 
     @classmethod
-    def of_json(cls, value: Any) -> Standing | None:
+    def of_json(cls, value: Any) -> Fingerprints | None:
         """Read back what `as_json` wrote; None for anything else."""
         told = {"calls": {}, **value} if isinstance(value, Mapping) else {}
         parts: list[Any] = [told.get(each) for each in ("rules", "tools", "calls", "reviewers")]
         return cls(*parts) if all(isinstance(each, Mapping) for each in parts) else None
 
 
-def keep_standing(tx: Transaction, policy: Policy) -> None:
+def keep_fingerprints(tx: Transaction, policy: Policy) -> None:
     """Note the policy that is in force from now on, with what a later one is compared with."""
     before = tx.flags.get(POLICY_FLAG)
     known = _kept(tx) or ([] if before is None else [before])
     tx.flags.put(_KEPT_FLAG, [*(each for each in known if each != policy.digest), policy.digest])
-    tx.flags.put(_flag(policy.digest), standing_of(policy).as_json())
+    tx.flags.put(_flag(policy.digest), fingerprints_of(policy).as_json())
     tx.flags.put(POLICY_FLAG, policy.digest)
 
 
@@ -74,9 +74,9 @@ def forget_standings(tx: Transaction, needed: Collection[str]) -> None:
         tx.flags.put(_KEPT_FLAG, left)
 
 
-def standing_under(tx: Transaction, digest: str) -> Standing | None:
+def fingerprints_under(tx: Transaction, digest: str) -> Fingerprints | None:
     """Return what is kept of a policy, None where it is forgotten or never was in force."""
-    return Standing.of_json(tx.flags.get(_flag(digest)))
+    return Fingerprints.of_json(tx.flags.get(_flag(digest)))
 
 
 def _kept(tx: Transaction) -> list[str]:
@@ -94,9 +94,9 @@ def in_force(tx: Transaction, moment: Moment) -> bool:
     return tx.flags.get(POLICY_FLAG) in (None, moment.policy.digest)
 
 
-def standing_of(policy: Policy) -> Standing:
+def fingerprints_of(policy: Policy) -> Fingerprints:
     """Take the fingerprints of `policy`."""
-    return Standing(
+    return Fingerprints(
         rules={
             rule: _print_of({"level": s.level.value, "settings": _plain(s.settings)})
             for rule, s in policy.rules.items()
@@ -110,7 +110,7 @@ def standing_of(policy: Policy) -> Standing:
     )
 
 
-def changed_rules(before: Standing, after: Standing, tool: str) -> frozenset[str]:
+def changed_rules(before: Fingerprints, after: Fingerprints, tool: str) -> frozenset[str]:
     """Return the rules whose policy changed for `tool` between two standings."""
     changed = {rule for rule, mark in after.rules.items() if before.rules.get(rule) != mark}
     if before.tools.get(tool) != after.tools.get(tool):
