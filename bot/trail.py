@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from bot.books import look, reading
 from bot.config import Config
+from bot.storage.sqlite import SqliteStore
 from lifecycle.agreeing.evidence import EvidenceTold, about_its_evidence
 from lifecycle.agreeing.flags import FlagsTold
 from lifecycle.agreeing.permits import permit_disagreements
@@ -53,6 +54,8 @@ async def verified_in(
 ) -> Verified:
     """Do what `verified` does, in a store that is open."""
     found = await store.read(lambda tx: _checked(tx, anchor, done))
+    if isinstance(store, SqliteStore):
+        found.problems += await store.made_by_others()
     after = ""
     while page := await store.read(partial(_rows_behind, after)):
         after = page[-1][0]

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from bot.storage.book import Book
 from bot.storage.desk import Desk
 from bot.storage.queries import QUERIES
 from bot.storage.record_rows import audit_row, entry_of, exported_of
 from lifecycle.audit import GENESIS, AuditEntry, AuditEvent, chained
+from lifecycle.ports import RowRefused, StoreUnavailable
+
+#: JSON knows no larger number exactly, so that no hash could be taken of a later entry.
+_LAST_SEQ: Final = 2**53 - 1
+_NO_HEAD: Final = (
+    "The newest entry of the audit trail is none that Signoff wrote, so no other can follow it. "
+    "Somebody changed the database: `signoff audit verify` names the entry."
+)
 
 
 class AuditBook(Book):
@@ -25,11 +33,15 @@ class AuditBook(Book):
         """Begin without a head and with nothing to write."""
         super().__init__(connection, desk)
         self.known_head: tuple[int, str] | None = None
+        #: True while the file holds what may write in our place (`made_by_others`).
+        self.is_watched = True
         self._unwritten: list[dict[str, Any]] = []
 
     def append(self, event: AuditEvent) -> AuditEntry:
-        """Chain one event behind the head."""
+        """Chain one event behind the head. Raises StoreUnavailable where no entry can follow it."""
         seq, head_hash = self.head()
+        if type(seq) is not int or not 0 <= seq < _LAST_SEQ or type(head_hash) is not str:
+            raise StoreUnavailable(_NO_HEAD)
         entry, details = chained(event, seq + 1, head_hash)
         self._unwritten.append(audit_row(entry, details.decode()))
         self.known_head = (entry.seq, entry.entry_hash)
@@ -41,9 +53,23 @@ class AuditBook(Book):
             unwritten, self._unwritten = self._unwritten, []
             try:
                 self.connection.executemany(QUERIES["append_audit"], unwritten)
+                if self.is_watched:
+                    self._must_stand(unwritten)
             except BaseException as error:
                 self.desk.fail(error)
                 raise
+
+    def _must_stand(self, written: list[dict[str, Any]]) -> None:
+        """Raise RowRefused unless just this stands behind what stood: no record, no action.
+
+        A trigger may swallow an entry, or put another one there, and SQLite says that all is well.
+        """
+        rows = self._all("audit_written", first_seq=written[0]["seq"])
+        if [tuple(row) for row in rows] != [(e["seq"], e["entry_hash"]) for e in written]:
+            raise RowRefused(
+                "The database does not keep the entries of the audit trail as they are written: "
+                "`signoff audit verify` names the trigger that somebody made."
+            )
 
     def back_to(self, head: tuple[int, str] | None) -> None:
         """Undo what was chained behind `head`."""

@@ -19,6 +19,9 @@ from bot.storage.remedies import remedy
 
 T = TypeVar("T")
 
+#: Raises CannotOpen for a database that must not be used.
+Look = Callable[[sqlite3.Connection, Path], object]
+
 log: Final = logging.getLogger("signoff")
 #: The name under which a copy is made ready to take the database's place.
 RESTORED: Final = ".restored"
@@ -75,9 +78,12 @@ class Connection(aiosqlite.Connection):
         await super().close()
 
 
-async def connect(path: Path, *, writing: bool) -> Connection:
-    """Open `path`, to write or only to read. Raises CannotOpen with a sentence for people."""
-    connection = Connection(partial(open_plain, path, writing=writing))
+async def connect(path: Path, *, writing: bool, look: Look | None = None) -> Connection:
+    """Open `path`, to write or only to read. Raises CannotOpen with a sentence for people.
+
+    `look` is given the connection before anything is written.
+    """
+    connection = Connection(partial(open_plain, path, writing=writing, look=look))
     try:
         await connection.opened()
     except sqlite3.Error as error:
@@ -86,11 +92,12 @@ async def connect(path: Path, *, writing: bool) -> Connection:
     return connection
 
 
-def open_plain(path: Path, *, writing: bool) -> sqlite3.Connection:
+def open_plain(path: Path, *, writing: bool, look: Look | None = None) -> sqlite3.Connection:
     """Open `path` as a plain sqlite3 connection with the pragmas in force.
 
-    Raises sqlite3.Error, and CannotOpen where `path` is no file, a writing connection is not in WAL
-    mode or a reading one cannot see the newest commits.
+    `look` is given it before anything is written: already the change into WAL mode stays with a
+    file. Raises what that raises, sqlite3.Error, and CannotOpen where `path` is no file, a writing
+    connection is not in WAL mode or a reading one cannot see the newest commits.
     """
     if path.exists() and not path.is_file():  # whoever opens a pipe waits for ever
         raise CannotOpen(
@@ -108,7 +115,7 @@ def open_plain(path: Path, *, writing: bool) -> sqlite3.Connection:
         check_same_thread=False,
     )
     try:
-        _set_up(connection, path, writing=writing)
+        _set_up(connection, path, writing=writing, look=look)
     except BaseException:
         connection.close()
         raise
@@ -164,10 +171,14 @@ def _made_ready(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
 
 
-def _set_up(connection: sqlite3.Connection, path: Path, *, writing: bool) -> None:
+def _set_up(
+    connection: sqlite3.Connection, path: Path, *, writing: bool, look: Look | None = None
+) -> None:
     connection.row_factory = sqlite3.Row
     connection.execute(PRAGMAS["patience"])
     connection.execute(PRAGMAS["cache"])
+    if look is not None:
+        look(connection, path)
     if not writing:
         connection.execute(PRAGMAS["only_reading"])
         return

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from contextlib import closing
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -37,17 +39,28 @@ _PERHAPS_HALF: Final = (
 )
 
 
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring the database up to date, each migration whole or not at all.
+def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise CannotOpen for a database that this program must not write to; changes nothing.
 
-    Writes at least one page, so that a file that cannot be written is noticed now. Raises
-    CannotOpen for a database that is not Signoff's or is of a newer Signoff.
+    It is another program's or a newer Signoff's, or its tables are not those of its number. An
+    empty one is nobody's yet.
     """
     _refuse_strangers(connection, path)
+    if _is_ours(connection):
+        applied = _applied(connection)
+        _refuse_newer(applied, path)
+        _refuse_misshapen(connection, path, applied)
+
+
+def migrate(connection: sqlite3.Connection, _path: Path) -> None:
+    """Bring a database up to date that `refuse_unknown` let pass, each migration whole or not at
+    all.
+
+    Writes at least one page, so that a file that cannot be written is noticed now.
+    """
     connection.execute(LEDGER["ledger"])
     connection.execute(LEDGER["touch"])
     applied = _applied(connection)
-    _refuse_newer(applied, path)
     for number, name, sql in migrations():
         if number > applied:
             _apply(connection, number, name, sql)
@@ -65,11 +78,25 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
 def check_known(connection: sqlite3.Connection, path: Path) -> int:
     """Return the database's version; raise CannotOpen where this program does not know it."""
     _refuse_strangers(connection, path)
-    if not connection.execute(LEDGER["foreign_tables"]).fetchone()["ours"]:
+    if not _is_ours(connection):
         raise CannotOpen(f"{path} holds no tables of Signoff.{_PERHAPS_HALF}")
     applied = _applied(connection)
     _refuse_newer(applied, path)
     return applied
+
+
+def made_by_others(connection: sqlite3.Connection) -> list[str]:
+    """Return a sentence for everything in the file that writes, or answers, in the bot's place."""
+    found = connection.execute(LEDGER["made_by_others"]).fetchall()
+    return [
+        f"the database holds the {each['type']} {each['name']}, which Signoff did not make and "
+        f"which changes what is written or read: look at it, then DROP {each['type'].upper()} it"
+        for each in found
+    ]
+
+
+def _is_ours(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute(LEDGER["foreign_tables"]).fetchone()["ours"])
 
 
 def _applied(connection: sqlite3.Connection) -> int:
@@ -90,6 +117,32 @@ def _refuse_newer(applied: int, path: Path) -> None:
             f"The database {path} was written by a newer Signoff (schema {applied}, this program "
             f"knows {newest()}); update Signoff."
         )
+
+
+def _refuse_misshapen(connection: sqlite3.Connection, path: Path, applied: int) -> None:
+    """Raise CannotOpen where a column is lacking that the migrations so far make: brought up to
+    date it could neither be read nor go back to the version that can read it."""
+    lacking = sorted(_columns_made_by(applied) - _columns(connection))
+    if lacking:
+        raise CannotOpen(
+            f"The database {path} lacks {lacking[0]}, which schema {applied} has: it is from before"
+            " the first version, or somebody changed its tables. Nothing was written to it. Use it "
+            "with the version that made it, or bring a copy back with: signoff restore FILE"
+        )
+
+
+@cache
+def _columns_made_by(applied: int) -> frozenset[str]:
+    with closing(sqlite3.connect(":memory:")) as made:
+        made.row_factory = sqlite3.Row
+        for number, _, sql in migrations():
+            if number <= applied:
+                made.executescript(sql)
+        return _columns(made)
+
+
+def _columns(connection: sqlite3.Connection) -> frozenset[str]:
+    return frozenset(row["name"] for row in connection.execute(LEDGER["columns"]))
 
 
 def _apply(connection: sqlite3.Connection, number: int, name: str, sql: str) -> None:

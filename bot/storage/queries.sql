@@ -267,6 +267,10 @@ INSERT INTO audit (
     :digest, :policy_digest, :reason, :details, :prev_hash, :entry_hash
 );
 
+-- audit_written --
+-- What stands behind the head that a unit found.
+SELECT seq, entry_hash FROM audit WHERE seq >= :first_seq ORDER BY seq;
+
 -- audit_of --
 -- The trail of one proposal.
 SELECT * FROM audit WHERE proposal_id = :proposal_id ORDER BY seq;

@@ -26,8 +26,12 @@ class Readers:
 
     async def read(self, view: Callable[[Transaction], T]) -> T:
         """Run `view` on a snapshot, in one hop. Raises StoreUnavailable where SQLite fails."""
+        return await self.ask(partial(_on_snapshot, view))
+
+    async def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        """Ask a connection itself. Raises StoreUnavailable where SQLite fails."""
         try:
-            return await next(self._turns).run(partial(_on_snapshot, view))
+            return await next(self._turns).run(question)
         except (sqlite3.Error, MemoryError) as error:
             words = f"The database cannot be read: {said(error)}.{remedy(error)}"
             raise StoreUnavailable(words) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -11,7 +12,12 @@ from typing import Final, TypeVar
 from bot.own_folder import own_folder
 from bot.storage.connection import CannotOpen, Connection, connect
 from bot.storage.lock import FileLock
-from bot.storage.migrations import check_schema, migrate
+from bot.storage.migrations import (
+    check_schema,
+    made_by_others,
+    migrate,
+    refuse_unknown,
+)
 from bot.storage.mounted import refuse_single_file
 from bot.storage.place import Place
 from bot.storage.reader import Readers
@@ -21,6 +27,7 @@ from bot.storage.writer import Writer
 from lifecycle.ports import StoreUnavailable, Transaction
 
 T = TypeVar("T")
+log: Final = logging.getLogger("signoff.storage")
 
 _READING_CONNECTIONS: Final = 2
 
@@ -85,6 +92,10 @@ class SqliteStore:
         """Run `view` on a consistent snapshot; it cannot write."""
         return await self._readers.read(view)
 
+    async def made_by_others(self) -> list[str]:
+        """Return a sentence for every trigger, and for every view in the place of a table."""
+        return await self._readers.ask(made_by_others)
+
     def hurry(self) -> None:
         """The end is near: a unit that somebody else's lock keeps out fails after a moment."""
         if self._writer is not None:
@@ -120,10 +131,12 @@ def _locked(path: Path) -> FileLock:
 
 
 async def _prepared(path: Path, opened: AsyncExitStack, *, beside: bool) -> Connection:
-    connection = await connect(path, writing=True)
+    connection = await connect(path, writing=True, look=refuse_unknown)
     opened.push_async_callback(connection.close)
     prepare = check_schema if beside else migrate
     await _prepare(connection, prepare, path)
+    for words in [] if beside else await connection.run(made_by_others):
+        log.warning("%s: %s.", path, words)
     return connection
 
 

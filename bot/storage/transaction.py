@@ -10,6 +10,7 @@ from bot.storage.decision_books import PermitBook, ReviewBook
 from bot.storage.desk import Desk
 from bot.storage.fact_books import BacklogBook, FlagBook, RecordedEvidence
 from bot.storage.limit_books import SpendingBook, UseBook
+from bot.storage.migrations import made_by_others
 from bot.storage.proposal_book import ProposalBook
 from lifecycle.ports import (
     AuditTrail,
@@ -35,6 +36,7 @@ class SqliteTransaction:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         """Open all books over `connection`."""
+        self._connection = connection
         self._desk = desk = Desk(connection)
         self._head: tuple[int, str] | None = None
         self.proposals: Proposals = ProposalBook(connection, desk)
@@ -54,6 +56,7 @@ class SqliteTransaction:
         """Learn what others wrote; a command line may have, since the last transaction."""
         if self._desk.look_around():
             self._chain.back_to(None)
+            self._chain.is_watched = bool(made_by_others(self._connection))
 
     def begin_unit(self) -> None:
         """Note where the unit begins."""

@@ -16,6 +16,20 @@ SELECT
     EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migrations') AS ours,
     EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name <> 'migrations') AS any_table;
 
+-- columns --
+-- Every column of every table, as `table.column`.
+SELECT held.name || '.' || one.name AS name
+FROM sqlite_master AS held JOIN pragma_table_xinfo(held.name) AS one
+WHERE held.type = 'table';
+
 -- touch --
 -- Write one page, so that a file that cannot be written is noticed now.
 PRAGMA user_version = 1;
+
+-- made_by_others --
+-- What no migration makes and what acts in our place: a trigger, or a view under a table's name.
+SELECT type, name FROM sqlite_master
+WHERE type = 'trigger' OR (type = 'view' AND name IN (
+    'proposals', 'reviews', 'audit', 'cards', 'card_messages', 'outbox', 'evidence', 'bindings',
+    'spending', 'uses', 'permits', 'tasks', 'flags', 'events', 'migrations'))
+ORDER BY name;
