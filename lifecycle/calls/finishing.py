@@ -44,14 +44,19 @@ def finish(
 
     `details` are told by the entry that makes it final.
 
-    What no longer fits its digest is taken back where that can be: it was never approved.
+    What no longer fits its digest is taken back where that can be: it was never approved. Where a
+    commit follows, by the row or by the config, nothing is made final that stands otherwise than
+    the trail tells: that is left to people.
     """
     tool = moment.policy.tools.get(proposal.tool)
     execution = proposal.execution
     windowed = execution is not None and execution.windowed
-    deferred = execution is not None and execution.stages(by_config=defers(tool))
+    by_config = defers(tool)
+    deferred = execution is not None and execution.stages(by_config=by_config)
     if (deferred or windowed) and not fits_its_digest(proposal):
         return _changed_behind_our_back(tx, moment, proposal)
+    if (deferred or (windowed and by_config)) and not stands_as_told(tx, proposal):
+        return Concluded(_not_as_told(tx, moment, proposal))
     if deferred:
         return _commit(tx, moment, proposal, cause, details)
     return Concluded(complete(tx, moment, proposal, cause, details=details))
@@ -66,12 +71,9 @@ def _commit(
 ) -> Concluded:
     """Call the tool to commit what it staged, where that may be.
 
-    What would be committed otherwise than the trail tells is left to people. While everything
-    stands still, or policy or evidence is to be judged by first, a commit waits, and what is staged
-    can be taken back until it is due.
+    While everything stands still, or policy or evidence is to be judged by first, a commit waits,
+    and what is staged can be taken back until it is due.
     """
-    if not stands_as_told(tx, proposal):
-        return Concluded(_not_as_told(tx, moment, proposal))
     tool = moment.policy.tools.get(proposal.tool)
     if tool is not None and configured_tier(tool) is Tier.BLOCK:
         words = "The tool may not be used any more; what it staged is taken back."
@@ -119,7 +121,7 @@ def _changed_behind_our_back(tx: Transaction, moment: Moment, proposal: Proposal
 
 def _not_as_told(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
     """Call for a person, and no tool: the receipt and all else of it may be somebody's as well."""
-    why = "The stored row is not what the trail tells, so nothing is committed."
+    why = "The stored row is not what the trail tells, so nothing is committed or made final."
     tell_of_a_changed_row(tx, moment, proposal, why)
     return unknown(tx, moment, proposal, why)
 
