@@ -99,10 +99,11 @@ def handed_back_as_told(tx: Transaction, proposal: Proposal, called: Execution) 
     """Say whether a tool is handed back what it answered, and what its last roll back left.
 
     For a roll back, which is called whatever else the row says: with another's receipt it would
-    undo what is another's.
+    undo what is another's, and so would another tool with this one.
     """
-    told = retold(tx.audit.of(proposal.proposal_id))
-    if told.call is None:
+    trail = tx.audit.of(proposal.proposal_id)
+    told = retold(trail)
+    if told.call is None or trail[0].event.details.get("tool", proposal.tool) != proposal.tool:
         return False
     standing = digest_told(list(called.still_stands))
     return told.receipt in (digest_told(called.receipt), UNTOLD) and (
