@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NoReturn, assert_never
+from typing import Any, Final, NoReturn, assert_never
 
 from lifecycle.agreeing.retelling import retold
+from lifecycle.agreeing.told import UNTOLD
 from lifecycle.announcing import announce
 from lifecycle.calls.concluding import after_execute, commit_not_done, roll_back_done
 from lifecycle.calls.finishing import Concluded
@@ -15,7 +16,7 @@ from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed, found
 from lifecycle.people.overtaken import said_of_this_call
-from lifecycle.ports import Transaction
+from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import (
     ActorKind,
     Attention,
@@ -30,11 +31,16 @@ from lifecycle.review import Decision
 from lifecycle.state import Trigger
 from lifecycle.tier import Puller
 
+_STOPPED: Final = (
+    "By the audit trail a ❌ waits for this, and the row does not keep it as it was given. "
+    "Somebody changed the database. Take {} back by hand."
+)
+
 
 def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Reviewed:
     """Write what a person found out about a call whose outcome nobody knew.
 
-    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer.
+    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, digest_mismatch.
     """
     moment = moment.by_now()  # a window that opens here is to have its full length
     proposal = found(tx, moment, act)
@@ -49,6 +55,8 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
         raise ReviewRefused(
             "nothing_to_settle", f"No outcome of {proposal.proposal_id} is unknown."
         )
+    if happened and _passes_over_a_stop(tx, proposal, execution):
+        raise ReviewRefused("digest_mismatch", _STOPPED.format(proposal.proposal_id))
     noted = _noted(tx, moment, proposal, act, by, happened=happened)
     if noted.execution is not None and noted.execution.outcome is Outcome.DONE:
         return reviewed(Concluded(noted), "Settled: it is committed when its window closes.")
@@ -56,6 +64,21 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
         _happened(tx, moment, noted, by) if happened else _did_not_happen(tx, moment, noted, by)
     )
     return reviewed(concluded, "Settled.")
+
+
+def _passes_over_a_stop(tx: Transaction, proposal: Proposal, execution: Execution) -> bool:
+    """Say whether a ❌ waits by the trail that this row would let pass: somebody took it, or the
+    window in which it was given, out of the row, or made another call of the one it waits for.
+
+    Of a trail that cannot be read nobody knows; what has no window is settled all the same.
+    """
+    try:
+        told = retold(tx.audit.of(proposal.proposal_id))
+    except RowUnreadable:
+        return False
+    stands = proposal.kept_stop is not None and told.verb in (execution.verb.value, UNTOLD)
+    windowed = execution.windowed or told.window is None or told.window is UNTOLD
+    return bool(told.stops) and not (stands and windowed)
 
 
 def _noted(
