@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from lifecycle.troubles import Troubles
 from lifecycle.units import Units
 
 T = TypeVar("T")
+log = logging.getLogger("signoff.workflow")
 #: A unit about some proposals, by their ids; it counts those that it changed.
 CountingUnit = Callable[[Transaction, Sequence[str]], int]
 
@@ -26,14 +28,17 @@ class Many:
         self._troubles = troubles
 
     async def write(self, proposal_ids: Sequence[str], unit: CountingUnit) -> int:
-        """Run one unit for all of these, and one for each where a row of one is at fault; return
+        """Run one unit for all of these, and one for each where anything is wrong with one; return
         what they counted. Raises StoreUnavailable where the store itself fails."""
         if not proposal_ids:
             return 0
         try:
             return await self._units.write(lambda tx: unit(tx, proposal_ids))
-        except RowAtFault:
-            pass
+        except StoreUnavailable as error:
+            if not isinstance(error, RowAtFault):
+                raise
+        except Exception:  # a value in one of them that nothing can be reckoned with
+            log.debug("one of %d could not be done with the others", len(proposal_ids))
         count = 0
         for each in proposal_ids:
             count += await self.beside(each, self._units.write(partial(_of_one, unit, each))) or 0

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from bot.storage.book import Book
 from bot.storage.remembered import REMEMBERED_MS
+from lifecycle.ports import RowUnreadable
 from lifecycle.records import Money
 
 #: When what is open counts: for as long as it is (query `add_spending`).
@@ -39,10 +40,16 @@ class SpendingBook(Book):
 
 
 def _sums(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Decimal]:
-    """Sum by currency, exactly."""
+    """Sum by currency, exactly; raises RowUnreadable for what is no amount."""
     sums: defaultdict[str, Decimal] = defaultdict(Decimal)
     for row in rows:
-        sums[row["currency"]] += Decimal(row["amount"])
+        try:
+            amount = Decimal(row["amount"])
+        except (ArithmeticError, TypeError, ValueError):
+            amount = Decimal("NaN")
+        if not amount.is_finite():
+            raise RowUnreadable("An amount that counts for a limit cannot be read.")
+        sums[row["currency"]] += amount
     return dict(sums)
 
 

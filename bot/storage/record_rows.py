@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from bot.storage.json_text import dump, load
+from bot.storage.row_kinds import Kinds
 from bot.storage.rows import Row
 from lifecycle.audit import AuditEntry, AuditEvent
 from lifecycle.canonical import canonical_bytes
@@ -35,6 +36,7 @@ _AUDIT_COLUMNS = (
 )
 _EXPORTED_AS = {"source": "from", "target": "to"}
 
+_KINDS_OF_A_REVIEW = Kinds(Review)
 _Record = EvidencePacket | Message | PermitRecord | Review | Task
 
 
@@ -54,10 +56,15 @@ def review_row(review: Review) -> dict[str, Any]:
 
 
 def review_of(row: Row) -> Review:
-    """Return the review in a row."""
+    """Return the review in a row. Raises RowUnreadable where the row holds what none can be."""
     values = _fields(Review, row)
-    values["decision"] = Decision(row["decision"])
-    values["found_late"] = bool(row["found_late"])
+    try:
+        values["decision"] = Decision(row["decision"])
+        values["found_late"] = bool(row["found_late"])
+        _KINDS_OF_A_REVIEW.check(values)
+    except (ValueError, TypeError) as error:
+        words = f"A review of {row['proposal_id']} in the database cannot be read: {error}"
+        raise RowUnreadable(words) from error
     return Review(**values)
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from bot.storage.json_text import dump, load
+from bot.storage.row_kinds import Kinds, of_its_kinds
 from lifecycle.policy import Level
 from lifecycle.ports import RowUnreadable
 from lifecycle.proposal import (
@@ -81,6 +82,7 @@ _FIELDS: Final = tuple(f.name for f in fields(Proposal))
 #: Where a field stands that has columns of its own; all others stand in `rest`.
 _STANDS_IN: Final = {name: name for name in (*_AS_THEY_ARE, *_TRANSLATED)}
 _HOLDS_JSON: Final = frozenset({"execution", "frame", "extra"})
+_KINDS: Final = Kinds(Proposal)
 
 
 def row_of(proposal: Proposal) -> dict[str, Any]:
@@ -185,15 +187,13 @@ def proposal_of(row: Row) -> Proposal:
 
 def _proposal_of(row: Mapping[str, Any]) -> Proposal:
     values = {name: row[name] for name in _AS_THEY_ARE}
-    if not isinstance(row["version"], int):  # no move of it could be compared
-        raise TypeError("its version is no number")
     values |= load(row["rest"])
     attention, kept_stop, puller = row["attention"], row["kept_stop"], values.get("opener_puller")
     values |= {
         "state": State(row["state"]),
         "tier": Tier(row["tier"]),
         "tool_tier": Tier(row["tool_tier"]),
-        "actor": Identity(ActorKind(row["actor_kind"]), row["actor"]),
+        "actor": of_its_kinds(Identity(ActorKind(row["actor_kind"]), row["actor"])),
         "document": _bytes(row["document"]),
         "r3_document": _bytes(row["r3_document"]),
         "verdict": _verdict_of(row["verdict"]) if row["verdict"] is not None else None,
@@ -202,10 +202,12 @@ def _proposal_of(row: Mapping[str, Any]) -> Proposal:
         "opener_puller": Puller(puller) if puller is not None else None,
         "permit_waits": bool(row["permit_waits"]),
         "attention": Attention(attention) if attention is not None else None,
-        "kept_stop": KeptStop(**load(kept_stop)) if kept_stop is not None else None,
+        "kept_stop": _stop_of(kept_stop) if kept_stop is not None else None,
         "execution": _execution_of(row, values.get("execution", {})),
     }
-    return Proposal.of(values)
+    made = Proposal.of(values)
+    _KINDS.check(made.__dict__)
+    return made
 
 
 def _bytes(column: bytes | str) -> bytes:
@@ -220,6 +222,10 @@ def _bytes(column: bytes | str) -> bytes:
     return column.encode()
 
 
+def _stop_of(column: str) -> KeptStop:
+    return of_its_kinds(KeptStop(**load(column)))
+
+
 def _pair(identity: Identity | None) -> tuple[str | None, str | None]:
     return (str(identity.kind), identity.id) if identity else (None, None)
 
@@ -227,7 +233,7 @@ def _pair(identity: Identity | None) -> tuple[str | None, str | None]:
 def _identity(kind: str | None, name: str | None) -> Identity | None:
     if kind is None and name is None:
         return None
-    return Identity(ActorKind(kind or ""), name or "")
+    return of_its_kinds(Identity(ActorKind(kind or ""), name or ""))
 
 
 def _rest_of_execution(execution: Execution) -> dict[str, Any]:
@@ -246,18 +252,19 @@ def _execution_of(row: Mapping[str, Any], rest: Mapping[str, Any]) -> Execution 
         values["still_stands"] = tuple(values["still_stands"])
     if "cause" in values:
         values["cause"] = _cause_of(values["cause"])
-    return Execution(
+    execution = Execution(
         verb=Verb(row["verb"]),
         attempt=row["attempt"],
         outcome=Outcome(row["outcome"]),
         window_closes_at_ms=row["window_closes_at_ms"],
         **values,
     )
+    return of_its_kinds(execution)
 
 
 def _cause_of(value: Mapping[str, Any]) -> Cause:
-    by = Identity(ActorKind(value["by"]["kind"]), value["by"]["id"])
-    return Cause(by, Puller(value["puller"]), value["reason"], value["words"])
+    by = of_its_kinds(Identity(ActorKind(value["by"]["kind"]), value["by"]["id"]))
+    return of_its_kinds(Cause(by, Puller(value["puller"]), value["reason"], value["words"]))
 
 
 def _verdict_text(verdict: Verdict) -> str:
@@ -276,11 +283,15 @@ def _verdict_of(text: str) -> Verdict:
     """Read a verdict; it is frozen and read at every move, so that one reading serves them all."""
     value = load(text)
     results = tuple(
-        RuleResult(rule, Level(level), tuple(_finding(*finding) for finding in findings))
+        of_its_kinds(RuleResult(rule, Level(level), tuple(_finding(*each) for each in findings)))
         for rule, level, findings in value["results"]
     )
-    return Verdict(results, value["at_ms"], value["policy_digest"])
+    at_ms, policy_digest = value["at_ms"], value["policy_digest"]
+    if type(at_ms) is not int or type(policy_digest) is not str:
+        raise TypeError("its verdict tells no time, or no policy")
+    return Verdict(results, at_ms, policy_digest)
 
 
 def _finding(code: str, path: str, words: str, level: str | None) -> Finding:
-    return Finding(code, path, words, Level(level) if level is not None else None)
+    finding = Finding(code, path, words, Level(level) if level is not None else None)
+    return of_its_kinds(finding)
