@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
 
 from aiohttp import web
+
+#: What is said to one client.
+Meeting = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
 
 #: In so many turns of the loop a connection that was taken off the line has a protocol.
 _TURNS = 5
@@ -18,6 +24,36 @@ async def ended(runner: web.AppRunner) -> None:
     """
     for site in list(runner.sites):
         await site.stop()
+    await arrived()
+    await runner.cleanup()
+
+
+@asynccontextmanager
+async def accepting(meet: Meeting) -> AsyncIterator[int]:
+    """Let every client of a port of this machine be met; yields the port.
+
+    At the end each meeting is cancelled and its connection closed: one that was cancelled before it
+    began would not do so itself.
+    """
+    met: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+    def taken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        met[asyncio.create_task(meet(reader, writer))] = writer
+
+    async with await asyncio.start_server(taken, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        try:
+            yield port
+        finally:
+            server.close()
+            await arrived()
+            for meeting, writer in met.items():
+                meeting.cancel()
+                writer.close()
+            await asyncio.gather(*met, return_exceptions=True)
+
+
+async def arrived() -> None:
+    """Let what was accepted before the listening ended have its protocol."""
     for _ in range(_TURNS):
         await asyncio.sleep(0)
-    await runner.cleanup()

@@ -25,6 +25,8 @@ from lifecycle.workflow import Workflow
 #: follows, the process still ends within 10 s.
 LEAVE_S: Final = 8.3
 _LAST_S: Final = 0.5
+#: In so many turns of the loop a connection that was taken off the line has a protocol.
+_TURNS: Final = 5
 #: What the kernel may keep of one answer; with more of it nobody could see whether it is taken.
 _KEPT_BYTES: Final = 64 * 1024
 
@@ -36,6 +38,14 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leave signals alone."""
         yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, and tell also those of the end who were accepted in the same moment."""
+        for server in self.servers:
+            server.close()
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        await super().shutdown(sockets)
 
 
 def bound(host: str, port: int) -> socket.socket:

@@ -20,6 +20,7 @@ from lifecycle.ports import Transaction
 from lifecycle.records import Message
 from tests.bot.intake.conftest import TOKENS, Outside
 from tests.builders import PROD, REFUND, a_document
+from tests.fakes.listening import accepting
 from tests.world import World
 
 SECRET = "whsec_" + "c2VjcmV0LXNlY3JldC1zZWNyZXQ="
@@ -59,11 +60,9 @@ class Receiver:
 @pytest.fixture
 async def receiver() -> AsyncIterator[Receiver]:
     found = Receiver()
-    server = await asyncio.start_server(found.meet, "127.0.0.1", 0)
-    host, port = server.sockets[0].getsockname()[:2]
-    found.url = f"http://{host}:{port}/ends"
-    yield found
-    server.close()
+    async with accepting(found.meet) as port:
+        found.url = f"http://127.0.0.1:{port}/ends"
+        yield found
 
 
 @pytest.fixture
@@ -184,23 +183,16 @@ async def test_an_address_that_is_none_keeps_no_other_agent_waiting(
 async def test_an_answer_that_never_ends_keeps_no_callback_waiting(
     called: Outside, receiver: Receiver
 ) -> None:
-    open_ones: list[asyncio.StreamWriter] = []
-
     async def trickles(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        open_ones.append(writer)
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n")
         await writer.drain()
 
-    server = await asyncio.start_server(trickles, "127.0.0.1", 0)
-    host, port = server.sockets[0].getsockname()[:2]
-    await both_ended(called, f"http://{host}:{port}/x")
+    async with accepting(trickles) as port:
+        await both_ended(called, f"http://127.0.0.1:{port}/x")
 
-    told = await asyncio.wait_for(receiver.told(1), 5)
+        told = await asyncio.wait_for(receiver.told(1), 5)
 
     assert told[0]["data"]["proposal_id"] == "p2"
-    for writer in open_ones:
-        writer.close()
-    server.close()
 
 
 async def much_waits(world: World, url: str, count: int, since_ms: int) -> Callbacks:
@@ -252,13 +244,11 @@ async def test_a_server_that_is_silent_keeps_no_callback_waiting_more_than_once(
     called: Outside, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.intake.http.callbacks._TIMEOUT_S", 0.3)
-    open_ones: list[asyncio.StreamWriter] = []
+    tried: list[asyncio.StreamWriter] = []
 
     async def is_silent(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        open_ones.append(writer)
+        tried.append(writer)
 
-    server = await asyncio.start_server(is_silent, "127.0.0.1", 0)
-    host, port = server.sockets[0].getsockname()[:2]
     now_ms = called.world.clock.now_ms()
 
     def many(tx: Transaction) -> None:
@@ -267,13 +257,10 @@ async def test_a_server_that_is_silent_keeps_no_callback_waiting_more_than_once(
             tx.outbox.add(Message(f"w{number}", SURFACE, "nour", "ended", body, now_ms))
 
     await called.world.store.write(many)
-    await both_ended(called, f"http://{host}:{port}/x")
+    async with accepting(is_silent) as port:
+        await both_ended(called, f"http://127.0.0.1:{port}/x")
 
-    async with asyncio.timeout(10):
-        told = await receiver.told(1)
-    tried = len(open_ones)
-    for writer in open_ones:
-        writer.close()
-    server.close()
+        async with asyncio.timeout(10):
+            told = await receiver.told(1)
+        assert len(tried) <= 20
     assert told[0]["data"]["proposal_id"] == "p2"
-    assert tried <= 20

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+from tests.fakes.listening import accepting
+
 #: In place of an answer: say nothing any more; cut the line.
 SILENCE, GONE = "silence", "gone"
 _POLITE = {"greeting": "220 hello", "DATA": "354 go on", "text": "250 taken"}
@@ -55,15 +57,5 @@ class Talk:
 async def talking(**answers: str) -> AsyncIterator[tuple[int, Talk]]:
     """Serve on loopback; yields the port and the talk. `RCPT_2` is the second recipient."""
     talk = Talk({step.replace("_", " "): answer for step, answer in answers.items()})
-    held: set[asyncio.Task[None]] = set()
-
-    def taken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(talk.serve(reader, writer))
-        held.add(task)
-
-    server = await asyncio.start_server(taken, "127.0.0.1", 0)
-    async with server:
-        yield server.sockets[0].getsockname()[1], talk
-        for each in held:
-            each.cancel()
-        await asyncio.gather(*held, return_exceptions=True)
+    async with accepting(talk.serve) as port:
+        yield port, talk

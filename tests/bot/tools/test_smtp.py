@@ -19,6 +19,7 @@ from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.bot.tools.mailing import MAIL, NOW_MS, MaildirBench
 from tests.contracts.tool_contract import Kind, ToolContract, call, done
+from tests.fakes.listening import arrived
 
 
 class Post:
@@ -68,11 +69,21 @@ def post() -> Post:
 async def listening(post: Post, **options) -> AsyncIterator[int]:
     """Serve on a free port of loopback, in the loop of the test."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: SMTP(post, loop=loop, **options), "127.0.0.1", 0)
-    async with server:
+    met: list[SMTP] = []
+
+    def meets() -> SMTP:
+        met.append(SMTP(post, loop=loop, **options))
+        return met[-1]
+
+    async with await loop.create_server(meets, "127.0.0.1", 0) as server:
         yield server.sockets[0].getsockname()[1]
 
 
+        server.close()
+        await arrived()
+        for each in met:
+            if each.transport is not None:
+                each.transport.close()
 @pytest.fixture
 async def port(post: Post) -> AsyncIterator[int]:
     async with listening(post) as number:

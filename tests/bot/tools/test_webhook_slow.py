@@ -13,6 +13,7 @@ from bot.tools.webhook import WebhookTool
 from lifecycle.calls.calling import CallResult, call_tool
 from lifecycle.proposal import Outcome
 from tests.contracts.tool_contract import call
+from tests.fakes.listening import accepting
 
 
 class Bench:
@@ -25,7 +26,6 @@ class Bench:
 @asynccontextmanager
 async def saying(head: bytes, *, then_gone: bool = False) -> AsyncIterator[int]:
     """Answer every call with these bytes, and with silence or the end behind them."""
-    held: set[asyncio.Task[None]] = set()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -36,14 +36,8 @@ async def saying(head: bytes, *, then_gone: bool = False) -> AsyncIterator[int]:
         finally:
             writer.close()
 
-    def taken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        held.add(asyncio.create_task(answer(reader, writer)))
-
-    async with await asyncio.start_server(taken, "127.0.0.1", 0) as server:
-        yield server.sockets[0].getsockname()[1]
-        for each in held:
-            each.cancel()
-        await asyncio.gather(*held, return_exceptions=True)
+    async with accepting(answer) as port:
+        yield port
 
 
 async def told(port: int, verb: str = "execute", scheme: str = "http") -> CallResult:
