@@ -140,5 +140,5 @@ def test_a_card_of_thousands_of_fields_is_written_and_not_drawn() -> None:
     Screen(answered).reply(card_reply(card))
 
     assert time.thread_time() - began_s < 0.5
-    assert carded.getvalue() == "".join(f"{line}\n" for line in card_lines(card))
+    assert carded.getvalue().split() == " ".join(card_lines(card)).split()
     assert "field5999 (not sent) · 5999" in answered.getvalue()
