@@ -22,6 +22,7 @@ from lifecycle.people.letting_go import let_go
 from lifecycle.people.membership import (
     AskAlso,
     check_all_asked,
+    people_behind,
     with_account_lost,
     with_lost,
     with_who_left,
@@ -97,7 +98,7 @@ class Acting:
                 await self.note(act, error.code)
             return reply
         except StoreUnavailable as error:
-            if spools and act.sender.kind is ActorKind.PERSON:
+            if spools and people_behind(act):
                 return await self._kept(replace(act, given_at_ms=act.heard_at_ms), error)
             return unavailable(act.proposal_id, error)
         return await self._followed(led_to, opens=opens)
@@ -216,10 +217,8 @@ class Acting:
     async def note(self, act: Act, code: str) -> None:
         """Write the one audit row of an attempt that had no effect."""
         moment = self.world.moment()
-        try:
+        with suppress(StoreUnavailable):
             await self.world.write(lambda tx: note_ignored(tx, moment, act, code))
-        except StoreUnavailable:
-            return
 
     async def retry(self, act: Act) -> Reply:
         """Repeat what failed, under a verdict that still holds in the unit that repeats it.

@@ -11,13 +11,14 @@ from typing import Any, Final
 from lifecycle.announcing import announce
 from lifecycle.answers import Reply, Sender
 from lifecycle.errors import GovernanceError
-from lifecycle.freezing import freeze
+from lifecycle.freezing import freeze, freezer
 from lifecycle.heard import HeardStop, key_of
 from lifecycle.moment import Moment
 from lifecycle.people import stopping
 from lifecycle.people.acts import Act, Reviewed, first_heard, note_ignored
+from lifecycle.people.membership import heir_of
 from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
-from lifecycle.proposal import ActorKind
+from lifecycle.proposal import ActorKind, Identity
 from lifecycle.text.masking import mask_text, plain_words
 from lifecycle.world import World
 
@@ -100,13 +101,15 @@ class Spooled:
                 self.settled(stop)
 
     def _line(self, act: Act) -> dict[str, Any]:
-        """Return what is kept. Each has an id, so that the store knows what it has heard before."""
+        """Return what is kept, for whoever of its account may give it once it is carried out. Each
+        has an id, so that the store knows what it has heard before."""
         identity = act.sender.identity
         return {
             "proposal_id": act.proposal_id,
             "surface": act.sender.surface,
             "kind": identity.kind.value if identity else None,
             "id": identity.id if identity else None,
+            "heir": heir_of(act),
             "account": plain_words(act.sender.account),
             "event_id": act.sender.event_id or f"spooled:{self.world.nonce()}",
             "reason": act.reason,
@@ -163,7 +166,7 @@ def carry_out(moment: Moment, kept: Mapping[str, Any], tx: Transaction) -> Revie
     act = _act_of(kept)
     if is_freeze(kept):
         first_heard(tx, moment, act.sender)
-        freeze(tx, moment, act.sender, act.reason, given_at_ms=act.given_at_ms)
+        freeze(tx, moment, freezer(moment, act.sender), act.reason, given_at_ms=act.given_at_ms)
         return None
     reviewed = stopping.stop(tx, moment, act)
     if reviewed.reply.code == "window_closed":
@@ -255,13 +258,14 @@ def _key(freeze: Mapping[str, Any]) -> str:
 
 def _act_of(stop: Mapping[str, Any]) -> Act:
     """Return the act that was kept."""
-    kind = ActorKind(stop["kind"]) if stop.get("kind") else None
+    kind, heir = ActorKind(stop["kind"]) if stop.get("kind") else None, stop.get("heir")
     sender = Sender(
         surface=stop["surface"],
         kind=kind,
         id=stop.get("id"),
         account=stop.get("account", ""),
         event_id=stop.get("event_id"),
+        heir=Identity(ActorKind.PERSON, heir) if heir else None,
     )
     return Act(
         stop["proposal_id"],

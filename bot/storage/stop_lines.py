@@ -12,7 +12,7 @@ from lifecycle.proposal import ActorKind
 
 _NEEDED: Final = ("proposal_id", "surface")
 _TEXTS: Final = ("reason", "account", "database")
-_TEXTS_OR_NONE: Final = ("id", "event_id")
+_TEXTS_OR_NONE: Final = ("id", "event_id", "heir")
 _KINDS: Final = (None, *(kind.value for kind in ActorKind))
 #: Of which database a stop is; a line of an older version does not say it.
 OF: Final = "database"

@@ -64,11 +64,26 @@ async def with_who_left(world: World, act: Act) -> Act:
 
     Not knowing is not leaving (ADR 0011): stopping works although the chat is ill.
     """
-    named = (each for each in (act.sender.identity, act.sender.heir) if each is not None)
-    people = {each.id for each in named if each.kind is ActorKind.PERSON}
+    people = people_behind(act)
     if not people:
         return act
     return replace(act, lost=await world.notifier.lost_members(people, surely=True))
+
+
+def people_behind(act: Act) -> frozenset[str]:
+    """Return which people an act may be of: who had the account when it was heard, and who has it
+    by now."""
+    named = (each for each in (act.sender.identity, act.sender.heir) if each is not None)
+    return frozenset(each.id for each in named if each.kind is ActorKind.PERSON)
+
+
+def heir_of(act: Act) -> str | None:
+    """Return which person has the account by now, where somebody else had it when an act was heard;
+    None for one who is known to have left."""
+    heir = act.sender.heir
+    if heir is None or heir.kind is not ActorKind.PERSON or heir.id in act.lost:
+        return None
+    return heir.id
 
 
 def by_who_may(act: Act, may: Callable[[Act], bool]) -> Act:

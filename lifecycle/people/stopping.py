@@ -56,9 +56,9 @@ def stop(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
         if act.found_late and closed_over(proposal) and _is_stopper(moment, proposal, act):
             tell_of_a_late_stop(tx, moment, act, proposal)
         return ignored(tx, moment, act, proposal, *_over(proposal))
+    act = by_who_may(act, lambda each: _may_stop(moment, proposal, each))
     if _by_orchestrator(moment, proposal, act):
         return _rejected_by_orchestrator(tx, moment, proposal, act)
-    act = by_who_may(act, lambda each: _is_stopper(moment, proposal, each))
     person = _stopper(moment, proposal, act)
     match proposal.state:
         case State.PENDING | State.SENTINEL_APPROVED:
@@ -110,10 +110,6 @@ def _reviewed(proposal: Proposal, words: str) -> Reviewed:
     )
 
 
-def _too_late(proposal: Proposal) -> None:
-    raise ReviewRefused("window_closed", f"{_TOO_LATE}{decided_words(proposal)}")
-
-
 def _by_orchestrator(moment: Moment, proposal: Proposal, act: Act) -> bool:
     named = moment.policy.orchestrator
     return (
@@ -153,6 +149,10 @@ def _stopper(moment: Moment, proposal: Proposal, act: Act) -> str:
     if objection is not None:
         raise ReviewRefused(*objection)
     return sender.id
+
+
+def _may_stop(moment: Moment, proposal: Proposal, act: Act) -> bool:
+    return _by_orchestrator(moment, proposal, act) or _is_stopper(moment, proposal, act)
 
 
 def _is_stopper(moment: Moment, proposal: Proposal, act: Act) -> bool:
@@ -201,7 +201,7 @@ def _taken_back(
     if execution.outcome is Outcome.UNKNOWN:
         return _kept(tx, moment, proposal, act, person)
     if execution.verb is Verb.COMMIT and execution.outcome is Outcome.RUNNING:
-        _too_late(proposal)
+        raise ReviewRefused("window_closed", f"{_TOO_LATE}{decided_words(proposal)}")
     if execution.outcome is Outcome.RUNNING:
         return _kept(tx, moment, proposal, act, person)
     return _roll_back_now(tx, moment, proposal, act, person)
