@@ -51,7 +51,7 @@ class CardReadings:
     def __init__(self, surfaces: Mapping[str, Surface], now_ms: Callable[[], int]) -> None:
         self._surfaces = surfaces
         self._now_ms = now_ms
-        self._begun: dict[tuple[str, str], _Reading] = {}
+        self._begun: dict[tuple[str, ...], _Reading] = {}
 
     def tasks(self) -> Iterator[asyncio.Task[bool]]:
         """Yield what is under way, or waits for an attempt."""
@@ -62,9 +62,10 @@ class CardReadings:
 
         What is late is left to itself: half of a platform's call given up may keep all its later
         ones waiting. Its answer counts for the next attempt, as long as that comes soon; where a
-        platform answers slowly no window could close otherwise.
+        platform answers slowly no window could close otherwise. It says nothing of another message
+        in which the card stands by then.
         """
-        key = (card.surface, card.proposal_id)
+        key = (card.surface, card.proposal_id, *card.message_ids[-1:])
         begun = self._begun.get(key)
         if begun is None or begun.stale:
             self._forget_late()

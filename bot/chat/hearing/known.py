@@ -205,6 +205,13 @@ def on_its_way(card: Card, now_ms: int) -> bool:
     return bool(card.claim) and not card.delivered and tried
 
 
+def in_doubt(card: Card) -> bool:
+    """Say whether a post of it was begun and nobody knows whether it stands: it is looked for, also
+    where what it was about has ended."""
+    begun = bool(card.claim) and not card.delivered
+    return begun and (card.attempts == 0 or _IN_DOUBT in card.extra)
+
+
 def deleted_since(card: Card, fresh: Card, message_id: str) -> bool:
     """Say whether the message in which a card was edited was noted as deleted, or as empty,
     meanwhile; one that was edited since it was known to show nothing, or not all, too."""

@@ -13,6 +13,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from bot.chat.hearing.card_readings import went_well
 from bot.chat.hearing.hearing import Trouble
+from bot.chat.hearing.known import on_its_way
 from lifecycle.located import located
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
@@ -49,7 +50,7 @@ class Ears:
 
     def __init__(self, surfaces: Mapping[str, object]) -> None:
         self._surfaces = surfaces
-        self.asking: dict[tuple[str, str], asyncio.Task[bool]] = {}
+        self.asking: dict[tuple[str, ...], asyncio.Task[bool]] = {}
 
     async def hear_others(
         self, world: World, proposal_id: str, but: str
@@ -58,28 +59,52 @@ class Ears:
         count, and which of them nobody could look at.
 
         Of a surface in trouble people were told to decide elsewhere: it is looked at, and not
-        waited for.
+        waited for. Nor is a card that may stand where no row says: it can be looked at nowhere.
         """
-        cards = await world.store.read(lambda tx: tx.cards.of(proposal_id))
-        found = [(self._surfaces.get(card.surface), card) for card in cards if card.message_ids]
-        ears = [(ear, card) for ear, card in found if isinstance(ear, HearsStops)]
-        others = [(ear, card) for ear, card in ears if ear.name != but]
-        heard = await asyncio.gather(*(self._heard(ear, proposal_id) for ear, _ in others))
-        unheard = [each for each, was_heard in zip(others, heard, strict=True) if not was_heard]
-        waited_for = [ear for ear, _ in unheard if ear.trouble() is None]
-        return not waited_for, [card for _, card in unheard]
+        asked, looked = dict[str, Card](), dict[str, tuple[HearsStops, Card, bool]]()
+        # What is shown somewhere while the others are looked at may have stood there unnoted.
+        while fresh := await moved(world, proposal_id, asked):
+            asked.update((card.surface, card) for card in fresh)
+            ears = [(self._surfaces.get(card.surface), card) for card in fresh]
+            here = [(ear, card) for ear, card in ears if isinstance(ear, HearsStops)]
+            others = [(ear, card) for ear, card in here if ear.name != but]
+            heard = await asyncio.gather(*(self._heard(ear, card) for ear, card in others))
+            for (ear, card), was_heard in zip(others, heard, strict=True):
+                looked[card.surface] = ear, card, was_heard
+        now_ms = world.clock.now_ms()
+        unheard = [c for _, c, was in looked.values() if not was or on_its_way(c, now_ms)]
+        return not any(_waited_for(ear, was) for ear, _, was in looked.values()), unheard
 
-    async def _heard(self, surface: HearsStops, proposal_id: str) -> bool:
+    async def _heard(self, surface: HearsStops, card: Card) -> bool:
         """Look at one card, in time."""
-        key = (surface.name, proposal_id)
+        if not card.message_ids:
+            return True
+        key = (surface.name, card.proposal_id, card.message_ids[-1])
         task = self.asking.get(key)
         if task is None:
-            task = self.asking[key] = asyncio.create_task(surface.stops_heard(proposal_id))
+            task = self.asking[key] = asyncio.create_task(surface.stops_heard(card.proposal_id))
             task.add_done_callback(lambda _: self.asking.pop(key, None))
         await asyncio.wait({task}, timeout=_ANSWERED_S)
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             log.warning("a card could not be read: %s", located(error))
         return went_well(task) and task.result()
+
+
+async def moved(world: World, proposal_id: str, asked: Mapping[str, Card]) -> Sequence[Card]:
+    """Return the cards of a proposal that were not asked for where they stand, or may stand, by
+    now. Raises StoreUnavailable."""
+    cards = await world.store.read(lambda tx: tx.cards.of(proposal_id))
+    known = {surface: _where(card) for surface, card in asked.items()}
+    return [card for card in cards if _where(card) != known.get(card.surface)]
+
+
+def _where(card: Card) -> tuple[str, ...]:
+    """Return in which message a card stands, and under which claim another one is posted."""
+    return ("" if card.delivered else card.claim, *card.message_ids[-1:])
+
+
+def _waited_for(ear: HearsStops, was_heard: bool) -> bool:
+    return not was_heard and ear.trouble() is None
 
 
 class Elsewhere:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final
 
 from bot.chat.hearing.hearing import Hearing
+from bot.chat.hearing.known import on_its_way
 from bot.chat.surface import SurfaceFailed
 from lifecycle.located import located
 from lifecycle.ports import RowAtFault, RowRefused, RowUnreadable, StoreUnavailable, Transaction
@@ -89,8 +90,9 @@ class Reading:
         self._found_ms[message_id] = self._workflow.world.clock.now_ms()
 
     async def read_card(self, card: Card) -> bool:
-        """Read one card, unless nothing on it can have been missed; False where it cannot be."""
-        if not card.message_ids:
+        """Read one card, unless nothing on it can have been missed; False where it cannot be: one
+        that was deleted may stand anew, in a message that no row names yet."""
+        if not card.message_ids or on_its_way(card, self._workflow.world.clock.now_ms()):
             return False
         if not await self.may_be_unread(card) and self._quiet():
             return True

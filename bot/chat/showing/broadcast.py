@@ -12,7 +12,7 @@ from bot.cancelling import being_cancelled
 from bot.chat.commands.commands import Commands
 from bot.chat.hearing.card_readings import PATIENCE_S, CardReadings, went_well
 from bot.chat.hearing.closed_unread import ClosedUnread
-from bot.chat.hearing.others import Ears
+from bot.chat.hearing.others import Ears, moved
 from bot.chat.showing.delivery import Delivery
 from bot.chat.showing.watching import Hears, Watch
 from bot.chat.surface import Surface
@@ -160,24 +160,16 @@ class Broadcast:
         asked, seen = dict[str, Card](), dict[str, bool]()
         try:
             # What is shown somewhere while the others are read may have stood there unnoted.
-            while fresh := await self._moved(self._world, proposal_id, asked):
+            while fresh := await moved(self._world, proposal_id, asked):
                 asked.update((card.surface, card) for card in fresh)
-                read = await asyncio.gather(*map(self._readings.read, fresh))
-                seen.update(zip((card.surface for card in fresh), read, strict=True))
+                here = [card for card in fresh if card.surface in self._surfaces]
+                read = await asyncio.gather(*map(self._readings.read, here))
+                seen.update(zip((card.surface for card in here), read, strict=True))
         except StoreUnavailable:
             return False
         if not any(seen.values()):
             return False
-        return await self._noted([card for name, card in asked.items() if not seen[name]])
-
-    async def _moved(
-        self, world: World, proposal_id: str, asked: Mapping[str, Card]
-    ) -> Sequence[Card]:
-        """Return the cards that were not asked for where they stand by now."""
-        cards = await world.store.read(lambda tx: tx.cards.of(proposal_id))
-        known = {name: card.message_ids[-1:] for name, card in asked.items()}
-        here = (card for card in cards if card.surface in self._surfaces)
-        return [card for card in here if card.message_ids[-1:] != known.get(card.surface)]
+        return await self._noted([asked[name] for name, was_read in seen.items() if not was_read])
 
     async def _noted(self, unread: Sequence[Card]) -> bool:
         """Remember whose ❌ is to be looked for yet, once their surface can be read."""

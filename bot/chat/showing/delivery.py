@@ -15,7 +15,7 @@ from bot.cancelling import being_cancelled
 from bot.chat.cards.card import written_card
 from bot.chat.cards.card_facts import Beside, defaults_of
 from bot.chat.cards.content import CardContent
-from bot.chat.hearing.known import not_posted
+from bot.chat.hearing.known import in_doubt, not_posted
 from bot.chat.showing.due import ATTENTION_AFTER, Due
 from bot.chat.showing.failing_log import FailingLog
 from bot.chat.showing.placed import Placed, note_claim, note_placed
@@ -187,13 +187,14 @@ class Delivery:
         return _Outcome.DONE
 
     async def _placed(self, card: Card, content: CardContent) -> tuple[Card, Posted | None]:
-        """Edit the card where it stands, or post it; None where a final card was deleted."""
+        """Edit the card where it stands, or post it; None where a final card was deleted, and did
+        not have to be shown anew."""
         if card.message_ids:
             try:
                 return card, await self.surface.edit_card(content, card)
             except CardGone:
                 log.info("the card of %s was deleted on %s", card.proposal_id, card.surface)
-                if content.final:
+                if content.final and not in_doubt(card):
                     return card, None
                 # Where it is not delivered it was claimed anew already, and may stand somewhere.
                 card = replace(card, claim="" if card.delivered else card.claim, delivered=False)

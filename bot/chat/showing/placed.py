@@ -47,7 +47,8 @@ def note_placed(
         at_ms, full = (moment.now_ms if moved else at_ms), posted.full
         if moved:
             note_card(tx, moment, card, posted.message_id)
-    stands = replace(fresh, message_ids=ids, posted_at_ms=at_ms, full=full, claim=card.claim)
+    claim = card.claim if posted is not None else ""  # nothing is posted under it any more
+    stands = replace(fresh, message_ids=ids, posted_at_ms=at_ms, full=full, claim=claim)
     shown = replace(stands, shown_version=placed.version, delivered=posted is not None)
     tx.cards.put(shown_since(replace(shown, attempts=0, retry_at_ms=0, why=""), moment.now_ms))
     where = moment, card.surface, ids[-1] if ids else ""

@@ -124,11 +124,16 @@ async def test_a_stop_that_is_found_after_the_window_closed_elsewhere_is_told_on
     assert two.tool("send-email").verbs() == ["execute", "commit"]
 
 
+async def opens_by_itself(two: Two) -> None:
+    """Let what is PROPOSE open in the orchestrator's name: a person's ✅ ends its window early."""
+    opened = {"orchestrator": "nour", "auto_approval_tiers": frozenset({Tier.PROPOSE})}
+    await two.workflow.adopt(a_policy(**opened), two.workflow.world.law.sentinel)
+
+
 async def test_a_stop_is_told_of_that_stood_unheard_when_a_check_mark_closed_the_window_early(
     two: Two,
 ) -> None:
-    opened = {"orchestrator": "nour", "auto_approval_tiers": frozenset({Tier.PROPOSE})}
-    await two.workflow.adopt(a_policy(**opened), two.workflow.world.law.sentinel)
+    await opens_by_itself(two)
     proposal_id = await two.proposes(MAIL)
     on_slack = await until(lambda: two.slack_card(proposal_id), "the card on Slack")
     await two.reaches(proposal_id, "executing")
