@@ -27,11 +27,11 @@ from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.others import Elsewhere
 from bot.chat.hearing.owners import user_of
 from bot.chat.hearing.refused import (
-    Key,
     counted_again,
     counted_for_another,
-    for_good,
     gone_from,
+    leaves_a_note,
+    note_answer,
     note_counted,
     note_gone,
     note_refused,
@@ -186,16 +186,16 @@ class CatchingUp:
             reply = await self._workflow.reject(
                 card.proposal_id, late, card=self._place(card), found_late=True
             )
-            await self._noted(card, (sender.account, Signal.STOP), reply)
+            await self._noted(card, sender, Signal.STOP, reply)
             count += reply.done
         return count
 
-    async def _noted(self, card: Card, key: Key, reply: Reply) -> None:
-        """Note that what was found was refused, until it is seen gone."""
+    async def _noted(self, card: Card, sender: Sender, signal: Signal, reply: Reply) -> None:
+        """Note that what was found was refused, or not judged, until it is seen gone."""
         world = self._workflow.world
-        if for_good(reply):
+        if leaves_a_note(reply):
             now_ms = world.clock.now_ms()
-            await world.write(lambda tx: note_refused(tx, card, key, now_ms))
+            await world.write(lambda tx: note_answer(tx, card, sender, signal, reply, now_ms))
 
     async def _forgotten(self, card: Card, found: Found, known: Known) -> None:
         """What was refused or is void and stands no more was given anew where it is found again;
@@ -249,7 +249,7 @@ class CatchingUp:
                 continue
             moved = sender.identity not in (None, seen.identity)  # while the others were heard
             reply = await self._given(card, sender, fresh, moved=moved)
-            await self._noted(card, (sender.account, Signal.APPROVE), reply)
+            await self._noted(card, sender, Signal.APPROVE, reply)
             count += reply.done
             if reply.code == _VOID:
                 self._refused.setdefault(card.proposal_id, []).append((sender, reply))

@@ -20,6 +20,7 @@ from bot.chat.hearing.refused import (
 from bot.chat.hearing.senders import as_known_now
 from bot.chat.hearing.shown import shown_when_heard
 from bot.chat.hearing.signals import Signal
+from bot.chat.hearing.unjudged import keep_unjudged
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.heard import OVERDUE_MS
@@ -105,15 +106,15 @@ class Incoming:
         if since is not None and await self._found(card, sender, signal, since):
             return None
         place = self._place(card, message_id, sender)
-        given = (message_id, sender.account)
-        event_id = card_event(*given, sender.event_id) if sender.event_id else None
+        event_id = sender.event_id and card_event(message_id, sender.account, sender.event_id)
         sender = replace(sender, event_id=event_id)
         reply = await self._acted(card, sender, place, signal, added=added)
         later = counts_later(reply)
         if added and not reply.done and not later and reply.code != _ONCE_MORE:
             await self._remember(card, message_id, sender, signal)
-        if signal is Signal.APPROVE and not later and not (added and reply.done):
-            await self._changed(card, sender, added=added)
+        if signal is Signal.APPROVE and not (added and reply.done):
+            noted = self._unjudged if later else self._changed
+            await noted(card, sender, added=added)
         return reply
 
     async def seen_gone(self, card: Card, sender: Sender) -> None:
@@ -253,6 +254,11 @@ class Incoming:
         if card is not None:
             gone = [(sender.account, signal)]
             await self._workflow.world.write(lambda tx: note_gone(tx, card, gone))
+
+    async def _unjudged(self, card: Card, sender: Sender, *, added: bool) -> None:
+        """Keep whose a ✅ is that counts later."""
+        if added:
+            await keep_unjudged(self._workflow.world, card, sender)
 
     async def _changed(self, card: Card, sender: Sender, *, added: bool) -> None:
         """Keep what a ✅ that changed no review says about those that will be found there."""

@@ -10,6 +10,7 @@ from bot.chat.hearing.event_ids import given_by, on_card
 from bot.chat.hearing.known import GONE, Known, approves, stops
 from bot.chat.hearing.owners import user_of
 from bot.chat.hearing.signals import Signal
+from bot.chat.hearing.unjudged import note_off, note_unjudged, unjudged_off, was_anothers
 from lifecycle.answers import Reply, Sender
 from lifecycle.policy import Policy
 from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
@@ -107,13 +108,16 @@ def says_anew(sender: Sender, known: Known) -> bool:
 
 def counted_for_another(sender: Sender, known: Known) -> bool:
     """Say whether the ✅ of this account on this card has counted for somebody else, who had the
-    account then: whoever has it by now has given none there that is heard of.
+    account then, or waits to count for them: whoever has it by now has given none there that is
+    heard of.
 
     One that was refused for that and seen gone since was given anew where it is found.
     """
     if sender.id is None:  # it may be theirs whom the platform does not vouch for just now
         return False
     since_ms = _seen_gone_ms(known.card, sender.account)
+    if was_anothers(known.card, sender, since_ms):
+        return True
     others = (r for r in known.reviews if approves(r) and r.person != sender.id)
     then = (each for each in others if each.at_ms >= since_ms)
     return any(_gave(sender, known.card.message_ids[-1], each) for each in then)
@@ -201,6 +205,21 @@ def void_words(review: Review) -> str:
     )
 
 
+def leaves_a_note(reply: Reply) -> bool:
+    """Say whether an emoji that was found was refused, for good or because it cannot be judged."""
+    return for_good(reply) or (not reply.done and reply.passing)
+
+
+def note_answer(
+    tx: Transaction, card: Card, sender: Sender, signal: Signal, reply: Reply, now_ms: int
+) -> None:
+    """Note that it was: one that could not be judged is whose it is now."""
+    if for_good(reply):
+        note_refused(tx, card, (sender.account, signal), now_ms)
+    elif signal is Signal.APPROVE:
+        note_unjudged(tx, card, sender, now_ms)
+
+
 def note_refused(tx: Transaction, card: Card, key: Key, now_ms: int) -> None:
     """Note that an emoji which stands there was refused."""
     stands = tx.cards.get(card.proposal_id, card.surface)
@@ -213,18 +232,22 @@ def note_refused(tx: Transaction, card: Card, key: Key, now_ms: int) -> None:
 
 
 def gone_from(card: Card, standing: Collection[Key], asked_ms: int | None) -> set[Key]:
-    """Return which refused emoji are not among those that stand; who was refused after the card
-    was asked for is not known to be gone."""
-    return {
+    """Return which emoji that were refused, or not judged, are not among those that stand; who was
+    heard after the card was asked for is not known to be gone."""
+    refused = {
         _key(name)
         for name, (times, at_ms) in _noted(card).items()
         if times % 2 and (asked_ms is None or at_ms < asked_ms)
-    } - set(standing)
+    }
+    there = [account for account, signal in standing if signal is Signal.APPROVE]
+    off = {(each, Signal.APPROVE) for each in unjudged_off(card, there, asked_ms)}
+    return (refused | off) - set(standing)
 
 
 def note_gone(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
     """Note that emoji were seen gone: what is found there next was given anew, where one of them
-    had been refused."""
+    had been refused, or not judged."""
+    note_off(tx, card, [account for account, signal in keys if signal is Signal.APPROVE])
     stands = tx.cards.get(card.proposal_id, card.surface)
     noted = dict(_noted(stands)) if stands is not None else {}
     gone = {name: noted[name] for name in map(_name, keys) if noted.get(name, (0, 0))[0] % 2}

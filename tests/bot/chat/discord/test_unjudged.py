@@ -1,0 +1,122 @@
+"""A ✅ that was heard and could not be judged waits on its card: it is of whoever had its account
+when it was heard, and of nobody who has it once it can be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from lifecycle.ports import StoreUnavailable, Transaction
+from tests.bot.chat.discord.cards import read_again, seeded
+from tests.bot.chat.discord.standing import (
+    DEPLOY,
+    DUAL,
+    counting,
+    taken_off_unheard,
+    unheard,
+)
+from tests.bot.chat.discord.test_account_when_heard import held_back, waiting
+from tests.bot.chat.discord.test_accounts_moved import anas_account_is_bens
+from tests.builders import PROD
+from tests.fakes.discord_server.state import Message
+from tests.fakes.discord_stage import ANA, TICK, DiscordStage, until
+
+
+async def heard_and_not_judged(stage: DiscordStage) -> tuple[str, Message]:
+    """Let ana give her ✅ while nobody says whether she is a member."""
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    outage = stage.server.fails("GET", f"/members/{ANA}", status=403, times=None)
+    stage.server.reacts(ANA, card, TICK)
+    await stage.ignored("not_a_reviewer")
+    await stage.quiet()
+    outage.times = 0
+    assert await stage.reviews(proposal_id) == []
+    return proposal_id, card
+
+
+async def test_it_counts_for_whoever_had_the_account_then(stage: DiscordStage) -> None:
+    proposal_id, _ = await heard_and_not_judged(stage)
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == ["ana"]
+
+
+async def counts_for_nobody_until_given_anew(
+    stage: DiscordStage, proposal_id: str, card: Message, *, heard: bool
+) -> None:
+    await anas_account_is_bens(stage)
+    await read_again(stage)
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == []
+    assert (await stage.audit("ignored"))[-1]["reason"] == "stale_card"
+    await until(lambda: any(said.startswith("ben: ") for said in stage.server.said()), "told")
+
+    if heard:
+        stage.server.unreacts(ANA, card, TICK)
+        stage.server.reacts(ANA, card, TICK)
+    else:
+        taken_off_unheard(card, ANA, TICK)
+        await read_again(stage)
+        unheard(card, ANA, TICK)
+        await read_again(stage)
+    await stage.quiet()
+    assert await counting(stage, proposal_id) == ["ben"]
+    assert stage.tool(DEPLOY).verbs() == []
+
+
+@pytest.mark.parametrize("heard", [True, False])
+async def test_it_counts_for_nobody_who_has_the_account_once_it_can_be_judged(
+    stage: DiscordStage, heard: bool
+) -> None:
+    """It was found on its card, and counted for ben, who had approved nothing."""
+    proposal_id, card = await heard_and_not_judged(stage)
+    await counts_for_nobody_until_given_anew(stage, proposal_id, card, heard=heard)
+
+
+async def test_it_counts_for_nobody_else_although_it_was_only_found_while_it_could_not_be_judged(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    outage = stage.server.fails("GET", f"/members/{ANA}", status=403, times=None)
+    unheard(card, ANA, TICK)
+    await read_again(stage)
+    outage.times = 0
+    await counts_for_nobody_until_given_anew(stage, proposal_id, card, heard=False)
+
+
+async def test_one_that_is_taken_off_unheard_and_given_by_the_next_owner_counts_for_them(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await heard_and_not_judged(stage)
+    taken_off_unheard(card, ANA, TICK)
+    await read_again(stage)
+    await anas_account_is_bens(stage)
+    unheard(card, ANA, TICK)
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == ["ben"]
+
+
+async def test_one_that_the_store_could_not_take_counts_for_nobody_who_has_the_account_later(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was found as ben's once the disk was freed, which is when ana was to give it again."""
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    gate = await held_back(stage, monkeypatch)
+    stage.server.reacts(ANA, card, TICK)
+    await waiting(stage, 1)
+    write, full = stage.store.write, True
+
+    async def written(unit: Callable[[Transaction], object]) -> object:
+        if full:
+            raise StoreUnavailable("the disk is full")
+        return await write(unit)
+
+    monkeypatch.setattr(stage.store, "write", written)
+    gate.goes_on.set()
+    await until(lambda: any("cannot be written" in said for said in stage.server.said()), "told")
+    full = False
+    stage.clock.advance(60)
+    await stage.quiet()
+    await anas_account_is_bens(stage)
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == []
