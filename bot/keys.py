@@ -9,11 +9,10 @@ import stat
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Final
 
+from bot.durable_files import write_first
 from bot.own_folder import own_folder
-from bot.storage.durable_files import sync_folder
 from lifecycle.permit import KeyRing
 
 #: The file below `data/`: a line a key, `<key id> <base64url of 32 bytes or more>`. The first key
@@ -67,31 +66,11 @@ def _make(path: Path) -> None:
     line = f"k-{secrets.token_hex(4)} {_encoded(secrets.token_bytes(_KEY_BYTES))}\n"
     try:
         own_folder(path.parent)
-        descriptor, name = mkstemp(prefix=f"{path.name}.", dir=path.parent)
-        draft = Path(name)  # nobody else's, also where a former process with our number died here
-        try:
-            with os.fdopen(descriptor, "w") as file:
-                file.write(line)
-                file.flush()
-                os.fsync(file.fileno())
-            _published(draft, path)
-        finally:
-            draft.unlink(missing_ok=True)
-        sync_folder(path.parent)
+        write_first(path, line.encode("ascii"))
     except OSError as error:
         raise KeysUnusable(
             f"no permit key can be made in {path.parent} ({error.strerror})"
         ) from None
-
-
-def _published(draft: Path, path: Path) -> None:
-    """Give a file its name, unless another one has it by now."""
-    try:
-        path.hardlink_to(draft)
-    except FileExistsError:
-        return
-    except OSError:  # a file system without links, where this is as much as there is
-        draft.replace(path)
 
 
 def _read(path: Path) -> dict[str, bytes]:

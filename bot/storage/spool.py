@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from bot.durable_files import sync_folder, write_whole
 from bot.own_folder import own_folder
-from bot.storage.durable_files import replace_file, sync_folder
 from bot.storage.json_text import dump
 from bot.storage.stop_lines import DONE, OF, as_kept, lines_of, stop_in, stops_in, written
 
@@ -118,7 +118,7 @@ class FileSpool:
             lines = self._lines()
             left = [kept for line in lines if (kept := self._without(line, stops)) is not None]
             if left != lines:
-                self._with_room(lambda: replace_file(self.path, written(left)))
+                self._with_room(lambda: write_whole(self.path, written(left)))
                 self._set_aside_room()
 
     def _without(self, line: bytes, over: Collection[Mapping[str, Any]]) -> bytes | None:
@@ -180,7 +180,7 @@ class FileSpool:
             return
         with suppress(OSError):
             own_folder(self.path.parent)
-            replace_file(self._reserve, bytes(_ROOM_BYTES))
+            write_whole(self._reserve, bytes(_ROOM_BYTES))
 
     def _append(self, descriptor: int, line: bytes) -> None:
         size = os.fstat(descriptor).st_size
@@ -212,8 +212,8 @@ class FileSpool:
         aside = self.path.with_name(self.path.name + ".torn")
         try:
             before = aside.read_bytes() if aside.exists() else b""
-            replace_file(aside, before + written(torn))
-            replace_file(self.path, written([line for line in lines if line not in torn]))
+            write_whole(aside, before + written(torn))
+            write_whole(self.path, written([line for line in lines if line not in torn]))
         except OSError as error:
             log.error("%s holds %d lines that are no stop: %s", self.path, len(torn), error)
 

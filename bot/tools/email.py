@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from bot.durable_files import discard, move, write_whole
 from bot.own_folder import own_folder
-from bot.tools.durable import discard, move, write_whole
 from bot.tools.message import composed, enveloped, fingerprint
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 
@@ -139,6 +139,19 @@ class EmailTool:
             raise _undone("taken for sending", error) from error
 
     def _unclaimed(self, name: str) -> None:
+    async def _waited_for(self, tidying: Coroutine[Any, Any, None], ends_s: float) -> None:
+        """Tidy up, and wait for that a while: what became of the mail is known, and a disk that is
+        slow until `ends_s`, a time of the loop, must not put it in doubt."""
+        tidied = asyncio.create_task(tidying)
+        self._tidying.add(tidied)
+        tidied.add_done_callback(self._tidying.discard)
+        left_s = ends_s - asyncio.get_running_loop().time()
+        await asyncio.wait({tidied}, timeout=min(_KEPT_S, max(0.0, left_s / 2)))
+
+    async def _put_back(self, name: str) -> None:
+        with suppress(OSError):  # a retry finds it where it is
+            await asyncio.to_thread(self._unclaimed, name)
+
         move(self._sending(name), self._drafts / name)
         discard(self._sending(name).with_suffix(".key"))
 

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Final
 
+from bot.durable_files import move, write_whole
 from bot.own_folder import own_folder
-from bot.tools.durable import move, write_whole
 from lifecycle.ports import ToolDoubtful, ToolFailed
 
 _FOLDERS: Final = ("tmp", "new", "cur")
