@@ -16,7 +16,7 @@ from bot.tools.message import composed, enveloped, fingerprint
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 
 _DEFAULT_SENDER: Final = "signoff@localhost"
-#: So long a sent mail is waited for to lie among the sent ones.
+#: So long it is waited for that a sent mail lies among the sent ones, an unsent one among drafts.
 _KEPT_S: Final = 2.0
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class EmailTool:
         self._drafts = folder / "data" / "drafts"
         self._sent = folder / "data" / "sent"
         self._now_ms = now_ms
-        self._keeping: set[asyncio.Task[None]] = set()
+        self._tidying: set[asyncio.Task[None]] = set()
 
     def describe(self) -> Mapping[str, str]:
         """Return the sender and the way that mail takes."""
@@ -63,20 +63,17 @@ class EmailTool:
 
     async def commit(self, call: Call) -> Mapping[str, Any]:
         """Send the draft, whose bytes must still be those that the receipt names."""
+        loop = asyncio.get_running_loop()
+        ends_s = loop.time() + call.limit_s
         name, data = await asyncio.to_thread(self._claimed, call)
         if data is None:
             return {"draft": name, "sent": True}
-        try:
-            went = await self._carrier.carry(name, data, call.limit_s)
+        try:  # the time that a slow disk took is none that a server may take
+            went = await self._carrier.carry(name, data, ends_s - loop.time())
         except ToolFailed:
-            with suppress(OSError):  # a retry finds it where it is
-                await asyncio.to_thread(self._unclaimed, name)
+            await self._waited_for(self._put_back(name), ends_s)
             raise
-        keeping = asyncio.create_task(self._kept(name))
-        self._keeping.add(keeping)
-        keeping.add_done_callback(self._keeping.discard)
-        # It was sent, and nobody may send it again in doubt of that because a disk is slow.
-        await asyncio.wait({keeping}, timeout=_KEPT_S)
+        await self._waited_for(self._kept(name), ends_s)
         return {"draft": name, "sent": True, "went": went}
 
     async def roll_back(self, call: Call) -> Mapping[str, Any]:
@@ -139,6 +136,9 @@ class EmailTool:
             raise _undone("taken for sending", error) from error
 
     def _unclaimed(self, name: str) -> None:
+        move(self._sending(name), self._drafts / name)
+        discard(self._sending(name).with_suffix(".key"))
+
     async def _waited_for(self, tidying: Coroutine[Any, Any, None], ends_s: float) -> None:
         """Tidy up, and wait for that a while: what became of the mail is known, and a disk that is
         slow until `ends_s`, a time of the loop, must not put it in doubt."""
@@ -151,9 +151,6 @@ class EmailTool:
     async def _put_back(self, name: str) -> None:
         with suppress(OSError):  # a retry finds it where it is
             await asyncio.to_thread(self._unclaimed, name)
-
-        move(self._sending(name), self._drafts / name)
-        discard(self._sending(name).with_suffix(".key"))
 
     async def _kept(self, name: str) -> None:
         try:

@@ -28,12 +28,14 @@ class Post:
     def __init__(self) -> None:
         self.got: list[tuple[str, list[str], bytes]] = []
         self.refuse: set[str] = set()
+        self.refused: list[str] = []
         self.after_data = "250 OK"
         self.hang_up = False
         self.meanwhile = None
 
     async def handle_RCPT(self, server, session, envelope, address, options):
         if address in self.refuse:
+            self.refused.append(address)
             return "550 no such mailbox"
         envelope.rcpt_tos.append(address)
         return "250 OK"
@@ -77,13 +79,13 @@ async def listening(post: Post, **options) -> AsyncIterator[int]:
 
     async with await loop.create_server(meets, "127.0.0.1", 0) as server:
         yield server.sockets[0].getsockname()[1]
-
-
         server.close()
         await arrived()
         for each in met:
             if each.transport is not None:
                 each.transport.close()
+
+
 @pytest.fixture
 async def port(post: Post) -> AsyncIterator[int]:
     async with listening(post) as number:
@@ -192,6 +194,27 @@ class TestSmtp(ToolContract):
         fast.set()
 
         assert (result.outcome, len(post.got)) == (Outcome.DONE, 1)
+
+    @pytest.mark.parametrize(
+        ("refused", "outcome"), [(False, Outcome.DONE), (True, Outcome.FAILED)]
+    )
+    async def test_a_slow_disk_puts_nothing_in_doubt_that_the_server_made_clear(
+        self, bench, post, monkeypatch, refused, outcome
+    ):
+        """Not at the end of its time either: it was unknown whether a refused mail was sent."""
+        executed, fast, sync = await done(bench, "execute"), threading.Event(), os.fsync
+        post.refuse = {"kim@partner.example"} if refused else set()
+
+        def synced(descriptor):
+            if post.got or post.refused:
+                fast.wait(20)
+            sync(descriptor)
+
+        monkeypatch.setattr(os, "fsync", synced)
+        result = await self.committed(bench, executed.receipt, limit_s=1.5)
+        fast.set()
+
+        assert result.outcome is outcome
 
     async def test_a_persons_retry_sends_what_was_unknown(self, bench, post):
         executed = await done(bench, "execute")
