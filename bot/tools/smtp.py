@@ -118,8 +118,16 @@ class SmtpCarrier:
 
 def _nothing_ahead(server: SMTP) -> None:
     """Raise SMTPException where the server has said more than it was asked: that would be taken for
-    its answer to the text, before it has read a word of it."""
-    if server.protocol is not None and server.protocol._buffer:
+    its answer to the text, before it has read a word of it.
+
+    The library has no public name for that: one that keeps it elsewhere sends nothing.
+    """
+    if server.protocol is None:  # it hung up, which is told as that
+        return
+    ahead = getattr(server.protocol, "_buffer", None)
+    if ahead is None:
+        raise SMTPException("this aiosmtplib does not show what was said too early")
+    if ahead:
         raise SMTPException("it answers what it was not asked")
 
 

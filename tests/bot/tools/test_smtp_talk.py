@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from aiosmtplib import SMTPException
 
 from bot.tools.email import EmailTool
-from bot.tools.smtp import SmtpCarrier
+from bot.tools.smtp import SmtpCarrier, _nothing_ahead
 from lifecycle.calls.calling import CallResult, call_tool
 from lifecycle.proposal import Outcome
 from tests.bot.tools.mailing import NOW_MS, MaildirBench
@@ -122,3 +124,9 @@ async def test_people_are_told_at_which_recipient_it_ended_and_not_who_that_is(t
 
     assert "recipient 2 of 3 (550)" in result.explanation
     assert "kim" not in result.explanation
+
+
+def test_a_library_that_hides_what_was_said_too_early_sends_nothing():
+    """Its next version may keep that under another name."""
+    with pytest.raises(SMTPException, match="does not show"):
+        _nothing_ahead(SimpleNamespace(protocol=SimpleNamespace()))
