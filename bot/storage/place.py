@@ -14,15 +14,13 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from bot.storage.logged_pages import FRAME_HEAD, LOG_HEAD, logged_pages
 from bot.storage.queries import PRAGMAS
 from bot.storage.remedies import remedy, said
 
 #: While somebody else folds the log it is asked again, so often and after so many seconds.
 _TIMES: Final = 40
 _AGAIN_S: Final = 0.05
-#: The sizes of SQLite's own format: what stands before all pages of the log, and before each.
-_LOG_HEAD: Final = 32
-_FRAME_HEAD: Final = 24
 #: What another program does between two of our questions is no trouble at the next look.
 _LOOKS: Final = 2
 _DAMAGED: Final = (
@@ -70,7 +68,7 @@ class Place:
 
         Each may become shorter by rights: the log once all that it held was folded into the
         database, and that one where it was packed (VACUUM). Only what is shorter than SQLite, asked
-        what it `held` (raising sqlite3.Error), takes it for was cut by somebody else.
+        what it `held` (raising as `held_by`), takes it for was cut by somebody else.
         """
         words = None
         for _ in range(_LOOKS):
@@ -80,10 +78,25 @@ class Place:
                 return None
         return words
 
+    def lacks_pages(self, pages: int, page_bytes: int) -> bool:
+        """Say whether the database became shorter by pages that do not stand in the log.
+
+        To be asked before anything is folded: where that makes the database longer than it is,
+        nobody sees any more that it was cut, and what is lost reads as zeros. Raises OSError.
+        """
+        if _bytes_of(self._database) >= min(self._bytes[self._database], pages * page_bytes):
+            return False
+        logged = logged_pages(self._log)
+        # Asked last: what is folded, or begun anew, meanwhile makes it longer.
+        stand = _bytes_of(self._database) // page_bytes
+        return any(number not in logged for number in range(stand + 1, pages + 1))
+
     def _too_short(self, shorter: list[Path], held: Callable[[], Held]) -> str | None:
         try:
             known = held()
-        except (sqlite3.Error, MemoryError) as error:
+        except PagesLost:
+            return self._cut(self._database)
+        except (sqlite3.Error, OSError, MemoryError) as error:
             return self._cut(shorter[0]) if _finds_nothing(error) else _unseen(shorter[0], error)
         least = {self._database: known.database - known.to_fold, self._log: known.log}
         if cut := [path for path in shorter if _bytes_of(path) < least[path]]:
@@ -105,6 +118,10 @@ class Place:
         )
 
 
+class PagesLost(Exception):
+    """Of the database pages are gone, and stand nowhere else."""
+
+
 class Held(NamedTuple):
     """How long SQLite takes its files to be at least, in bytes: the database once `to_fold` more
     bytes of the log, which somebody still reads behind, stand in it."""
@@ -114,29 +131,31 @@ class Held(NamedTuple):
     to_fold: int = 0
 
 
-def held_by(plain: sqlite3.Connection, patience: str) -> Held:
+def held_by(plain: sqlite3.Connection, patience: str, place: Place) -> Held:
     """Fold the log as far as nobody stands in the way, and return what SQLite knows of both files.
 
     Waits two seconds for whoever folds it just now, and for no reader; `patience` is the pragma
     that is in force again after. Raises sqlite3.Error, also where SQLite does not find in the log
-    what it wrote there.
+    what it wrote there, OSError where the log cannot be read, and PagesLost, having folded nothing.
     """
     try:
         plain.execute(PRAGMAS["no_patience"])
-        return _held(plain)
+        return _held(plain, place)
     finally:
         with suppress(sqlite3.Error, MemoryError):
             plain.execute(PRAGMAS[patience])
 
 
-def _held(plain: sqlite3.Connection) -> Held:
+def _held(plain: sqlite3.Connection, place: Place) -> Held:
     page_bytes = _answer(plain, "page_bytes")[0]
+    if place.lacks_pages(_answer(plain, "pages")[0], page_bytes):
+        raise PagesLost
     frames, folded = _folded(plain)
     to_fold = (frames - folded) * page_bytes
     if frames == folded > 0:  # of which nothing is needed any more: it may begin anew
         left = _answer(plain, "empty_wal")[1]
         frames = frames if left < 0 else left
-    log_bytes = _LOG_HEAD + frames * (_FRAME_HEAD + page_bytes) if frames else 0
+    log_bytes = LOG_HEAD + frames * (FRAME_HEAD + page_bytes) if frames else 0
     return Held(_answer(plain, "pages")[0] * page_bytes, log_bytes, to_fold)
 
 

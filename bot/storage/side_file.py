@@ -10,10 +10,11 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bot.storage.place import Place
+from bot.storage.place import Place, held_by
 from bot.storage.queries import PRAGMAS
 
 #: While somebody reads, or the disk takes nothing, it is tried again after so long, in seconds.
@@ -71,13 +72,13 @@ class SideFile:
     def empty(self, patience: str) -> None:
         """Empty it where that is due; `patience` is the pragma that is in force again after.
 
-        Where the database's files do not lie where they lay, it holds what a file that was put
-        there lacks, and stays as it is.
+        Where the database's files do not lie where they lay, or one was cut short, it holds what
+        is lacking there, and stays as it is.
         """
         if not self._due_s or self._due_s[0] > self._now_s():
             return
         began_s = self._now_s()
-        emptied = self._place.trouble() is None and self._emptied(patience)
+        emptied = self._may_be_folded(patience) and self._emptied(patience)
         took_s = self._now_s() - began_s
         self._paid_until_s = max(self._paid_until_s, began_s) + took_s * _PAID_FOR
         if emptied:
@@ -86,6 +87,10 @@ class SideFile:
             return
         self._due_s[0] = self._now_s() + self._pause_s
         self._pause_s = min(_LONGEST_PAUSE_S, self._pause_s * 2)
+
+    def _may_be_folded(self, patience: str) -> bool:
+        held = partial(held_by, self._connection, patience, self._place)
+        return self._place.trouble() is None and self._place.shorter(held) is None
 
     def _emptied(self, patience: str) -> bool:
         try:

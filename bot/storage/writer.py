@@ -153,7 +153,7 @@ class Writer:
     def _is_lost(self, plain: sqlite3.Connection, jobs: Sequence[Job]) -> bool:
         """Refuse what nobody would find again."""
         words = self._place.trouble() or self._place.shorter(
-            partial(held_by, plain, self._patience())
+            partial(held_by, plain, self._patience(), self._place)
         )
         for job in jobs if words else ():
             job.fail(StoreUnavailable(words))

@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from bot.storage.connection import open_plain
 from bot.storage.place import Held, Place
 from bot.storage.sqlite import SqliteStore
 from lifecycle.ports import StoreUnavailable
 from tests.bot.storage.places import in_use, noted
+
+SIZES = ("page_count", "page_size")
 
 
 @pytest.fixture
@@ -182,3 +185,37 @@ async def test_nothing_is_decided_in_a_database_that_another_file_was_copied_ove
     for _ in range(2):
         with pytest.raises(StoreUnavailable, match=r"signoff\.db became shorter"):
             await noted(store)
+
+
+@pytest.mark.parametrize("lost", [1, 4_096, 40_960])
+async def test_a_database_that_was_cut_is_not_filled_up_from_the_log_with_zeros_in_between(
+    store: SqliteStore, tmp_path: Path, lost: int
+) -> None:
+    """What is folded makes it as long as it was, and nobody sees any more that pages are gone."""
+    database = tmp_path / "signoff.db"
+    emptied(tmp_path)
+    await noted(store)
+    left = database.stat().st_size - lost
+    os.truncate(database, left)
+
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match=r"signoff\.db became shorter"):
+            await noted(store)
+
+    assert database.stat().st_size == left
+
+
+def test_a_database_that_was_cut_lacks_what_no_commit_in_the_log_holds(tmp_path: Path) -> None:
+    database = tmp_path / "signoff.db"
+    with closing(open_plain(database, writing=True)) as writing:
+        writing.execute("CREATE TABLE notes (text)")
+        writing.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        writing.execute("INSERT INTO notes VALUES (?)", ("0" * 40_000,))
+        pages, page_bytes = (writing.execute(f"PRAGMA {of}").fetchone()[0] for of in SIZES)
+        place = Place(database)
+        os.truncate(database, page_bytes)
+        logged = not place.lacks_pages(pages, page_bytes)
+        os.truncate(tmp_path / "signoff.db-wal", 40_000)
+
+        assert logged
+        assert place.lacks_pages(pages, page_bytes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -209,3 +210,21 @@ def test_what_is_deleted_is_written_over_whatever_this_build_of_sqlite_does_by_i
     monkeypatch.setattr(sqlite3, "connect", careless)
     with closing(open_plain(path, writing=True)) as connection:
         assert connection.execute("PRAGMA secure_delete").fetchone()[0] == 1
+
+
+def test_it_is_left_as_it_is_where_the_database_was_cut_short(
+    path: Path, writing: sqlite3.Connection
+) -> None:
+    """Emptied into it, it would make the database as long as it was, with zeros in between."""
+    ticks = Ticks()
+    writing.executemany("INSERT INTO notes VALUES (?)", [("x" * 4_000,)] * 9)
+    writing.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    writing.execute("INSERT INTO notes VALUES (?)", (SECRET,))
+    side_file = SideFile(writing, Place(path), now_s=ticks)
+    os.truncate(path, 20_480)
+    side_file.cover()
+
+    side_file.empty("patience")
+
+    assert path.stat().st_size == 20_480
+    assert side_file.idle_s() == 1
