@@ -1,12 +1,16 @@
-"""The threads of the loop's own pool: all started before there is work, or missed by no answer."""
+"""The threads of the loop's own pool: all started before there is work, or missed by no answer.
+
+What others wrote has none of them: what never returns would use them up, and hold up the end.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
 #: What Python says where no thread can be started.
@@ -15,7 +19,28 @@ NO_THREAD: Final = "can't start new thread"
 #: As many as a pool has that nobody gave a number.
 _MOST: Final = min(32, (os.cpu_count() or 1) + 4)
 
+#: So long may take, once all our work is done, what is told to end.
+_GRACE_S: Final = 0.5
+
+#: The threads of whoever wrote what runs here: what it hands to the loop's pool (asyncio.to_thread)
+#: is done there. None: it is our own.
+THREADS_OF: Final[ContextVar[Executor | None]] = ContextVar("THREADS_OF", default=None)
+
+#: What was let go of; thrown away it would be closed, which it may not allow either.
+_let_go: Final = set[asyncio.Task[Any]]()
+
 _Answer = TypeVar("_Answer")
+
+
+class _Pool(ThreadPoolExecutor):
+    """Does our own work."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Do it here, or where the work of others is done."""
+        others = THREADS_OF.get()
+        if others is not None:
+            return others.submit(fn, *args, **kwargs)
+        return super().submit(fn, *args, **kwargs)
 
 
 def run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
@@ -25,13 +50,17 @@ def run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
     started all is done nevertheless, and must not be told as failed.
     """
     ended: Future[_Answer] = Future()
+    pool = _Pool(_MOST, "signoff-own")
 
     async def kept() -> None:
+        asyncio.get_running_loop().set_default_executor(pool)
         try:
             ended.set_result(await work)
         except BaseException as error:
             ended.set_exception(error)
             raise
+        finally:
+            await _end_others()
 
     try:
         asyncio.run(kept())
@@ -40,7 +69,32 @@ def run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
             raise
         if isinstance(ended.exception(), asyncio.CancelledError):  # nothing but Ctrl-C cancels it
             raise KeyboardInterrupt from error
+    finally:
+        pool.shutdown(wait=False)
     return ended.result()
+
+
+async def _end_others() -> None:
+    """End what is still going on; what does not end is let go of, for asyncio would wait for it."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    if others:
+        _, going_on = await asyncio.wait(others, timeout=_GRACE_S)
+        for task in going_on:
+            let_go(task)
+            _let_go.add(task)
+
+
+def let_go(task: asyncio.Task[Any]) -> None:
+    """Keep asyncio.run from waiting for a task that does not end: at its end it would for ever.
+
+    Asyncio has no public way. A Python without this one waits, and nothing else becomes wrong.
+    """
+    forget: Callable[[asyncio.Task[Any]], object] | None
+    forget = getattr(asyncio.tasks, "_unregister_task", None)
+    if forget is not None:
+        forget(task)
 
 
 def started_pool() -> ThreadPoolExecutor:
@@ -49,7 +103,7 @@ def started_pool() -> ThreadPoolExecutor:
     One that has to and cannot says that the work was not taken, and does it later all the same: a
     mail could leave behind the back of whoever was told so.
     """
-    pool = ThreadPoolExecutor(_MOST, "signoff-own")
+    pool = _Pool(_MOST, "signoff-own")
     gate = threading.Event()
     try:
         for _ in range(_MOST):

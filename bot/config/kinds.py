@@ -94,6 +94,19 @@ def commit_unasked(found: type[Any]) -> str | None:
     )
 
 
+def takes(called: Any, *given: Any) -> bool:
+    """Say whether it can be called with what it is given; where it does not tell, the call will."""
+    try:
+        taken = inspect.signature(called, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return True
+    try:
+        taken.bind(*given)
+    except TypeError:
+        return False
+    return True
+
+
 def _check_options(found: type[Any], entry: PythonEntry) -> None:
     try:
         taken = inspect.signature(found)

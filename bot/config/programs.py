@@ -6,11 +6,11 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from inspect import getattr_static
+from inspect import getattr_static, isfunction
 from pathlib import Path
 from typing import Final
 
-from bot.config.kinds import class_in, commit_unasked, never_committed
+from bot.config.kinds import class_in, commit_unasked, never_committed, takes
 from lifecycle.policy import ToolKind, ToolPolicy
 
 _VERBS: Final = ("execute", "roll_back", "commit")
@@ -46,8 +46,11 @@ def methods_missing(tools: Iterable[ToolPolicy], folder: Path) -> Iterator[str]:
             found = class_in(name, folder)
             needed = ["execute"] + ["roll_back"] * tool.reversible + ["commit"] * tool.deferred
             for verb in needed:
-                if getattr_static(found, verb, None) is None:
+                method = getattr_static(found, verb, None)
+                if method is None:
                     yield f"{tool.name} cannot {verb}: {name} has no {verb}(call) of its own."
+                elif isfunction(method) and not takes(method, "self", "call"):
+                    yield f"{tool.name} cannot {verb}: {name} must have it as {verb}(self, call)."
             if in_vain := never_committed(found) or commit_unasked(found):
                 yield f"{tool.name} cannot commit: {name} {in_vain}"
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable
+from concurrent.futures import Executor
 from typing import Any, Final, NamedTuple
 
+from bot.pool import THREADS_OF, let_go
 from bot.tools.threads import ended_unheard
 
 #: So long may what is told to end take to say how it ended.
@@ -14,8 +16,8 @@ _GRACE_S: Final = 1.0
 
 log = logging.getLogger(__name__)
 
-#: The loop itself keeps no task alive.
-_left: set[asyncio.Task[_Ended]] = set()
+#: What goes on by itself, and whose threads it has; the loop itself keeps no task alive.
+_left: dict[asyncio.Task[_Ended], Executor] = {}
 
 
 class _Ended(NamedTuple):
@@ -25,13 +27,19 @@ class _Ended(NamedTuple):
     error: BaseException | None
 
 
-async def apart(work: Awaitable[Any], name: str) -> Any:
-    """Await `work` and return its answer, or raise what it raises.
+def left_of(threads: Executor) -> int:
+    """Return how many of those with these threads go on although their time is over."""
+    return sum(each is threads for each in _left.values())
+
+
+async def apart(work: Awaitable[Any], name: str, threads: Executor) -> Any:
+    """Await `work` and return its answer, or raise what it raises; `threads` are those in which it
+    does what it hands to the loop's pool.
 
     Where we are cancelled it is cancelled too, and its answer is taken where it gives one at once.
     What does not end then goes on by itself: nobody can end it, and nobody may wait for it.
     """
-    task = asyncio.create_task(_heard(work), name=name)
+    task = asyncio.create_task(_heard(work, threads), name=name)
     try:
         await asyncio.wait({task})
     except asyncio.CancelledError:
@@ -40,7 +48,7 @@ async def apart(work: Awaitable[Any], name: str) -> Any:
             await asyncio.wait({task}, timeout=_GRACE_S)
         finally:
             if not task.done():
-                _leave(task, name)
+                _leave(task, name, threads)
         if not task.done():
             raise
     if task.cancelled():
@@ -52,21 +60,22 @@ async def apart(work: Awaitable[Any], name: str) -> Any:
     raise RuntimeError("GeneratorExit") if isinstance(error, GeneratorExit) else error
 
 
-async def _heard(work: Awaitable[Any]) -> _Ended:
+async def _heard(work: Awaitable[Any], threads: Executor) -> _Ended:
+    THREADS_OF.set(threads)
     try:
         return _Ended(await work, None)
     except BaseException as error:
         return _Ended(None, error)
 
 
-def _leave(task: asyncio.Task[_Ended], name: str) -> None:
-    """Let go of a task: at its end asyncio.run would wait for it for ever."""
+def _leave(task: asyncio.Task[_Ended], name: str, threads: Executor) -> None:
+    """Let go of a task, and say how it ends where it does."""
 
     def ended(task: asyncio.Task[_Ended]) -> None:
-        _left.discard(task)
+        _left.pop(task, None)
         ended_unheard(name, asyncio.CancelledError() if task.cancelled() else task.result().error)
 
-    asyncio.tasks._unregister_task(task)
     log.warning("%s does not end although its time is over", name)
-    _left.add(task)
+    _left[task] = threads
     task.add_done_callback(ended)
+    let_go(task)

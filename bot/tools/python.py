@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from bot.config.kinds import capabilities_of, class_in, never_committed
+from bot.config.kinds import capabilities_of, class_in, never_committed, takes
 from bot.expected import StartFailed
-from bot.tools.apart import apart
-from bot.tools.threads import NotBegun, beside
+from bot.tools.apart import apart, left_of
+from bot.tools.threads import DaemonThreads, NotBegun, beside
 from lifecycle.located import NOT_LOADED, located
 from lifecycle.ports import Call, ToolFailed
 
-#: So many plain calls of one tool may be under way.
+#: So many plain calls of one tool may be under way, and so many others go on over their time.
 MOST_AT_ONCE: Final = 32
 
 
@@ -24,9 +24,10 @@ class PythonTool:
     """Wraps `module:Class`: `execute(call)`, and where it has them `commit` and `roll_back`.
 
     Methods may be plain or async, and return the receipt. A plain one runs in a thread of its own,
-    which no time limit can end: once MOST_AT_ONCE of them hang, no more begin. An async one runs in
-    a task of its own. ToolFailed means that nothing is left behind, any other error unknown.
-    `reversible = True` and `deferred = True` on the class say what it can take back.
+    which no time limit can end, an async one in a task of its own, which need not end when it is
+    told to: once MOST_AT_ONCE of them hang, no more begin. ToolFailed means that nothing is left
+    behind, any other error unknown. `reversible = True` and `deferred = True` on the class say what
+    it can take back.
     """
 
     def __init__(self, settings: Mapping[str, Any], folder: Path) -> None:
@@ -35,6 +36,7 @@ class PythonTool:
         Raises ValueError where it cannot be loaded, StartFailed where none can be made.
         """
         self._begun, self._lock = 0, threading.Lock()
+        self._threads = DaemonThreads(MOST_AT_ONCE)
         name, made = settings["class"], class_in(settings["class"], folder)
         try:
             self._tool = made(**settings.get("options", {}))
@@ -43,8 +45,11 @@ class PythonTool:
             words = f"{name} cannot be made ({located(error)}): mend it, or its options."
             raise StartFailed(words) from error
         for verb, claim in _needed(made):
-            if not callable(getattr(self._tool, verb, None)):
+            method = getattr(self._tool, verb, None)
+            if not callable(method):
                 raise StartFailed(f"{name} {claim}has no {verb}(call): write one.")
+            if not takes(method, "call"):
+                raise StartFailed(f"{name} must have {verb} as {verb}(self, call): write it so.")
         if in_vain:
             raise StartFailed(f"{name} {in_vain}")
 
@@ -66,11 +71,10 @@ class PythonTool:
         method: Callable[[Call], Any] = getattr(self._tool, verb)
         name = f"{call.tool} {verb} of {call.proposal_id}"
         if inspect.iscoroutinefunction(method):
-            return _as_given(await apart(method(call), name))
+            self._refuse_more(call)
+            return _as_given(await apart(method(call), name, self._threads))
         with self._lock:
-            if self._begun >= MOST_AT_ONCE:
-                words = f"{self._begun} calls of {call.tool} do not return; this one was not begun"
-                raise ToolFailed(words)
+            self._refuse_more(call)
             self._begun += 1
         try:
             answer = await beside(partial(self._counted, method, call), name)
@@ -78,7 +82,16 @@ class PythonTool:
             self._ended()
             words = "this machine starts no more threads, so this call was not begun"
             raise ToolFailed(words) from error
-        return _as_given(await apart(answer, name) if inspect.isawaitable(answer) else answer)
+        return _as_given(
+            await apart(answer, name, self._threads) if inspect.isawaitable(answer) else answer
+        )
+
+    def _refuse_more(self, call: Call) -> None:
+        """Raise ToolFailed where too many calls hang: each takes its part of the whole bot."""
+        hang = self._begun + left_of(self._threads)
+        if hang >= MOST_AT_ONCE:
+            words = f"{hang} calls of {call.tool} do not return; this one was not begun"
+            raise ToolFailed(words)
 
     def _counted(self, method: Callable[[Call], Any], call: Call) -> Any:
         try:

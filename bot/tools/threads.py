@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 log = logging.getLogger(__name__)
@@ -51,6 +54,51 @@ async def beside(work: Callable[[], Any], name: str) -> Any:
     except RuntimeError as error:
         raise NotBegun from error
     return await answer
+
+
+class DaemonThreads(Executor):
+    """The threads of one tool, at most so many: what hangs in them holds up nobody else, nor the
+    end. A thread ends when there is nothing to do."""
+
+    def __init__(self, most: int) -> None:
+        """Start none; what comes while `most` are at work waits for its turn."""
+        self._most, self._at_work = most, 0
+        self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._lock = threading.Lock()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Do `fn` as soon as there is a thread. Raises NotBegun."""
+        future: Future[Any] = Future()
+        with self._lock:
+            if self._at_work < self._most:
+                try:
+                    threading.Thread(target=self._work, name="signoff-tool", daemon=True).start()
+                except RuntimeError as error:
+                    if not self._at_work:
+                        raise NotBegun(str(error)) from error
+                else:
+                    self._at_work += 1
+            self._waiting.append((future, partial(fn, *args, **kwargs)))
+        return future
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._at_work -= 1
+                    return
+                future, work = self._waiting.popleft()
+            if future.set_running_or_notify_cancel():
+                _do(work, future)
+
+
+def _do(work: Callable[[], Any], future: Future[Any]) -> None:
+    try:
+        answer = work()
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(answer)
 
 
 def ended_unheard(name: str, error: BaseException | None) -> None:

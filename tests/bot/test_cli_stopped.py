@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import main
+from bot.cli.app import main
 from bot.cli.stopping import stoppable
 from tests.by_hand import by_hand
 from tests.stage import staged

@@ -12,7 +12,7 @@ from typing import TextIO
 
 import pytest
 
-from bot.cli import main
+from bot.cli.app import main
 from bot.cli.doors import told_apart
 from bot.cli.streams import Unprinted
 from tests.by_hand import by_hand

@@ -8,11 +8,12 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from bot.cli import main
+from bot.cli.app import main
 from bot.pool import NO_THREAD, run, started_pool
 
 
@@ -105,6 +106,23 @@ def test_what_ctrl_c_ends_is_told_as_stopped_where_no_thread_starts_at_the_very_
 
     with pytest.raises(KeyboardInterrupt):
         run(waiting())
+
+
+async def going_on_for_ever() -> None:
+    while True:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+
+
+def test_what_does_not_end_when_it_is_told_to_holds_up_no_end() -> None:
+    """A tool of the operator's that polls in a task of its own, and lets nothing stop it."""
+
+    async def working() -> str:
+        asyncio.get_running_loop().create_task(going_on_for_ever())
+        await asyncio.sleep(0)
+        return "done"
+
+    assert run(working()) == "done"
 
 
 async def waiting_for_a_pool() -> int:

@@ -126,6 +126,17 @@ def test_a_method_that_the_start_would_miss_is_said_by_the_check(
     ]
 
 
+def test_a_method_that_takes_no_call_is_said_by_the_check(write_config, tmp_path: Path) -> None:
+    body = "class Tool:\n    def execute(self): ...\n    reversible = True\n    roll_back = print\n"
+    (tmp_path / "own_misshapen.py").write_text(body)
+    own = 'own: {tier: CONFIRM, action_type: read, kind: python, class: "own_misshapen:Tool"}'
+    path = write_config(("tools:\n", f"tools:\n  {own}\n"))
+
+    told = [note for note in notes_of(path, {}) if note.startswith("own ")]
+
+    assert told == ["own cannot execute: own_misshapen:Tool must have it as execute(self, call)."]
+
+
 def test_a_commit_that_nobody_calls_is_said_before_a_start(tmp_path: Path, write_config) -> None:
     (tmp_path / "own_commits.py").write_text("class Tool:\n    execute = commit = print\n")
     own = 'own: {tier: CONFIRM, action_type: read, kind: python, class: "own_commits:Tool"}'

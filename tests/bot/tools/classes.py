@@ -8,7 +8,15 @@ from types import MappingProxyType
 from bot.tools.python import PythonTool
 
 CLASSES = """
+from functools import wraps
+
 from lifecycle.ports import ToolFailed
+
+def with_client(method):
+    @wraps(method)
+    def given(self, call):
+        return method(self, call, "client")
+    return given
 
 class Plain:
     reversible = True
@@ -111,6 +119,16 @@ class HostileLater(Hostile):
 class Refuses(OneWay):
     def __init__(self):
         1 / 0
+
+class Misshapen:
+    def execute(self):
+        return {}
+
+class Wrapped(Plain):
+    # its decorator gives the client
+    @with_client
+    def execute(self, call, client):
+        return {"id": client}
 
 class Idle:
     pass

@@ -49,6 +49,7 @@ async def test_a_class_that_returns_no_receipt_is_unknown(tmp_path):
         ("Plain", {}, r"cannot be made \(TypeError"),
         ("Refuses", {}, r"cannot be made \(ZeroDivisionError at .*/tools_of_test_\d+\.py:\d+ in"),
         ("Idle", {}, r"has no execute\(call\)"),
+        ("Misshapen", {}, r"must have execute as execute\(self, call\)"),
         ("Boasts", {}, r"says that it is reversible, and has no roll_back\(call\)"),
         ("Keeps", {"live": {}}, r"says that it is deferred, and has no commit\(call\)"),
         ("Halfway", {"live": {}}, "says that it is deferred, and not that it is reversible"),
@@ -62,6 +63,12 @@ def test_a_class_that_can_be_no_tool_stops_the_start_with_a_sentence(
 ):
     with pytest.raises(StartFailed, match=words):
         PythonBench(tmp_path, name, **options)
+
+
+async def test_a_method_is_asked_for_what_its_decorator_takes(tmp_path):
+    bench = PythonBench(tmp_path, "Wrapped", live={})
+
+    assert (await call_tool(bench.tool, call(bench, "execute"))).outcome is Outcome.DONE
 
 
 @pytest.mark.parametrize("name", ["AtOnce", "Forgets", "ComputedAtOnce", "AnyName"])

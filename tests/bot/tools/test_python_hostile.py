@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import logging
 import sys
 import threading
@@ -11,7 +12,10 @@ from dataclasses import replace
 
 import pytest
 
+from bot.pool import started_pool
+from bot.tools.apart import apart
 from bot.tools.python import MOST_AT_ONCE
+from bot.tools.threads import DaemonThreads
 from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.bot.tools.classes import PythonBench
@@ -157,6 +161,85 @@ async def test_tools_that_hang_hold_up_nobody_else_and_no_more_of_them_begin(tmp
     assert outcomes == [Outcome.UNKNOWN] * MOST_AT_ONCE
     assert one_more.outcome is Outcome.FAILED
     assert ours
+
+
+async def test_coroutines_that_hang_in_threads_leave_our_own_threads_free():
+    """A draft could not be written any more, and a long proposal not be read."""
+    go_on = threading.Event()
+    asyncio.get_running_loop().set_default_executor(started_pool())
+    threads = DaemonThreads(MOST_AT_ONCE)
+
+    async def hangs() -> None:
+        await asyncio.to_thread(go_on.wait)
+
+    async with asyncio.TaskGroup() as hanging:
+        for _ in range(MOST_AT_ONCE + 1):
+            hanging.create_task(apart(hangs(), "one that hangs", threads))
+        await asyncio.sleep(0)
+        async with asyncio.timeout(20):
+            ours = await asyncio.to_thread(lambda: threading.current_thread().name)
+        go_on.set()
+
+    assert ours.startswith("signoff-own")
+
+
+async def test_what_a_coroutine_does_in_threads_is_answered_and_raised_as_ever(tmp_path):
+    asyncio.get_running_loop().set_default_executor(started_pool())
+
+    async def divides() -> dict[str, float]:
+        halves = await asyncio.gather(*(asyncio.to_thread(lambda n=n: 1 / n) for n in (1, 2, 4)))
+        try:
+            await asyncio.to_thread(lambda: 1 / 0)
+        except ZeroDivisionError:
+            return {"sum": sum(halves)}
+
+    bench = PythonBench(tmp_path, "HostileAsync", does=divides)
+
+    assert (await call_tool(bench.tool, call(bench, "execute"))).receipt == {"sum": 1.75}
+
+
+@pytest.mark.parametrize("name", ["HostileAsync", "HostileLater"])
+async def test_of_coroutines_that_will_not_end_no_more_begin_either(tmp_path, monkeypatch, name):
+    """Each that polls goes on polling: in their hundreds they take the whole processor."""
+    go_on, begun = asyncio.Event(), []
+
+    async def will_not_end() -> None:
+        begun.append(1)
+        while not go_on.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await go_on.wait()
+
+    monkeypatch.setattr("bot.tools.apart._GRACE_S", 0.05)
+    bench = PythonBench(tmp_path, name, does=will_not_end)
+    asked = replace(call(bench, "execute"), limit_s=0.05)
+    await asyncio.gather(*(call_tool(bench.tool, asked) for _ in range(MOST_AT_ONCE)))
+
+    one_more = await call_tool(bench.tool, asked)
+    async with Logged("the-tool execute of p1 ended with an answer, when nobody waited"):
+        go_on.set()
+
+    assert (one_more.outcome, len(begun)) == (Outcome.FAILED, MOST_AT_ONCE)
+    assert (await call_tool(bench.tool, asked)).outcome is not Outcome.FAILED
+
+
+async def test_an_asyncio_that_lets_go_of_no_task_puts_nothing_untrue_on_record(
+    tmp_path, monkeypatch
+):
+    go_on = asyncio.Event()
+
+    async def will_not_end() -> None:
+        while not go_on.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await go_on.wait()
+
+    monkeypatch.delattr(asyncio.tasks, "_unregister_task")
+    monkeypatch.setattr("bot.tools.apart._GRACE_S", 0.05)
+    bench = PythonBench(tmp_path, "HostileAsync", does=will_not_end)
+    result = await call_tool(bench.tool, replace(call(bench, "execute"), limit_s=0.05))
+    async with Logged("the-tool execute of p1 ended with an answer, when nobody waited"):
+        go_on.set()
+
+    assert "did not answer within" in result.explanation
 
 
 @pytest.mark.parametrize("does", [lambda: None, leaves])
