@@ -249,6 +249,7 @@ def _target(resource_id: str, **constraints: Any) -> dict[str, Any]:
 
 BlastRadiusBounded.passes = (
     _case("no envelope", {}),
+    _case("as many records as may be", _enveloped(max_affected_records=100)),
     _case("within the envelope", _enveloped({"allowed_fields": ["email"]})),
     _case(
         "a constraint that the tool enforces", _enveloped({"region": "EU"}), constraints=("region",)

@@ -160,7 +160,7 @@ def judged(loaded: LoadedRule, document: ProposalDocument, facts: Facts) -> Rule
         if not isinstance(error, _LooksOutside):  # it is asked again, in the threads
             log.error("the rule %s: %s", loaded.id, located(error))
         return _failed(loaded, f"raised {type(error).__name__}")
-    if answer is False and applies is False:
+    if applies is False:
         return RuleResult(loaded.id, loaded.level)
     return _result(loaded, answer)
 

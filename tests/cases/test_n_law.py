@@ -38,6 +38,14 @@ async def cards_of_leila(world: World) -> int:
     return actors.count("leila")
 
 
+async def test_a_mistake_is_no_flood_and_nobody_is_told(world: World) -> None:
+    refused = await world.submits(MAIL, action_type="delete")
+
+    assert refused.state is None
+    assert len(await world.audit("refused")) == 1
+    assert await notices(world) == []
+
+
 @pytest.mark.parametrize("by_rate", [False, True], ids=["open limit", "rate"])
 async def test_N03_a_looping_agent_is_stopped_at_its_limit_and_others_are_not(
     world: World, by_rate: bool

@@ -11,11 +11,11 @@ import pytest
 
 from lifecycle.checking.rule_cases import options_of, world_of
 from lifecycle.checking.rule_run import Workers
-from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.checking.sentinel_run import _SMALL_BYTES, Sentinel
 from lifecycle.policy import Level
 from lifecycle.records import EvidencePacket
 from lifecycle.sentinel import Facts, LoadedRule, RuleCase
-from lifecycle.verdict import Verdict
+from lifecycle.verdict import PASSED, Verdict
 from sentinel_rules import load_rules
 from tests.builders import MAIL, NOW_MS, PROD, a_document, the_rules
 from tests.checking import every_rule, facts_for, read
@@ -175,3 +175,37 @@ def test_what_is_remembered_is_not_told_of_other_facts() -> None:
     assert first == every_rule(sentinel, document, facts)
     assert second == every_rule(sentinel, document, unable)
     assert third == every_rule(sentinel, document, later)
+
+
+@pytest.mark.parametrize("timeless", [False, True])
+def test_only_a_rule_that_is_timeless_is_not_asked_again_at_another_time(timeless: bool) -> None:
+    times: list[int] = []
+
+    class Noting(OneLaw):
+        def check(self, proposal: Any, facts: Any) -> Any:
+            times.append(facts.now_ms)
+            return PASSED
+
+    rule = Noting("a", lambda: PASSED)
+    rule.timeless = timeless  # type: ignore[attr-defined]
+    sentinel = Sentinel([LoadedRule(rule, Level.HARD, own=True)])  # type: ignore[arg-type]
+    document, facts = read(MAIL), facts_for(MAIL)
+    for now_ms in (NOW_MS, NOW_MS + 1):
+        later = replace(facts, now_ms=now_ms)
+        verdict = sentinel.check_at_once(document, later, policy_digest="pol1_x", size_bytes=500)
+        assert verdict is not None
+
+    assert times == ([NOW_MS] if timeless else [NOW_MS, NOW_MS + 1])
+
+
+def test_four_kib_are_small_and_a_byte_more_is_not() -> None:
+    sentinel, document, facts = Sentinel(NINE), read(MAIL), facts_for(MAIL)
+
+    def judged_at_once(size_bytes: int) -> bool:
+        at_once = sentinel.check_at_once(
+            document, facts, policy_digest="pol1_x", size_bytes=size_bytes
+        )
+        return at_once is not None
+
+    assert judged_at_once(_SMALL_BYTES)
+    assert not judged_at_once(_SMALL_BYTES + 1)

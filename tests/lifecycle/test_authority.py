@@ -81,6 +81,30 @@ def test_a_tools_own_roles_take_the_place_of_its_class(
     assert judged(a_wish(a_class(Safety.DESTRUCTIVE, roles=own)), *roles).code == code
 
 
+@pytest.mark.parametrize(
+    ("own", "wanted"),
+    [
+        (None, "admin or writer"),
+        (frozenset({"b", "a"}), "a or b"),
+        (frozenset(), "a role that nobody has"),
+    ],
+)
+def test_a_missing_role_is_told_by_name(own: frozenset[str] | None, wanted: str) -> None:
+    (fault,) = judged(a_wish(a_class(Safety.WRITE, roles=own)), "reader").faults
+    assert (fault.required, fault.actual) == (wanted, "reader")
+    assert wanted in (fault.suggestion or "")
+
+
+@pytest.mark.parametrize(("roles", "factor"), [(("writer",), 1), (("writer", "service"), 10)])
+def test_a_service_may_do_ten_times_as_much_and_nobody_else(
+    roles: tuple[str, ...], factor: int
+) -> None:
+    least = rate_of(a_class(), POLICY)
+    proposer = Agent("leila", roles=frozenset(roles))
+
+    assert rate_of(a_class(), POLICY, proposer) == replace(least, count=least.count * factor)
+
+
 def test_a_tools_own_roles_count_for_reading_and_for_secrets_too() -> None:
     read = a_class(Safety.READ, roles=frozenset({"reader"}))
     assert judged(a_wish(read), "writer").code == "missing_role"

@@ -27,6 +27,14 @@ def test_twenty_fields_are_shown():
     assert "5 of 25 fields" in frame.warnings[0]
 
 
+@pytest.mark.parametrize("value", [list(range(50)), {f"f{n}": n for n in range(20)}, "x" * 3_998])
+def test_what_just_fits_is_shown_whole_and_nothing_is_said(value):
+    frame = framed(value, "h")
+
+    assert frame.value == value
+    assert frame.warnings == ()
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -44,6 +52,17 @@ def test_no_more_than_4000_characters_are_shown(value):
 
     assert size(frame.value) <= 4_000
     assert any("4000 characters" in words for words in frame.warnings)
+
+
+def test_what_is_masked_is_said_and_counts_as_what_is_shown_of_it():
+    assert framed("iban DE89370400440532013000", "h").warnings == (
+        "Credentials or personal data in a text were masked.",
+    )
+    named = {"password": "x" * 90, "note": "y" * 20}
+    assert framed(named, "h", Budget(characters=60)).warnings == (
+        "The field password was masked by its name.",
+        "More than 60 characters: the rest was left out.",
+    )
 
 
 def test_containers_below_depth_three_are_left_out_unread():

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.agents.redemption import approved_parameters, verify_parameters
+from lifecycle.agents.redemption import (
+    approved_parameters,
+    check_r3_document,
+    verify_parameters,
+)
 from lifecycle.canonical import r3_document, s256
 from lifecycle.errors import PermitRefused
 from tests.builders import digest_value
@@ -71,6 +75,50 @@ def test_the_excerpt_that_people_saw_must_be_the_beginning_of_the_text():
     shown = {"s256": s256(text.encode()), "excerpt": "Keep everything…"}
 
     assert "excerpt" in refused({"body": text}, {"body": shown})
+
+
+@pytest.mark.parametrize("excerpt", ["Keep everything.", "Keep", "Keep everything. Then…", 7, ""])
+def test_an_excerpt_that_is_not_cut_is_the_whole_text(excerpt):
+    text = "Keep everything. And delete it."
+    shown = {"s256": s256(text.encode()), "excerpt": excerpt}
+
+    assert "excerpt" in refused({"body": text}, {"body": shown})
+
+
+@pytest.mark.parametrize("shown", [{}, {"excerpt": "Keep it."}, {"excerpt": "Keep…"}])
+def test_a_text_fits_its_excerpt_where_that_is_all_of_it_or_how_it_begins(shown):
+    verify_parameters({"body": "Keep it."}, {"body": {"s256": s256(b"Keep it.")} | shown})
+
+
+@pytest.mark.parametrize(
+    ("changes", "required"),
+    [
+        ({}, None),
+        ({"display": {"summary": "s"}}, None),
+        ({"vocabulary": ""}, "a vocabulary"),
+        ({"vocabulary": 7}, "a vocabulary"),
+        ({"operations": []}, "at least one operation"),
+        ({"operations": {"tool": "t"}}, "at least one operation"),
+        ({"display": "s"}, "a summary in its display"),
+        ({"display": {}}, "a summary in its display"),
+        ({"version": 1}, "no version: its hash is its identity"),
+    ],
+)
+def test_what_is_no_r3_document_is_refused_for_what_it_lacks(changes, required):
+    document = {"vocabulary": "v", "operations": [{"tool": "t"}]} | changes
+    if required is None:
+        check_r3_document(document)
+        return
+    with pytest.raises(PermitRefused) as refusal:
+        check_r3_document(document)
+    assert refusal.value.code == "invalid_r3_document"
+    assert str(refusal.value).endswith(f"An R3 document has {required}.")
+
+
+@pytest.mark.parametrize("document", [[], "v", None, 7])
+def test_what_is_no_object_is_no_r3_document(document):
+    with pytest.raises(PermitRefused, match="An R3 document has an object"):
+        check_r3_document(document)
 
 
 def test_half_a_character_is_no_text_even_where_its_hash_was_approved():

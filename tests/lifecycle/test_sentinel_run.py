@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.policy import Level
+from lifecycle.sentinel import said
 from lifecycle.verdict import PASSED, Finding
 from tests.builders import MAIL, NOW_MS
 from tests.checking import every_rule, facts_for, read, the_sentinel
@@ -81,6 +83,15 @@ async def test_a_finding_is_softer_than_its_rule_and_never_harder(
     verdict = await ask(law("a", lambda: Finding("x", "", "", own), level))
 
     assert [fault.level for fault in verdict.faults()] == [counted]
+
+
+def test_a_rule_says_a_hundred_findings_and_soft_ones_never_stand_in_the_way_of_firm_ones() -> None:
+    soft, firm = replace(FOUND, level=Level.ADVISORY), replace(FOUND, level=None)
+
+    assert said([soft] * 150 + [firm] * 2) == (soft,) * 100 + (firm,) * 2
+    assert said([firm] * 150 + [soft]) == (firm,) * 100
+    assert said([firm, soft, firm]) == (firm, soft, firm)
+    assert said([]) is PASSED
 
 
 async def test_each_rule_has_its_own_time() -> None:

@@ -97,6 +97,15 @@ def test_no_path_that_passes_leads_out_of_the_root(
         assert reached.is_relative_to(root)
 
 
+@pytest.mark.parametrize("path", ["/elsewhere/back", "/srv/work", "/srv"])
+def test_a_path_outside_the_root_is_refused_wherever_a_link_leads_from_there(path: str) -> None:
+    bounded = sentinel_with("blast_radius_bounded", roots={"delete-data": "/srv/work"})
+    document = a_document(PROD, tool="delete-data", action_type="delete", parameters={"path": path})
+
+    told = found(document, bounded, real_path=lambda way: "/srv/work/a" if way == path else way)
+    assert ("blast_radius_bounded", "path_outside_root", "parameters.path") in told
+
+
 @given(
     minute=st.integers(0, 7 * 24 * 60 - 1),
     begin=st.integers(0, 24 * 60 - 1),

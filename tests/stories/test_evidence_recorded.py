@@ -26,6 +26,8 @@ AHEAD_MS = 600_000
         ({"payload": ["ok"]}, "wrong_type"),
         ({"source": "other"}, "actor_mismatch"),
         ({"evidence_id": ".."}, "invalid_identifier"),
+        ({"evidence_id": 7}, "invalid_identifier"),
+        ({"evidence_id": None}, "invalid_identifier"),
     ],
 )
 async def test_nothing_is_recorded_of_another_time_or_form_or_in_anothers_name(

@@ -63,6 +63,21 @@ async def test_the_first_of_two_kept_crosses_decides(world: World, mail: str) ->
     assert (str(ended.decided_by), ended.explanation) == ("person ben", "first")
 
 
+async def test_the_call_that_takes_back_tells_where_the_first_cross_was_given(
+    world: World, mail: str
+) -> None:
+    await unknown_commit(world, mail)
+    await world.workflow.reject(mail, world.sender("ben", "event-ben"), "first")
+    await world.workflow.reject(mail, world.sender("ana", "event-ana"), "second")
+
+    await world.workflow.settle(mail, world.sender("ana"), happened=False)
+    await world.workflow.idle()
+
+    for kind in ("roll_back_claimed", "roll_back"):
+        (row,) = await world.audit(kind)
+        assert (row["actor"]["id"], row["event_id"]) == ("ben", "event-ben")
+
+
 async def test_the_words_behind_a_kept_bare_cross_are_waited_for(world: World) -> None:
     gate = asyncio.Event()
     world.tool(SEND).on["execute"] = waiting_for(gate)

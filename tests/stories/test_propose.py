@@ -9,6 +9,7 @@ from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL
 from tests.fakes.tools import answering, raising
+from tests.roomy import a_roomy_policy
 from tests.world import World
 
 
@@ -21,6 +22,31 @@ async def test_without_auto_approval_a_mail_waits_for_a_person(world: World) -> 
 
     assert answer.state == "sentinel_approved"
     assert world.tool("send-email").calls == []
+
+
+async def test_what_is_late_has_expired_once_anything_else_is_proposed(world: World) -> None:
+    late = (await world.submits(MAIL)).proposal_id or ""
+    world.clock.advance(24 * 3600)
+    await world.submits(MAIL, parameters=MAIL["parameters"] | {"body": "Another"})
+
+    assert (await world.trail(late))[-1] == "reject"
+    assert (await world.proposal(late)).reason == "expired"
+
+
+async def test_what_is_late_is_taken_for_no_newer_one_however_many_are_late(world: World) -> None:
+    roomy = a_roomy_policy()
+    await world.adopts(tools=roomy.tools, limits=roomy.limits, agents=roomy.agents)
+    for number in range(51):  # one more than a submit expires
+        await world.submits(MAIL, parameters=MAIL["parameters"] | {"body": f"Mail {number}"})
+        world.clock.advance(1)
+    late = (await world.submits(MAIL)).proposal_id
+    world.clock.advance(24 * 3600)
+
+    anew = await world.submits(MAIL)
+
+    assert anew.proposal_id != late
+    assert (anew.state, anew.reason) == ("sentinel_approved", None)
+    assert (await world.proposal(late or "")).state is State.REJECTED
 
 
 async def test_a_mail_is_drafted_at_once_and_sent_when_the_window_closes(world: World) -> None:

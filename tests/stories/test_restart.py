@@ -65,6 +65,31 @@ async def test_an_idempotent_call_is_repeated_under_the_same_key_twice_at_most(
     assert (await world.proposal(proposal_id)).attention is Attention.OUTCOME_UNKNOWN
 
 
+async def test_a_call_that_began_in_time_is_repeated_after_its_time(world: World) -> None:
+    tools = dict(world.workflow.policy.tools)
+    tools[TOOL] = replace(tools[TOOL], idempotent=True)
+    await world.adopts(tools=tools)
+    await dies_in(world, "execute", TOOL)
+    now_ms = world.clock.now_ms()
+    window = {
+        "valid_from_ms": now_ms,
+        "valid_until_ms": now_ms + 600_000,
+        "max_duration_ms": 30_000,
+    }
+    proposal_id = (await world.submits(PROD, time_window=window)).proposal_id or ""
+    await world.workflow.approve(proposal_id, world.sender("ana"))
+    await asyncio.sleep(0)
+    await forget_calls(world)
+
+    world.clock.advance(11 * 60)
+    del world.tool(TOOL).on["execute"]
+    await world.restarts()
+    await world.workflow.idle()
+
+    assert world.tool(TOOL).verbs() == ["execute", "execute"]
+    assert (await world.proposal(proposal_id)).state is State.COMPLETED
+
+
 async def test_a_window_survives_and_closes_once_at_its_time(world: World) -> None:
     proposal_id = (await world.submits(MAIL)).proposal_id or ""
     await world.approves("ana", proposal_id)

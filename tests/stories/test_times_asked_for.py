@@ -8,6 +8,7 @@ from typing import Any
 from lifecycle.proposal import Verb
 from lifecycle.state import State
 from tests.builders import DAY_MS, MAIL, NOW_MS, PROD, REFUND
+from tests.fakes.tools import raising
 from tests.stories.permits import permitted
 from tests.world import World
 
@@ -54,6 +55,21 @@ async def test_a_permit_to_begin_ends_with_the_time_that_the_document_names(worl
         parameters=REFUND["parameters"] | {"amount": "1.00"},
     )
     assert await lasts_ms(world, later, Verb.EXECUTE) == HOUR_MS
+
+
+async def test_a_permit_to_try_again_ends_with_that_time_too(world: World) -> None:
+    await world.submits(PROD, proposal_id="again", time_window=begins_within(10))
+    world.tool("production-deploy").on["execute"] = raising(RuntimeError("cut off"))
+    await world.approves("ana", "again")
+    world.clock.advance(60)
+
+    reply = await world.workflow.retry("again", world.sender("ben"))
+    await world.workflow.idle()
+
+    assert reply.done
+    kept = await world.store.read(lambda tx: tx.permits.of("again", Verb.EXECUTE.value, 2))
+    assert kept is not None
+    assert kept.expires_at_ms == NOW_MS + 10 * MINUTE_MS
 
 
 async def test_what_began_in_time_is_committed_and_taken_back_after_it(world: World) -> None:
