@@ -63,12 +63,20 @@ async def test_a_function_runs_whole_on_the_connections_thread(path: Path) -> No
 
 async def test_what_waits_is_committed_together(store: SqliteStore) -> None:
     begun: list[str] = []
+    at_work, done = threading.Event(), threading.Event()
 
-    def watch(tx: Transaction) -> None:
+    def holds_up(tx: Transaction) -> None:
+        at_work.set()
+        done.wait(20)
         tx.audit.connection.set_trace_callback(begun.append)
 
-    await store.write(watch)
-    await asyncio.gather(*(store.write(adding(f"p{i}")) for i in range(MOST_IN_A_COMMIT + 6)))
+    waiting = [asyncio.create_task(store.write(holds_up))]
+    await asyncio.to_thread(at_work.wait, 20)
+    for number in range(MOST_IN_A_COMMIT + 6):
+        waiting.append(asyncio.create_task(store.write(adding(f"p{number}"))))
+    await asyncio.sleep(0)
+    done.set()
+    await asyncio.gather(*waiting)
 
     assert begun.count("BEGIN IMMEDIATE") == 2
     assert begun.count("SAVEPOINT unit") == MOST_IN_A_COMMIT + 6
