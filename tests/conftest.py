@@ -8,8 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# How long one example takes says what else the machine does: nothing is timed in a test.
+settings.register_profile("signoff", deadline=None)
+settings.load_profile("signoff")
 
 
 @pytest.fixture(scope="session")

@@ -41,14 +41,14 @@ def outcome_of(document: dict[str, Any]) -> Accepted | tuple[Fault, ...]:
 
 @example({"proposal": {}, "note": float(2**53)})
 @given(st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=6), JSON, max_size=6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_object_is_accepted_or_refused_and_nothing_else(changes: dict[str, Any]) -> None:
     assert outcome_of(changes)
     assert outcome_of(MAIL | changes)
 
 
 @given(JSON, st.sampled_from(["none", "single", "dual", None]), st.text(max_size=20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_gate_is_deterministic_and_never_loosens(
     note: Any, asked: str | None, justification: str
 ) -> None:

@@ -17,7 +17,6 @@ from tests.bot.intake.conftest import Outside
 load_all_checks()
 SPARINGLY = settings(
     max_examples=5,
-    deadline=None,
     derandomize=True,
     database=None,
     phases=[Phase.generate],

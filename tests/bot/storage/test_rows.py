@@ -127,9 +127,7 @@ def written(transaction: SqliteTransaction) -> SqliteTransaction:
     return transaction
 
 
-often = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+often = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @often
