@@ -17,6 +17,7 @@ from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore
 from lifecycle.posted_cards import POSTED
 from lifecycle.proposal import ActorKind, Proposal
+from lifecycle.sentinel import LoadedRule
 from lifecycle.workflow import Workflow
 from sentinel_rules import load_rules
 from tests.builders import MAIL, a_document, a_policy
@@ -157,9 +158,21 @@ class World:
         await self.shows()
 
 
+_LOADED: dict[str, tuple[LoadedRule, ...]] = {}
+
+
 def an_unhurried_sentinel(policy: Policy) -> Sentinel:
     """Return the nine rules with time enough: the machine of the tests may be busy otherwise."""
-    return Sentinel(load_rules(policy.rules), limit_s=30.0)
+    return Sentinel(rules_of(policy), limit_s=30.0)
+
+
+def rules_of(policy: Policy) -> tuple[LoadedRule, ...]:
+    """Return the rules that a policy names; each set is loaded once, which looks through every
+    package that is installed."""
+    key = repr(sorted(policy.rules.items()))
+    if key not in _LOADED:
+        _LOADED[key] = load_rules(policy.rules)
+    return _LOADED[key]
 
 
 def a_world(store: ProposalStore, policy: Policy | None = None) -> World:

@@ -19,7 +19,6 @@ from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore, StoreUnavailable
 from lifecycle.sentinel import LoadedRule
 from lifecycle.world import Law
-from sentinel_rules import load_rules
 from tests.stories.any_book import Book, Watched
 from tests.stories.any_deeds import the_policy
 from tests.stories.any_discord import DiscordIn
@@ -29,6 +28,7 @@ from tests.stories.any_order import Disorder
 from tests.stories.any_policies import some_changes
 from tests.stories.any_rooms import FAR, Room
 from tests.stories.any_slack import SlackIn
+from tests.world import rules_of
 
 _JOBS = "close_due close_due expire_due open_ready recover recheck remind catch_up catch_up"
 
@@ -286,4 +286,4 @@ class Lines(Disorder):
     async def takes(self, policy: Policy) -> None:
         digest = f"pol1_{next(self.world.policies):064d}"
         policy = self.laws.policies[digest] = replace(policy, digest=digest)
-        await self.world.workflow.adopt(policy, in_turn(load_rules(policy.rules)))
+        await self.world.workflow.adopt(policy, in_turn(rules_of(policy)))
