@@ -205,6 +205,7 @@ class SlackClient:
             )
 
         app = AsyncApp(
+            name="slack-bolt",  # of a logger; else it reads every source to find one, on the loop
             logger=library_log(),
             client=AsyncWebClient(base_url=self._web.client.base_url),
             authorize=authorize,
