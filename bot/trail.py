@@ -40,7 +40,8 @@ class Verified:
 
 
 async def verified(config: Config, anchor: str | None, done: Callable[[int], None]) -> Verified:
-    """Check every link, that `anchor` is one of the hashes, and that every row says the same.
+    """Check every link, that `anchor` is one of the hashes, that every row says the same, and that
+    no page is damaged.
 
     `done` is told how many entries and rows were read. Rows are read in a snapshot a page: a row
     and its entries belong to one moment, and a running bot is not held up.
@@ -55,7 +56,7 @@ async def verified_in(
     """Do what `verified` does, in a store that is open."""
     found = await store.read(lambda tx: _checked(tx, anchor, done))
     if isinstance(store, SqliteStore):
-        found.problems += await store.made_by_others()
+        found.problems += await store.damage() + await store.made_by_others()
     after = ""
     while page := await store.read(partial(_rows_behind, after)):
         after = page[-1][0]

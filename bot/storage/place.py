@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bot.storage.logged_pages import FRAME_HEAD, LOG_HEAD, logged_pages
+from bot.storage.logged_pages import FRAME_HEAD, LOG_HEAD, LogEnd, log_end, logged_pages
 from bot.storage.queries import PRAGMAS
 from bot.storage.remedies import remedy, said
 
@@ -37,7 +37,11 @@ class Place:
         self._database = database.resolve()
         self._log = self._database.with_name(self._database.name + "-wal")
         self._files = {path: _which(path) for path in (self._database, self._log)}
-        self._bytes = {path: _bytes_of(path) for path in self._files}
+        #: How far the log went when the database was last seen as long as it counts, and folded.
+        self._seen_at = LogEnd()
+        self._folded_ns = 0
+        self._bytes = dict.fromkeys(self._files, 0)
+        self.remember()
 
     def trouble(self) -> str | None:
         """Say what became of them, and what to do; None where they lie where they lay."""
@@ -59,9 +63,18 @@ class Place:
         )
 
     def remember(self) -> None:
-        """Note what a commit added; what became shorter meanwhile is looked at before the next."""
-        for path, was in self._bytes.items():
-            self._bytes[path] = max(was, _bytes_of(path))
+        """Note what a commit added; what became shorter meanwhile is looked at before the next.
+
+        Only where somebody wrote to the database itself, the log has to be read for how far that
+        may have been: a commit alone writes to the log.
+        """
+        size, written_ns = _size_and_time(self._database)
+        if written_ns != self._folded_ns and size >= self._bytes[self._database]:
+            with suppress(OSError):  # what cannot be read now is behind that all the same
+                self._seen_at = log_end(self._log, self._seen_at)
+                self._folded_ns = written_ns
+        for path, now in ((self._database, size), (self._log, _bytes_of(self._log))):
+            self._bytes[path] = max(self._bytes[path], now)
 
     def shorter(self, held: Callable[[], Held]) -> str | None:
         """Say which of them was cut short since it was remembered, and what to do; else None.
@@ -79,14 +92,15 @@ class Place:
         return words
 
     def lacks_pages(self, pages: int, page_bytes: int) -> bool:
-        """Say whether the database became shorter by pages that do not stand in the log.
+        """Say whether the database became shorter by pages that were not logged since.
 
         To be asked before anything is folded: where that makes the database longer than it is,
-        nobody sees any more that it was cut, and what is lost reads as zeros. Raises OSError.
+        nobody sees any more that it was cut, and what is lost reads as zeros. What the log held
+        before may have been folded already, and is not folded again. Raises OSError.
         """
         if _bytes_of(self._database) >= min(self._bytes[self._database], pages * page_bytes):
             return False
-        logged = logged_pages(self._log)
+        logged = logged_pages(self._log, self._seen_at)
         # Asked last: what is folded, or begun anew, meanwhile makes it longer.
         stand = _bytes_of(self._database) // page_bytes
         return any(number not in logged for number in range(stand + 1, pages + 1))
@@ -213,7 +227,13 @@ def _which(path: Path) -> tuple[int, int] | None:
 
 def _bytes_of(path: Path) -> int:
     """Return how long a file is, 0 where there is none."""
+    return _size_and_time(path)[0]
+
+
+def _size_and_time(path: Path) -> tuple[int, int]:
+    """Return how long a file is and when it was written, in ns; (0, 0) where there is none."""
     try:
-        return path.stat().st_size
+        found = path.stat()
     except OSError:
-        return 0
+        return 0, 0
+    return found.st_size, found.st_mtime_ns

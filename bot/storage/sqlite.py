@@ -20,6 +20,7 @@ from bot.storage.migrations import (
 )
 from bot.storage.mounted import refuse_single_file
 from bot.storage.place import Place
+from bot.storage.queries import PRAGMAS
 from bot.storage.reader import Readers
 from bot.storage.remedies import remedy
 from bot.storage.side_file import holds_something
@@ -96,6 +97,11 @@ class SqliteStore:
         """Return a sentence for every trigger, and for every view in the place of a table."""
         return await self._readers.ask(made_by_others)
 
+    async def damage(self) -> list[str]:
+        """Return a sentence where a page of the database is not sound, lost or written over."""
+        found = await self._readers.ask(_first_damage)
+        return [] if found == "ok" else [f"the database is damaged: {found}; bring a copy back"]
+
     def hurry(self) -> None:
         """The end is near: a unit that somebody else's lock keeps out fails after a moment."""
         if self._writer is not None:
@@ -159,6 +165,11 @@ async def _prepare(
     except sqlite3.Error as error:
         words = f"The database {path} cannot be used: {error}.{remedy(error, path)}"
         raise CannotOpen(words) from error
+
+
+def _first_damage(connection: sqlite3.Connection) -> str:
+    found = str(connection.execute(PRAGMAS["integrity"]).fetchone()[0])
+    return found.splitlines()[-1]  # the first one names the database
 
 
 def _must_exist(path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from bot.storage.connection import open_plain
 from bot.storage.place import Held, Place
 from bot.storage.sqlite import SqliteStore
+from bot.trail import verified_in
 from lifecycle.ports import StoreUnavailable
 from tests.bot.storage.places import in_use, noted
 
@@ -205,14 +206,59 @@ async def test_a_database_that_was_cut_is_not_filled_up_from_the_log_with_zeros_
     assert database.stat().st_size == left
 
 
+async def test_what_was_folded_already_is_lost_with_the_database_though_the_log_still_holds_it(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    """It is not folded once more: what stood behind it was, and zeros stood in its place."""
+    database = tmp_path / "signoff.db"
+    await store.write(lambda tx: tx.flags.put("much", "0" * 400_000))
+    with closing(sqlite3.connect(database, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM flags").fetchall()
+        await store.write(lambda tx: tx.flags.put("more", "0" * 40_000))
+        frames, folded = partly_folded(tmp_path)
+        await noted(store)
+    left = database.stat().st_size // 2
+    os.truncate(database, left)
+
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match=r"signoff\.db became shorter"):
+            await noted(store)
+
+    assert folded < frames
+    assert database.stat().st_size == left
+
+
+async def test_whoever_verifies_what_is_left_of_a_database_that_was_cut_is_told(
+    tmp_path: Path,
+) -> None:
+    """As people are told they stop the bot. Its end folds the log, with zeros where pages are lost,
+    and no entry and no row may be among those."""
+    database = tmp_path / "signoff.db"
+    async with in_use(tmp_path) as store:
+        await store.write(lambda tx: tx.flags.put("much", "0" * 400_000))
+        emptied(tmp_path)
+        await store.write(lambda tx: tx.flags.put("more", "0" * 40_000))
+        os.truncate(database, database.stat().st_size - 40_960)
+        with pytest.raises(StoreUnavailable, match=r"signoff\.db became shorter"):
+            await noted(store)
+
+    reader = await SqliteStore.open_reader(database)
+    try:
+        found = (await verified_in(reader, None, lambda _: None)).problems
+    finally:
+        await reader.close()
+    assert [words for words in found if "the database is damaged" in words]
+
+
 def test_a_database_that_was_cut_lacks_what_no_commit_in_the_log_holds(tmp_path: Path) -> None:
     database = tmp_path / "signoff.db"
     with closing(open_plain(database, writing=True)) as writing:
         writing.execute("CREATE TABLE notes (text)")
         writing.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        place = Place(database)
         writing.execute("INSERT INTO notes VALUES (?)", ("0" * 40_000,))
         pages, page_bytes = (writing.execute(f"PRAGMA {of}").fetchone()[0] for of in SIZES)
-        place = Place(database)
         os.truncate(database, page_bytes)
         logged = not place.lacks_pages(pages, page_bytes)
         os.truncate(tmp_path / "signoff.db-wal", 40_000)
