@@ -40,7 +40,7 @@ _PERHAPS_HALF: Final = (
 
 
 def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise CannotOpen for a database that this program must not write to; changes nothing.
+    """Raise CannotOpen for a database that this program must not use; changes nothing.
 
     It is another program's or a newer Signoff's, or its tables are not those of its number. An
     empty one is nobody's yet.
@@ -76,13 +76,12 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def check_known(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the database's version; raise CannotOpen where this program does not know it."""
-    _refuse_strangers(connection, path)
+    """Return the database's version; raise CannotOpen where this program does not know it, or where
+    its tables are not those of that version."""
+    refuse_unknown(connection, path)
     if not _is_ours(connection):
         raise CannotOpen(f"{path} holds no tables of Signoff.{_PERHAPS_HALF}")
-    applied = _applied(connection)
-    _refuse_newer(applied, path)
-    return applied
+    return _applied(connection)
 
 
 def made_by_others(connection: sqlite3.Connection) -> list[str]:
@@ -120,8 +119,11 @@ def _refuse_newer(applied: int, path: Path) -> None:
 
 
 def _refuse_misshapen(connection: sqlite3.Connection, path: Path, applied: int) -> None:
-    """Raise CannotOpen where a column is lacking that the migrations so far make: brought up to
-    date it could neither be read nor go back to the version that can read it."""
+    """Raise CannotOpen where a column is lacking that the migrations so far make.
+
+    Brought up to date it could neither be read nor go back to the version that can read it; and
+    whoever reads it beside a bot would find all well where no row happens to stand.
+    """
     lacking = sorted(_columns_made_by(applied) - _columns(connection))
     if lacking:
         raise CannotOpen(

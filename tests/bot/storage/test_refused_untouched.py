@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.storage import CannotOpen
+from bot.storage.copies import back_up, bring_back
 from bot.storage.migrations import migrations, newest
 from bot.storage.sqlite import SqliteStore
 
@@ -38,6 +39,16 @@ def of_schema(number: int, then: str = "") -> str:
 NEWER = of_schema(
     newest(), f"INSERT INTO migrations VALUES ({newest() + 1}, 'next'); PRAGMA user_version = 2;"
 )
+
+#: An operator's own table, made where SQLite knew of something that it does not know of here.
+VIRTUAL = """
+CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL);
+PRAGMA writable_schema = ON;
+INSERT INTO sqlite_master VALUES
+    ('table', 'found', 'found', 0, 'CREATE VIRTUAL TABLE found USING somebodys_search(words)');
+"""
+#: A column that is lacking is met by nobody who looks while no row stands there.
+DROPPED = of_schema(newest(), "ALTER TABLE reviews RENAME COLUMN void_why TO was_void;")
 
 
 @pytest.mark.parametrize("beside", [False, True])
@@ -81,3 +92,50 @@ async def test_a_database_of_every_older_version_is_brought_up_to_date(
         assert await store.read(lambda tx: tx.audit.head()[0]) == 0
     finally:
         await store.close()
+
+
+async def test_a_table_of_an_operator_that_works_elsewhere_alone_keeps_nobody_out(
+    tmp_path: Path,
+) -> None:
+    """Its columns cannot be asked for here, and nobody needs them."""
+    path = tmp_path / "signoff.db"
+    made(path, VIRTUAL)
+
+    store = await SqliteStore.open(path)
+    try:
+        assert await store.read(lambda tx: tx.audit.head()[0]) == 0
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"), [(DROPPED, "lacks reviews.void_why"), (BEFORE_THE_FIRST, "schema 1")]
+)
+async def test_who_only_reads_a_database_refuses_it_where_it_lacks_a_column(
+    tmp_path: Path, sql: str, words: str
+) -> None:
+    """`audit verify` found that every row says the same, or ended with an error of Python's."""
+    path = tmp_path / "signoff.db"
+    made(path, sql)
+    before = path.read_bytes()
+
+    with pytest.raises(CannotOpen, match=words):
+        await SqliteStore.open_reader(path)
+
+    assert path.read_bytes() == before
+
+
+def test_no_copy_is_made_or_brought_back_of_a_database_that_lacks_a_column(tmp_path: Path) -> None:
+    """A backup said that all was well and could never be used; what a restore had begun of one
+    stayed behind, and kept the next start from making a database."""
+    path, fresh = tmp_path / "old" / "signoff.db", tmp_path / "new" / "signoff.db"
+    path.parent.mkdir()
+    made(path, DROPPED)
+
+    with pytest.raises(CannotOpen, match=r"lacks reviews\.void_why"):
+        back_up(path, tmp_path / "copy.db")
+    with pytest.raises(CannotOpen, match=r"lacks reviews\.void_why"):
+        bring_back(path, fresh)
+
+    assert not (tmp_path / "copy.db").exists()
+    assert not list(fresh.parent.glob("*.restored"))
