@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -14,7 +13,6 @@ from lifecycle.troubles import Troubles
 from lifecycle.units import Units
 
 T = TypeVar("T")
-log = logging.getLogger("signoff.workflow")
 #: A unit about some proposals, by their ids; it counts those that it changed.
 CountingUnit = Callable[[Transaction, Sequence[str]], int]
 
@@ -32,17 +30,21 @@ class Many:
         what they counted. Raises StoreUnavailable where the store itself fails."""
         if not proposal_ids:
             return 0
+        why = ""
         try:
             return await self._units.write(lambda tx: unit(tx, proposal_ids))
         except StoreUnavailable as error:
             if not isinstance(error, RowAtFault):
                 raise
-        except Exception:  # a value in one of them that nothing can be reckoned with
-            log.debug("one of %d could not be done with the others", len(proposal_ids))
-        count = 0
-        for each in proposal_ids:
-            count += await self.beside(each, self._units.write(partial(_of_one, unit, each))) or 0
-        return count
+        except Exception as error:  # a value in one of them that nothing can be reckoned with
+            why = located(error)
+        counts = [
+            await self.beside(each, self._units.write(partial(_of_one, unit, each)))
+            for each in proposal_ids
+        ]
+        if why and None not in counts:  # then it is no row that is at fault
+            self._troubles.say_once(f"Together they failed, and each was done by itself: {why}")
+        return sum(count or 0 for count in counts)
 
     async def beside(self, proposal_id: str, work: Coroutine[Any, Any, T]) -> T | None:
         """Do one of many works; what goes wrong with it stands in the way of none beside it.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from lifecycle.ports import Transaction
 from lifecycle.proposal import Verb
 from lifecycle.state import State
 from tests.builders import PROD
@@ -44,3 +47,20 @@ async def test_a_proposal_stands_although_its_verdict_fails(world: World) -> Non
 
     assert (answer.proposal_id, answer.state) == ("p1", "completed")
     assert (await world.trail("p1"))[:2] == ["submitted", "sentinel_approve"]
+
+
+async def test_what_fails_for_many_together_and_for_none_alone_is_told_once(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is done all the same, and a fault of ours, of which nobody heard."""
+
+    def unit(_tx: Transaction, proposal_ids: Sequence[str]) -> int:
+        if len(proposal_ids) > 1:
+            raise ZeroDivisionError
+        return 1
+
+    for _ in range(2):
+        assert await world.workflow.world.many.write(["p1", "p2"], unit) == 2
+
+    said = [each.getMessage() for each in caplog.records]
+    assert ["ZeroDivisionError at" in words for words in said] == [True]
