@@ -103,13 +103,14 @@ class Spooled:
     def _line(self, act: Act) -> dict[str, Any]:
         """Return what is kept, for whoever of its account may give it once it is carried out. Each
         has an id, so that the store knows what it has heard before."""
-        identity = act.sender.identity
+        identity, heir = act.sender.identity, heir_of(act)
         return {
             "proposal_id": act.proposal_id,
             "surface": act.sender.surface,
             "kind": identity.kind.value if identity else None,
             "id": identity.id if identity else None,
-            "heir": heir_of(act),
+            "heir": heir.id if heir else None,
+            "heir_kind": heir.kind.value if heir else None,
             "account": plain_words(act.sender.account),
             "event_id": act.sender.event_id or f"spooled:{self.world.nonce()}",
             "reason": act.reason,
@@ -259,13 +260,14 @@ def _key(freeze: Mapping[str, Any]) -> str:
 def _act_of(stop: Mapping[str, Any]) -> Act:
     """Return the act that was kept."""
     kind, heir = ActorKind(stop["kind"]) if stop.get("kind") else None, stop.get("heir")
+    heir_kind = ActorKind(stop.get("heir_kind") or ActorKind.PERSON)
     sender = Sender(
         surface=stop["surface"],
         kind=kind,
         id=stop.get("id"),
         account=stop.get("account", ""),
         event_id=stop.get("event_id"),
-        heir=Identity(ActorKind.PERSON, heir) if heir else None,
+        heir=Identity(heir_kind, heir) if heir else None,
     )
     return Act(
         stop["proposal_id"],

@@ -78,7 +78,7 @@ def _is_stop(stop: Mapping[str, Any]) -> bool:
         all(isinstance(stop.get(name), str) for name in _NEEDED)
         and all(isinstance(stop.get(name, ""), str) for name in _TEXTS)
         and all(isinstance(stop.get(name, ""), str | None) for name in _TEXTS_OR_NONE)
-        and stop.get("kind") in _KINDS
+        and all(stop.get(name) in _KINDS for name in ("kind", "heir_kind"))
         and type(stop.get("at_ms", 0)) is int
         and type(stop.get("found_late", False)) is bool
         and type(stop.get("freezes", False)) is bool

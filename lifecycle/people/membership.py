@@ -9,7 +9,7 @@ from functools import partial
 from lifecycle.people.acts import Act
 from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
-from lifecycle.proposal import ActorKind
+from lifecycle.proposal import ActorKind, Identity
 from lifecycle.review import Decision
 from lifecycle.world import World
 
@@ -77,13 +77,12 @@ def people_behind(act: Act) -> frozenset[str]:
     return frozenset(each.id for each in named if each.kind is ActorKind.PERSON)
 
 
-def heir_of(act: Act) -> str | None:
-    """Return which person has the account by now, where somebody else had it when an act was heard;
-    None for one who is known to have left."""
+def heir_of(act: Act) -> Identity | None:
+    """Return who has the account by now, where somebody else had it when an act was heard; None for
+    a person who is known to have left."""
     heir = act.sender.heir
-    if heir is None or heir.kind is not ActorKind.PERSON or heir.id in act.lost:
-        return None
-    return heir.id
+    left = heir is not None and heir.kind is ActorKind.PERSON and heir.id in act.lost
+    return None if left else heir
 
 
 def by_who_may(act: Act, may: Callable[[Act], bool]) -> Act:

@@ -46,6 +46,7 @@ from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller
 
 _TOO_LATE: Final = "It cannot be taken back any more. "
+_NO_WINDOW: Final = "This tool has no rollback window; nothing can be taken back."
 
 
 def stop(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
@@ -81,7 +82,8 @@ def check_standing(moment: Moment, act: Act) -> Act:
 
 def _has_standing(moment: Moment, act: Act) -> bool:
     person = act.sender.id or ""
-    return person not in act.lost and may_stop_anything(moment.policy, person)
+    may = person not in act.lost and may_stop_anything(moment.policy, person)
+    return may or _is_orchestrator(moment, act)
 
 
 def check_effect(tx: Transaction, moment: Moment, act: Act) -> None:
@@ -94,7 +96,9 @@ def check_effect(tx: Transaction, moment: Moment, act: Act) -> None:
         raise ReviewRefused(*_over(proposal))
     if not in_time(moment, act, proposal):
         raise ReviewRefused("already_decided", late_words(proposal))
-    _stopper(moment, proposal, by_who_may(act, lambda each: _is_stopper(moment, proposal, each)))
+    act = by_who_may(act, lambda each: _may_stop(moment, proposal, each))
+    if not _by_orchestrator(moment, proposal, act):
+        _stopper(moment, proposal, act)
 
 
 def _over(proposal: Proposal) -> tuple[str, str]:
@@ -110,15 +114,14 @@ def _reviewed(proposal: Proposal, words: str) -> Reviewed:
     )
 
 
-def _by_orchestrator(moment: Moment, proposal: Proposal, act: Act) -> bool:
+def _is_orchestrator(moment: Moment, act: Act) -> bool:
     named = moment.policy.orchestrator
-    return (
-        named is not None
-        and act.sender.kind is ActorKind.AGENT
-        and act.sender.id == named
-        and proposal.state in (State.PENDING, State.SENTINEL_APPROVED)
-        and may_orchestrate(moment.policy, proposal)
-    )
+    return named is not None and act.sender.identity == Identity(ActorKind.AGENT, named)
+
+
+def _by_orchestrator(moment: Moment, proposal: Proposal, act: Act) -> bool:
+    waits = proposal.state in (State.PENDING, State.SENTINEL_APPROVED)
+    return waits and _is_orchestrator(moment, act) and may_orchestrate(moment.policy, proposal)
 
 
 def _rejected_by_orchestrator(
@@ -193,10 +196,10 @@ def _rejected(
 def _taken_back(
     tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str
 ) -> Reviewed:
-    execution = proposal.execution
-    if execution is None or not execution.windowed:
-        _no_window(proposal)
-    if execution is None or execution.verb is Verb.ROLL_BACK:
+    execution, failed = proposal.execution, proposal.attention is Attention.COMMIT_FAILED
+    if execution is None or not (execution.windowed or failed):
+        raise ReviewRefused("window_closed", _NO_WINDOW)
+    if execution.verb is Verb.ROLL_BACK:
         raise ReviewRefused("already_decided", _rolling_back(proposal))
     if execution.outcome is Outcome.UNKNOWN:
         return _kept(tx, moment, proposal, act, person)
@@ -218,15 +221,6 @@ def _rolling_back(proposal: Proposal) -> str:
         look = f"look, then: settle {proposal_id} happened | did-not-happen"
         return f"Whether {proposal_id} was rolled back is not known; {look}"
     return f"{proposal_id} is being rolled back."
-
-
-def _no_window(proposal: Proposal) -> None:
-    execution = proposal.execution
-    commit_failed = proposal.attention is Attention.COMMIT_FAILED and execution is not None
-    if not commit_failed:
-        raise ReviewRefused(
-            "window_closed", "This tool has no rollback window; nothing can be taken back."
-        )
 
 
 def _roll_back_now(

@@ -3,7 +3,7 @@ also where the store cannot take it, and whoever else that is (ADR 0024)."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -103,3 +103,58 @@ async def test_a_stop_counts_for_the_orchestrator_who_has_its_account_where_its_
     sender = now_anas(world, Identity(ActorKind.PERSON, "zoe"), heir=NOUR)
     assert (await world.workflow.reject(proposal_id, sender, "never do this")).done
     assert (await world.proposal(proposal_id)).reason == "rejected_by_orchestrator"
+
+
+async def zoe_may_stop_nothing(world: World) -> None:
+    """Let there be zoe, who may stop nothing."""
+    ben = world.workflow.policy.people["ben"]
+    zoe = replace(ben, id="zoe", groups=frozenset())
+    await world.adopts(people={**world.workflow.policy.people, "zoe": zoe})
+
+
+@pytest.mark.parametrize("zoe_comes", [zoe_may_stop_something_else, zoe_may_stop_nothing])
+async def test_a_stop_of_the_orchestrator_is_kept_whoever_has_its_account_by_now(
+    world: World, zoe_comes: Callable[[World], Awaitable[None]]
+) -> None:
+    """It was refused for good as zoe's, who may not stop this: the store alone stood in its way."""
+    await world.adopts(orchestrator=NOUR.id)
+    await zoe_comes(world)
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    with nothing_can_be_stored(world):
+        sender = now_anas(world, NOUR, heir=Identity(ActorKind.PERSON, "zoe"))
+        assert (await world.workflow.reject(proposal_id, sender, "never do this")).done
+    await world.keeps_house()
+    assert (await world.proposal(proposal_id)).reason == "rejected_by_orchestrator"
+    assert world.spool.stops == []
+
+
+@pytest.mark.parametrize("restarts", [True, False])
+async def test_a_stop_that_is_kept_counts_for_the_orchestrator_who_has_its_account_by_now(
+    world: World, restarts: bool
+) -> None:
+    await world.adopts(orchestrator=NOUR.id)
+    await zoe_may_stop_something_else(world)
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    with nothing_can_be_stored(world):
+        sender = now_anas(world, Identity(ActorKind.PERSON, "zoe"), heir=NOUR)
+        assert (await world.workflow.reject(proposal_id, sender, "never do this")).done
+    if restarts:
+        await world.restarts()
+    await world.keeps_house()
+    assert (await world.proposal(proposal_id)).reason == "rejected_by_orchestrator"
+    assert world.spool.stops == []
+
+
+async def test_a_line_of_before_names_an_heir_who_is_a_person(world: World) -> None:
+    await zoe_may_stop_something_else(world)
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    with nothing_can_be_stored(world):
+        sender = now_anas(world, Identity(ActorKind.PERSON, "zoe"))
+        await world.workflow.reject(proposal_id, sender, "never do this")
+    world.spool.stops = [
+        {name: told for name, told in stop.items() if name != "heir_kind"}
+        for stop in world.spool.stops
+    ]
+    await world.restarts()
+    await world.keeps_house()
+    assert str((await world.proposal(proposal_id)).decided_by) == "person ana"

@@ -128,6 +128,7 @@ WHOLE = b'{"proposal_id":"p2","surface":"slack",%b}'
         *(b"{}", b'{"proposal_id": 1, "surface": "x"}', b"[]", b"\xff", b"1", b" " + b"[" * 5_000),
         *(WHOLE % odd for odd in (b'"reason":null', b'"reason":1', b'"account":null', b'"id":1')),
         *(WHOLE % odd for odd in (b'"event_id":[]', b'"kind":[]', b'"at_ms":null')),
+        *(WHOLE % odd for odd in (b'"heir":1', b'"heir_kind":[]', b'"heir_kind":"nobody"')),
         *(WHOLE % odd for odd in (b'"at_ms":true', b'"at_ms":"1"', b'"found_late":1', b'"bare":1')),
     ],
 )
