@@ -112,10 +112,10 @@ class Units:
         if news:
             self._around.notifier.nudge()
         unwritten = self._troubles.unwritten
-        if not self._owes() and await unwritten.over(self._around.store) and not self._owes():
+        if not self.owes() and await unwritten.over(self._around.store) and not self.owes():
             self._troubles.store_mended()
 
-    def _owes(self) -> bool:
+    def owes(self) -> bool:
         """Say whether a write waits for the store itself, not for one row of it."""
         return any(not isinstance(why, RowAtFault) for why in self.owed.values())
 

@@ -192,9 +192,8 @@ class CatchingUp:
 
     async def _noted(self, card: Card, sender: Sender, signal: Signal, reply: Reply) -> None:
         """Note that what was found was refused, or not judged, until it is seen gone."""
-        world = self._workflow.world
+        world, now_ms = self._workflow.world, self._workflow.world.clock.now_ms()
         if leaves_a_note(reply):
-            now_ms = world.clock.now_ms()
             await world.write(lambda tx: note_answer(tx, card, sender, signal, reply, now_ms))
 
     async def _forgotten(self, card: Card, found: Found, known: Known) -> None:
@@ -238,8 +237,10 @@ class CatchingUp:
     async def _approved(self, card: Card, found: Found, known: Known) -> int:
         left = (each for each in found.approving if user_of(each.account) not in found.waiting)
         new = [sender for sender in left if says_anew(sender, known)]
-        if new and not (self._lanes.whole and await self.elsewhere.heard(card.proposal_id)):
-            raise SurfaceFailed(f"{card.proposal_id}: a ❌ may stand elsewhere, or be kept")
+        # Whose a ✅ was when it was heard may be about to be written down.
+        whole = self._lanes.whole and not self._workflow.world.units.owes()
+        if new and not (whole and await self.elsewhere.heard(card.proposal_id)):
+            raise SurfaceFailed(f"{card.proposal_id}: a ❌ may stand elsewhere, or a word be kept")
         count, policy = 0, self._workflow.policy
         for seen in new:
             sender = as_known_now(policy, seen)

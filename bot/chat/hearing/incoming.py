@@ -12,6 +12,7 @@ from bot.chat.hearing.known import HIDDEN, note_changed
 from bot.chat.hearing.notes import Notes
 from bot.chat.hearing.refused import (
     heard_already,
+    is_refused,
     note_gone,
     note_refused,
     turn_of,
@@ -20,7 +21,7 @@ from bot.chat.hearing.refused import (
 from bot.chat.hearing.senders import as_known_now
 from bot.chat.hearing.shown import shown_when_heard
 from bot.chat.hearing.signals import Signal
-from bot.chat.hearing.unjudged import keep_unjudged
+from bot.chat.hearing.unjudged import keep_judged, keep_unjudged
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.heard import OVERDUE_MS
@@ -97,11 +98,10 @@ class Incoming:
             await self._gone(card, sender, signal)
             return None
         if not in_place:
-            await self._ignored(sender, "wrong_place")
+            await self._workflow.note_ignored("", sender, "wrong_place")
             return _ELSEWHERE
         if card is None:
-            await self._unknown(sender, message_id)
-            return UNKNOWN
+            return await self._unknown(sender, message_id)
         since = given_ms if added and message_id in card.message_ids[-1:] else None
         if since is not None and await self._found(card, sender, signal, since):
             return None
@@ -112,9 +112,10 @@ class Incoming:
         later = counts_later(reply)
         if added and not reply.done and not later and reply.code != _ONCE_MORE:
             await self._remember(card, message_id, sender, signal)
-        if signal is Signal.APPROVE and not (added and reply.done):
-            noted = self._unjudged if later else self._changed
-            await noted(card, sender, added=added)
+        if signal is Signal.APPROVE and added and message_id in card.message_ids[-1:]:
+            await self._given(card, sender, reply)
+        if signal is Signal.APPROVE and not later and not (added and reply.done):
+            await self._changed(card, sender, added=added)
         return reply
 
     async def seen_gone(self, card: Card, sender: Sender) -> None:
@@ -133,12 +134,11 @@ class Incoming:
         """Carry out a button of a card: the same law as the emoji. Raises SurfaceFailed where the
         card may not be written down yet."""
         if not in_place:
-            await self._ignored(sender, "wrong_place")
+            await self._workflow.note_ignored("", sender, "wrong_place")
             return _ELSEWHERE
         card = await self.early.card(message_id, stops=signal is Signal.STOP)
         if card is None:
-            await self._unknown(sender, message_id)
-            return UNKNOWN
+            return await self._unknown(sender, message_id)
         place = self._place(card, message_id, sender)
         match signal:
             case Signal.APPROVE:
@@ -235,10 +235,8 @@ class Incoming:
         return Reply(_NOT_THE_CARD, "stale_card", proposal_id)
 
     async def _waits(self, card: Card, sender: Sender) -> bool:
-        now_ms = self._workflow.world.clock.now_ms()
-        proposal = await self._workflow.world.store.read(
-            lambda tx: tx.proposals.get(card.proposal_id)
-        )
+        world, now_ms = self._workflow.world, self._workflow.world.clock.now_ms()
+        proposal = await world.store.read(lambda tx: tx.proposals.get(card.proposal_id))
         if proposal is None or proposal.reason_due_ms is None or sender.identity is None:
             return False
         return stopper_of(proposal) == sender.identity and now_ms < proposal.reason_due_ms
@@ -255,10 +253,12 @@ class Incoming:
             gone = [(sender.account, signal)]
             await self._workflow.world.write(lambda tx: note_gone(tx, card, gone))
 
-    async def _unjudged(self, card: Card, sender: Sender, *, added: bool) -> None:
-        """Keep whose a ✅ is that counts later."""
-        if added:
-            await keep_unjudged(self._workflow.world, card, sender)
+    async def _given(self, card: Card, sender: Sender, reply: Reply) -> None:
+        """Keep whose a ✅ is that counts later, or may: a former process may not have noted it."""
+        again, key = reply.code == _ONCE_MORE, (sender.account, Signal.APPROVE)
+        if not (again and is_refused(card, key)):
+            keep = keep_unjudged if again or counts_later(reply) else keep_judged
+            await keep(self._workflow.world, card, sender)
 
     async def _changed(self, card: Card, sender: Sender, *, added: bool) -> None:
         """Keep what a ✅ that changed no review says about those that will be found there."""
@@ -274,14 +274,12 @@ class Incoming:
 
         await world.write(unit)
 
-    async def _ignored(self, sender: Sender, code: str) -> None:
-        await self._workflow.note_ignored("", sender, code)
-
-    async def _unknown(self, sender: Sender, message_id: str) -> None:
-        await self._ignored(sender, "unknown_proposal")
+    async def _unknown(self, sender: Sender, message_id: str) -> Reply:
+        await self._workflow.note_ignored("", sender, "unknown_proposal")
         if self._logged.first(message_id):
             words = "%s: a decision on message %s, which is no card that the store knows"
             log.warning(words, self._surface, message_id)
+        return UNKNOWN
 
     async def _remember(self, card: Card, message_id: str, sender: Sender, signal: Signal) -> None:
         """An emoji that was refused is not refused, and audited, again when the card is read."""

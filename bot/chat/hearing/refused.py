@@ -10,7 +10,14 @@ from bot.chat.hearing.event_ids import given_by, on_card
 from bot.chat.hearing.known import GONE, Known, approves, stops
 from bot.chat.hearing.owners import user_of
 from bot.chat.hearing.signals import Signal
-from bot.chat.hearing.unjudged import note_off, note_unjudged, unjudged_off, was_anothers
+from bot.chat.hearing.unjudged import (
+    note_judged,
+    note_off,
+    note_unjudged,
+    unjudged_off,
+    waits_for,
+    was_anothers,
+)
 from lifecycle.answers import Reply, Sender
 from lifecycle.policy import Policy
 from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
@@ -69,7 +76,8 @@ def heard_already(
     """Say whether an emoji that was given then was found on its card since, and judged: a platform
     may tell of it late, and it is one act all the same.
 
-    A ❌ of whoever may stop it by now is judged anew; a ✅ has counted for whoever had the account.
+    A ❌ of whoever may stop it by now is judged anew; a ✅ has counted for whoever had the account,
+    or waits to count for them.
     """
     proposal, message_id = tx.proposals.get(card.proposal_id), card.message_ids[-1]
     if proposal is None:
@@ -79,6 +87,8 @@ def heard_already(
     here = [r for r in since if (r.event_id or "").startswith(on_card(message_id))]
     mine = [r for r in here if r.person == sender.id]
     if signal is Signal.APPROVE:
+        if was_anothers(card, sender, given_ms):
+            return True
         mine += [r for r in here if _gave(sender, message_id, r)]
     if any(approves(review) is (signal is Signal.APPROVE) for review in mine):
         return True
@@ -97,13 +107,15 @@ def says_anew(sender: Sender, known: Known) -> bool:
 
     One that counts says so only where its quorum was reached and nobody could be confirmed
     then. One that was refused there, void, or taken back elsewhere, stands for nothing until it was
-    seen gone from this card: what merely still stands is no new decision, days later either.
+    seen gone from this card: what merely still stands is no new decision, days later either. One
+    that could not be judged yet still says so of its giver, whoever it was refused to meanwhile.
     """
     mine = [r for r in known.reviews if r.person == sender.id and approves(r)]
     if any(review.counts for review in mine):
         return known.short
     given = not mine or sender.id in known.seen_gone
-    return given and not _is_refused(known.card, (sender.account, Signal.APPROVE))
+    refused = is_refused(known.card, (sender.account, Signal.APPROVE))
+    return given and (not refused or waits_for(known.card, sender))
 
 
 def counted_for_another(sender: Sender, known: Known) -> bool:
@@ -159,7 +171,7 @@ def _seen_gone_ms(card: Card, account: str) -> int:
     return 0 if times % 2 else refused_ms
 
 
-def _is_refused(card: Card, key: Key) -> bool:
+def is_refused(card: Card, key: Key) -> bool:
     """Say whether an emoji was refused in the message in which the card stands, and not seen gone
     since."""
     times, at_ms = _noted(card).get(_name(key), (0, 0))
@@ -175,7 +187,7 @@ def stood_beside_ms(card: Card, account: str) -> int | None:
         for each in _noted(card)
         if _key(each)[1] is Signal.APPROVE and user_of(_key(each)[0]) == user_of(account)
     )
-    standing = (each for each in of_theirs if _is_refused(card, _key(each)))
+    standing = (each for each in of_theirs if is_refused(card, _key(each)))
     return max((_noted(card)[each][1] for each in standing), default=None)
 
 
@@ -188,7 +200,7 @@ def stands_beside(
     there = (each for each in approving if user_of(each.account) not in waiting)
     beside = (each for each in there if _only_elsewhere(each, known) and not says_anew(each, known))
     keys = ((each.account, Signal.APPROVE) for each in beside)
-    return [key for key in keys if not _is_refused(known.card, key)]
+    return [key for key in keys if not is_refused(known.card, key)]
 
 
 def _only_elsewhere(sender: Sender, known: Known) -> bool:
@@ -213,8 +225,11 @@ def leaves_a_note(reply: Reply) -> bool:
 def note_answer(
     tx: Transaction, card: Card, sender: Sender, signal: Signal, reply: Reply, now_ms: int
 ) -> None:
-    """Note that it was: one that could not be judged is whose it is now."""
+    """Note that it was: one that could not be judged is whose it is now, and one that is judged
+    waits no more."""
     if for_good(reply):
+        if signal is Signal.APPROVE:
+            note_judged(tx, card, sender)
         note_refused(tx, card, (sender.account, signal), now_ms)
     elif signal is Signal.APPROVE:
         note_unjudged(tx, card, sender, now_ms)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from bot.chat.surface import SurfaceFailed
 from lifecycle.ports import StoreUnavailable, Transaction
 from tests.bot.chat.discord.cards import read_again, seeded
 from tests.bot.chat.discord.standing import (
@@ -120,3 +121,34 @@ async def test_one_that_the_store_could_not_take_counts_for_nobody_who_has_the_a
     await anas_account_is_bens(stage)
     await read_again(stage)
     assert await counting(stage, proposal_id) == []
+
+
+async def test_none_that_is_found_counts_before_it_is_written_whose_it_was_when_it_was_heard(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store could be written again, that waited for its turn, and ben's reading came first."""
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    write, full = stage.store.write, True
+
+    async def written(unit: Callable[[Transaction], object]) -> object:
+        if full:
+            raise StoreUnavailable("the disk is full")
+        return await write(unit)
+
+    monkeypatch.setattr(stage.store, "write", written)
+    stage.server.reacts(ANA, card, TICK)
+    await until(lambda: any("cannot be written" in said for said in stage.server.said()), "told")
+    full = False
+    await anas_account_is_bens(stage)
+    assert stage.surface.listening is not None
+    row = await stage.store.read(lambda tx: tx.cards.get(proposal_id, "discord"))
+    assert row is not None
+    with pytest.raises(SurfaceFailed):
+        await stage.surface.listening.reactions.read(row)
+    assert await counting(stage, proposal_id) == []
+
+    stage.clock.advance(60)
+    await stage.quiet()
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == []
+    assert (await stage.audit("ignored"))[-1]["reason"] == "stale_card"
