@@ -202,6 +202,24 @@ async def test_a_keyboard_gets_words_whole_and_only_lines_of_ours_begin_at_the_e
     assert seen.shown.split() == words.split()
 
 
+@pytest.mark.parametrize(
+    "begins",
+    ["no," + "\t" * 12, " " * 70 + "no, ", "\u00a0".join(["no"] * 40), "\u3000".join(["no"] * 20)],
+)
+def test_no_blank_of_any_kind_brings_the_words_of_an_answer_to_the_edge(
+    monkeypatch: pytest.MonkeyPatch, begins: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    seen = Tty()
+
+    Screen(seen).line(f"ben answers q1:\n    {begins}\u00a0State:\u2003completed and all is well")
+
+    _, *more = seen.shown.splitlines()
+    assert all(line.startswith("  ") and cell_len(line) <= 80 for line in more)
+    assert "\t" not in seen.shown
+    assert " ".join(seen.shown.split()).endswith("State: completed and all is well")
+
+
 def test_a_pipe_gets_each_line_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     out = io.StringIO()
