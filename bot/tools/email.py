@@ -21,6 +21,10 @@ _KEPT_S: Final = 2.0
 
 log = logging.getLogger(__name__)
 
+#: By the place of its draft, what is still tidied up after an attempt; also of a tool that a reload
+#: has replaced meanwhile.
+_tidying: dict[Path, asyncio.Task[None]] = {}
+
 
 class Carrier(Protocol):
     """Hands a mail over. ToolFailed: surely not; any other error: perhaps."""
@@ -51,7 +55,6 @@ class EmailTool:
         self._drafts = folder / "data" / "drafts"
         self._sent = folder / "data" / "sent"
         self._now_ms = now_ms
-        self._tidying: set[asyncio.Task[None]] = set()
 
     def describe(self) -> Mapping[str, str]:
         """Return the sender and the way that mail takes."""
@@ -65,19 +68,21 @@ class EmailTool:
         """Send the draft, whose bytes must still be those that the receipt names."""
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + call.limit_s
+        await self._tidied(call)
         name, data = await asyncio.to_thread(self._claimed, call)
         if data is None:
             return {"draft": name, "sent": True}
         try:  # the time that a slow disk took is none that a server may take
             went = await self._carrier.carry(name, data, ends_s - loop.time())
         except ToolFailed:
-            await self._waited_for(self._put_back(name), ends_s)
+            await self._waited_for(name, self._put_back(name), ends_s)
             raise
-        await self._waited_for(self._kept(name), ends_s)
+        await self._waited_for(name, self._kept(name), ends_s)
         return {"draft": name, "sent": True, "went": went}
 
     async def roll_back(self, call: Call) -> Mapping[str, Any]:
         """Discard the draft; what was sent stands."""
+        await self._tidied(call)
         return await asyncio.to_thread(self._discard, call)
 
     def _stage(self, call: Call) -> Mapping[str, Any]:
@@ -139,12 +144,27 @@ class EmailTool:
         move(self._sending(name), self._drafts / name)
         discard(self._sending(name).with_suffix(".key"))
 
-    async def _waited_for(self, tidying: Coroutine[Any, Any, None], ends_s: float) -> None:
+    async def _tidied(self, call: Call) -> None:
+        """Wait a while until an earlier attempt has left the draft alone, which would else be put
+        back while it is sent, and could be sent again. Raises ToolFailed where it has not."""
+        earlier = _tidying.get(self._drafts / _draft_of(call))
+        if earlier is None:
+            return
+        await asyncio.wait({earlier}, timeout=min(_KEPT_S, call.limit_s / 2))
+        if not earlier.done():
+            words = (
+                "the disk of data/drafts is slow, and an earlier attempt still puts the draft back"
+            )
+            raise ToolFailed(f"{words}: try again once it has")
+
+    async def _waited_for(
+        self, name: str, tidying: Coroutine[Any, Any, None], ends_s: float
+    ) -> None:
         """Tidy up, and wait for that a while: what became of the mail is known, and a disk that is
         slow until `ends_s`, a time of the loop, must not put it in doubt."""
-        tidied = asyncio.create_task(tidying)
-        self._tidying.add(tidied)
-        tidied.add_done_callback(self._tidying.discard)
+        place, tidied = self._drafts / name, asyncio.create_task(tidying)
+        _tidying[place] = tidied
+        tidied.add_done_callback(lambda _task: _tidying.pop(place, None))
         left_s = ends_s - asyncio.get_running_loop().time()
         await asyncio.wait({tidied}, timeout=min(_KEPT_S, max(0.0, left_s / 2)))
 
