@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from bot.config.kinds import capabilities_of, class_in, never_committed, takes
 from bot.expected import StartFailed
+from bot.pool import THREADS_OF
 from bot.tools.apart import apart, left_of
 from bot.tools.threads import DaemonThreads, NotBegun, beside
 from lifecycle.located import NOT_LOADED, located
 from lifecycle.ports import Call, ToolFailed
 
-#: So many plain calls of one tool may be under way, and so many others go on over their time.
+#: So many calls of one tool may go on although their time is over.
 MOST_AT_ONCE: Final = 32
+#: So many plain ones may be under way: each has a thread, and the machine only some.
+_MOST_UNDER_WAY: Final = 128
 
 
 class PythonTool:
@@ -25,7 +30,8 @@ class PythonTool:
 
     Methods may be plain or async, and return the receipt. A plain one runs in a thread of its own,
     which no time limit can end, an async one in a task of its own, which need not end when it is
-    told to: once MOST_AT_ONCE of them hang, no more begin. ToolFailed means that nothing is left
+    told to: once MOST_AT_ONCE of them hang, no more begin. What they begin in the loop, and what is
+    begun as the object is made, has the threads of its tool. ToolFailed means that nothing is left
     behind, any other error unknown. `reversible = True` and `deferred = True` on the class say what
     it can take back.
     """
@@ -35,11 +41,10 @@ class PythonTool:
 
         Raises ValueError where it cannot be loaded, StartFailed where none can be made.
         """
-        self._begun, self._lock = 0, threading.Lock()
-        self._threads = DaemonThreads(MOST_AT_ONCE)
+        self._places, self._threads = _Places(), DaemonThreads(MOST_AT_ONCE)
         name, made = settings["class"], class_in(settings["class"], folder)
         try:
-            self._tool = made(**settings.get("options", {}))
+            self._tool = self._theirs(lambda: made(**settings.get("options", {})))
             in_vain = never_committed(made, self._tool)
         except NOT_LOADED as error:  # whatever it is, it is the operator's own
             words = f"{name} cannot be made ({located(error)}): mend it, or its options."
@@ -73,13 +78,15 @@ class PythonTool:
         if inspect.iscoroutinefunction(method):
             self._refuse_more(call)
             return _as_given(await apart(method(call), name, self._threads))
-        with self._lock:
-            self._refuse_more(call)
-            self._begun += 1
+        self._refuse_more(call)
+        place = self._places.taken()
         try:
-            answer = await beside(partial(self._counted, method, call), name)
+            answer = await beside(partial(self._counted, place, method, call), name)
+        except asyncio.CancelledError:  # its time is over, and it may go on all the same
+            self._places.over(place)
+            raise
         except NotBegun as error:
-            self._ended()
+            self._places.free(place)
             words = "this machine starts no more threads, so this call was not begun"
             raise ToolFailed(words) from error
         return _as_given(
@@ -88,20 +95,53 @@ class PythonTool:
 
     def _refuse_more(self, call: Call) -> None:
         """Raise ToolFailed where too many calls hang: each takes its part of the whole bot."""
-        hang = self._begun + left_of(self._threads)
+        under_way, hang = self._places.counted()
+        hang += left_of(self._threads)
         if hang >= MOST_AT_ONCE:
             words = f"{hang} calls of {call.tool} do not return; this one was not begun"
             raise ToolFailed(words)
+        if under_way >= _MOST_UNDER_WAY:
+            words = f"{under_way} calls of {call.tool} are under way; this one was not begun"
+            raise ToolFailed(words)
 
-    def _counted(self, method: Callable[[Call], Any], call: Call) -> Any:
+    def _counted(self, place: object, method: Callable[[Call], Any], call: Call) -> Any:
         try:
-            return method(call)
+            return self._theirs(partial(method, call))
         finally:
-            self._ended()
+            self._places.free(place)
 
-    def _ended(self) -> None:
+    def _theirs(self, work: Callable[[], Any]) -> Any:
+        """Do their work so that what it begins in the loop has their threads too, not our own."""
+        context = copy_context()
+        context.run(THREADS_OF.set, self._threads)
+        return context.run(work)
+
+
+class _Places:
+    """The plain calls of one tool that are under way, those whose time is over among them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way, self._over = set[object](), set[object]()
+
+    def taken(self) -> object:
         with self._lock:
-            self._begun -= 1
+            self._under_way.add(place := object())
+        return place
+
+    def over(self, place: object) -> None:
+        with self._lock:
+            self._over |= self._under_way & {place}
+
+    def free(self, place: object) -> None:
+        with self._lock:
+            self._under_way.discard(place)
+            self._over.discard(place)
+
+    def counted(self) -> tuple[int, int]:
+        """Return how many are under way, and of how many of them the time is over."""
+        with self._lock:
+            return len(self._under_way), len(self._over)
 
 
 def _needed(made: type[Any]) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,88 @@
+"""What an operator's class begins in the loop has its own threads, and a burst of calls a place."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+
+from bot.pool import started_pool
+from bot.tools.python import MOST_AT_ONCE, PythonTool
+from lifecycle.calls.calling import call_tool
+from lifecycle.proposal import Outcome
+from tests.bot.tools.classes import PythonBench
+from tests.contracts.tool_contract import call
+
+WORKER = """
+import asyncio
+import threading
+
+class Tool:
+    def __init__(self):
+        self.worker = asyncio.get_running_loop().create_task(self.works())
+
+    async def works(self):
+        return await asyncio.to_thread(lambda: threading.current_thread().name)
+
+    def execute(self, call):
+        return {}
+"""
+
+
+async def in_a_thread() -> dict[str, str]:
+    return {"thread": await asyncio.to_thread(lambda: threading.current_thread().name)}
+
+
+async def test_what_a_class_begins_as_it_is_made_has_threads_of_its_own(tmp_path):
+    """One that hung there kept the bot from writing drafts, and from ending."""
+    asyncio.get_running_loop().set_default_executor(started_pool())
+    (tmp_path / "own_worker.py").write_text(WORKER)
+
+    tool = PythonTool({"class": "own_worker:Tool"}, tmp_path)
+
+    assert not (await tool._tool.worker).startswith("signoff-own")
+    assert (await in_a_thread())["thread"].startswith("signoff-own")
+
+
+async def test_what_a_plain_method_begins_in_the_loop_has_threads_of_its_own(tmp_path):
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(started_pool())
+
+    def begins() -> dict[str, str]:
+        return asyncio.run_coroutine_threadsafe(in_a_thread(), loop).result(20)
+
+    bench = PythonBench(tmp_path, "HostileLater", does=begins)
+    result = await call_tool(bench.tool, call(bench, "execute"))
+
+    assert result.receipt == {"thread": "signoff-tool"}
+
+
+async def test_calls_within_their_time_are_no_reason_to_refuse_one_more(tmp_path):
+    """Fifty deployments that are approved at once are fifty, and none has failed."""
+    begun = threading.Barrier(MOST_AT_ONCE + 18)
+
+    def deploys() -> dict[str, int]:
+        begun.wait(20)
+        return {"id": 1}
+
+    bench = PythonBench(tmp_path, "Hostile", does=deploys)
+    asked = replace(call(bench, "execute"), limit_s=30)
+
+    results = await asyncio.gather(*(call_tool(bench.tool, asked) for _ in range(begun.parties)))
+
+    assert {each.outcome for each in results} == {Outcome.DONE}
+
+
+async def test_of_more_calls_than_a_machine_has_threads_for_the_last_are_not_begun(tmp_path):
+    go_on = threading.Event()
+    bench = PythonBench(tmp_path, "Hostile", does=go_on.wait)
+    asked = replace(call(bench, "execute"), limit_s=30)
+    under_way = [asyncio.create_task(call_tool(bench.tool, asked)) for _ in range(129)]
+
+    done, waiting = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+    go_on.set()
+    await asyncio.gather(*waiting)
+
+    ((refused,), in_time) = (done, len(waiting))
+    assert (refused.result().outcome, in_time) == (Outcome.FAILED, 128)
+    assert "are under way; this one was not begun" in refused.result().explanation
