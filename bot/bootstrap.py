@@ -8,7 +8,7 @@ import os
 import secrets
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -163,11 +163,14 @@ class App:
 
 @asynccontextmanager
 async def opened(
-    config: Config, environment: Mapping[str, str], notifier: Notifier
+    config: Config,
+    environment: Mapping[str, str],
+    notifier: Notifier,
+    making: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
 ) -> AsyncIterator[App]:
     """Put a bot together and let go of everything at the end, also where the start fails.
 
-    Nothing of the past is taken up and no job runs yet. Raises what EXPECTED names.
+    Nothing of the past is taken up and no job runs; tools are made in `making`. Raises EXPECTED.
     """
     async with AsyncExitStack() as closing:
         file = config.database_file
@@ -177,11 +180,8 @@ async def opened(
         await check_brought_back(store, file)
         if is_new:  # in a wrong folder nobody would miss what is not there
             log.warning("There was no database %s: a new one was made.", file)
-        leftovers = await _none_left(config)
-        clock, handed_on = SystemClock(), with_python(environment)
-        tools = ConfiguredToolbox(
-            config.policy.tools, config.folder, handed_on, clock.now_ms, leftovers
-        )
+        clock = SystemClock()
+        tools = await _tools(config, with_python(environment), clock.now_ms, making)
         world = World(
             store=store,
             clock=clock,
@@ -202,6 +202,18 @@ async def opened(
         closing.push_async_callback(workflow.stop)
         await resume_clock(world, await asyncio.to_thread(boot_id))
         yield App(config, workflow, tools, store, config, state, environment)
+
+
+async def _tools(
+    config: Config,
+    handed_on: Mapping[str, str],
+    now_ms: Callable[[], int],
+    making: Callable[[], AbstractAsyncContextManager[object]],
+) -> ConfiguredToolbox:
+    """Make the tools inside `making`: on the loop, which some need, and may hold up for ever."""
+    leftovers = await _none_left(config)
+    async with making():
+        return ConfiguredToolbox(config.policy.tools, config.folder, handed_on, now_ms, leftovers)
 
 
 async def _spool(config: Config, store: ProposalStore) -> FileSpool:

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
@@ -16,6 +16,7 @@ from bot.chat.showing.broadcast import Broadcast, ServedSurface
 from bot.clock_told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import Choice
+from bot.cut_short import cut_short, ended_by_signals, told_to_end
 from bot.database_kept import keep_database
 from bot.garbage import spare_what_is_loaded
 from bot.jobs import JOBS, catch_up
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 #: How long calls under way may go on after SIGTERM; the process ends within 10 s.
 GRACE_S: Final = 8.0
 _LEAVE_S: Final = 1.0
+#: So long all of that may take, so that what waits to be written still has a moment.
+_ALL_S: Final = 9.4
+#: In so many turns of the loop a signal that has arrived is heard.
+_TURNS: Final = 5
 
 log = logging.getLogger("signoff")
 
@@ -43,11 +48,11 @@ async def run_until_stopped(config: Config, choice: Choice, environment: Mapping
     loop = asyncio.get_running_loop()
     loop.set_default_executor(started_pool())
     look_up_apart(loop)
-    with _Signals() as signals:
+    with _Signals() as signals, suppress(_ToldToEnd):
         broadcast = Broadcast(_surfaces(config, choice, environment), summaries_of(config))
-        async with opened(config, environment, broadcast) as app:
+        async with opened(config, environment, broadcast, signals.deadly) as app:
             broadcast.attach(app.workflow.world)
-            signals.app = app
+            signals.serve(app)
             await _say_clock(app)
             await app.workflow.start()
             await catch_up.run_once(app.workflow)
@@ -91,6 +96,7 @@ async def _serve(
     try:
         await _until_ended(ended, serving)
     finally:
+        ends_s = asyncio.get_running_loop().time() + _ALL_S
         app.ends()
         supervisor.ending()
         # All at once: who is slow to leave takes none of the time that calls and answers have.
@@ -98,7 +104,7 @@ async def _serve(
         stopping = (scheduler.stop(GRACE_S), app.workflow.stop(GRACE_S), doors.aclose())
         await asyncio.gather(leaving, *stopping)
         await app.workflow.stop(GRACE_S)  # what was begun as the surfaces left; no time is added
-        await _leave(broadcast)
+        await _leave(broadcast, ends_s)
 
 
 async def _until_ended(ended: asyncio.Event, serving: Sequence[asyncio.Task[None]]) -> None:
@@ -119,10 +125,10 @@ async def _cancelled(*tasks: asyncio.Task[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _leave(broadcast: Broadcast) -> None:
-    """Show how things ended, if that is quick."""
+async def _leave(broadcast: Broadcast, ends_s: float) -> None:
+    """Show how things ended, if that is quick; at the latest at `ends_s`, a time of the loop."""
     try:
-        async with asyncio.timeout(_LEAVE_S):
+        async with asyncio.timeout_at(min(ends_s, asyncio.get_running_loop().time() + _LEAVE_S)):
             await broadcast.close()
     except TimeoutError:
         log.warning("A surface was slow at the end; what it owes is shown after the next start.")
@@ -170,6 +176,10 @@ def _screen() -> Screen:
     return Screen(None, behind=drawn)
 
 
+class _ToldToEnd(Exception):
+    """A start was told to end before there was anything to do."""
+
+
 class _Signals:
     """SIGTERM and SIGINT set `ended`, also while the bot still starts; SIGHUP reloads `app`."""
 
@@ -191,7 +201,28 @@ class _Signals:
         for taken in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.remove_signal_handler(taken)
 
+    @asynccontextmanager
+    async def deadly(self) -> AsyncIterator[None]:
+        """Let a signal end the process at once: nobody hears it where a tool is never made.
+
+        Nothing is under way here, so that is as safe as any death. Raises _ToldToEnd where one was
+        heard before.
+        """
+        with ended_by_signals(_cut_short):
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+            if self.ended.is_set():
+                raise _ToldToEnd
+            yield
+
+    def serve(self, app: App) -> None:
+        """Let signals act on `app`, also one that was heard before."""
+        self.app = app
+        if self.ended.is_set():
+            app.ends()
+
     def _end(self) -> None:
+        told_to_end()
         if self.app is not None:
             self.app.ends()
         self.ended.set()
@@ -207,3 +238,8 @@ class _Signals:
         async with self._reloading:
             self._waits = False
             log.warning("%s", await app.reload())
+
+
+def _cut_short() -> None:
+    log.warning("Told to end while the tools were being made; nothing was under way.")
+    cut_short(0)

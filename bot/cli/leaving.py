@@ -5,14 +5,18 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from typing import Final, NoReturn
 
-#: So long others may take to end their threads, and, after that, what waits to be written.
+from bot.cut_short import WRITTEN_S, cut_short, left_s
+
+#: So long others may take to end their threads.
 _GRACE_S: Final = 0.5
-_WRITTEN_S: Final = 3.0
+_TELL_TO_END: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 log = logging.getLogger("signoff")
 
@@ -21,23 +25,22 @@ def leave(code: int) -> NoReturn:
     """End the process with `code`; all our own work is done, and on disk.
 
     Python waits for every thread of a pool, also for one that hangs in an operator's tool, and only
-    then does what is registered for the end. Where it does not come to that, the process ends.
+    then does what is registered for the end, by others as well. Where it does not come to that, or
+    that does not end either, the process ends.
     """
     reached = threading.Event()
     atexit.register(reached.set)
     with suppress(RuntimeError):  # no thread can be started: then Python alone ends it
         threading.Thread(target=_end, args=(code, reached), daemon=True).start()
+        for told in _TELL_TO_END:  # as it does: none may take the exit code, or what is unwritten
+            signal.signal(told, signal.SIG_IGN)
     sys.exit(code)
 
 
 def _end(code: int, reached: threading.Event) -> None:
-    if reached.wait(_GRACE_S):
-        return
-    log.warning("Threads of tools that do not end are left where they are.")
-    # Python's own list, of which there is no public name: our outlets write what waits.
-    writing = getattr(atexit, "_run_exitfuncs", logging.shutdown)
-    with suppress(RuntimeError):
-        thread = threading.Thread(target=writing, daemon=True)
-        thread.start()
-        thread.join(_WRITTEN_S)
+    if not reached.wait(left_s(_GRACE_S)):
+        log.warning("Threads of tools that do not end are left where they are.")
+        cut_short(code)
+    # Whatever comes to its end meanwhile takes this thread with it.
+    time.sleep(left_s(WRITTEN_S))
     os._exit(code)

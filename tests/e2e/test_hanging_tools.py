@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 
 import pytest
 import yaml
 
-from tests.processes import Process
+from tests.processes import DEADLINE_S, Process
 
 IN_A_POOL_OF_ITS_OWN = """
 import time
@@ -30,14 +31,45 @@ class Tool:
 """
 
 
-@pytest.mark.parametrize("source", [IN_A_POOL_OF_ITS_OWN, IN_THE_POOL_OF_THE_LOOP])
-def test_a_bot_whose_tool_hangs_in_a_thread_ends_in_time(bot: Process, source: str) -> None:
+AT_THE_END_OF_THE_PROCESS = """
+import atexit
+import time
+
+atexit.register(time.sleep, 600)
+
+class Tool:
+    def execute(self, call):
+        time.sleep(600)
+"""
+AS_IT_IS_MADE = """
+from ctypes import CDLL
+from pathlib import Path
+
+class Tool:
+    def __init__(self):
+        Path("begun").touch()
+        CDLL(None).sleep(600)  # of which no handler of Python's hears
+
+    def execute(self, call):
+        return {}
+"""
+
+
+def with_a_tool(bot: Process, source: str) -> None:
+    """Let an operator's class serve `search`."""
     (bot.folder / "own_tool.py").write_text(source)
     path = bot.folder / "config.yaml"
     config = yaml.safe_load(path.read_text())
     own = {"kind": "python", "class": "own_tool:Tool", "timeout_s": 1}
     config["tools"]["search"] = {"tier": "AUTO", "action_type": "read", **own}
     path.write_text(yaml.safe_dump(config))
+
+
+@pytest.mark.parametrize(
+    "source", [IN_A_POOL_OF_ITS_OWN, IN_THE_POOL_OF_THE_LOOP, AT_THE_END_OF_THE_PROCESS]
+)
+def test_a_bot_whose_tool_hangs_in_a_thread_ends_in_time(bot: Process, source: str) -> None:
+    with_a_tool(bot, source)
     bot.start()
 
     answer = bot.answer("leila: propose @examples/search.json")
@@ -45,3 +77,22 @@ def test_a_bot_whose_tool_hangs_in_a_thread_ends_in_time(bot: Process, source: s
 
     assert "did not answer within 1 s" in json.dumps(answer)
     assert bot.ends_within(10) == 0
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+def test_a_bot_whose_tool_is_never_made_ends_when_it_is_told_to(
+    bot: Process, told: signal.Signals
+) -> None:
+    """A server that did not answer a class as it was made kept the bot from hearing of its end."""
+    with_a_tool(bot, AS_IT_IS_MADE)
+    bot.start()
+    late = time.monotonic() + DEADLINE_S
+    while not (bot.folder / "begun").exists():
+        assert time.monotonic() < late
+    bot.send(told)
+
+    assert bot.ends_within(10) == 0
+    assert "Told to end while the tools were being made" in bot.complaints()
+    with_a_tool(bot, AS_IT_IS_MADE.replace("CDLL(None)", "# "))
+    bot.start()
+    assert bot.answer("leila: propose @examples/search.json")["state"] == "completed"

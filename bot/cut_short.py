@@ -1,0 +1,79 @@
+"""The end of a process that cannot come to it by itself: what waits is written, and that is all."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final, NoReturn
+
+#: So long may take what is registered for the end, in seconds.
+WRITTEN_S: Final = 3.0
+#: So long after it was told to a process ends, whatever waits to be written (design section 8).
+_ENDS_S: Final = 9.7
+_ENDING: Final = (signal.SIGTERM, signal.SIGINT)
+_MOST_SIGNALS: Final = 64
+
+log = logging.getLogger("signoff")
+
+#: When this process was first told to end, by the monotonic clock.
+_told: list[float] = []
+
+
+def told_to_end() -> None:
+    """Note that this process was told to end just now."""
+    _told.append(time.monotonic())
+
+
+def left_s(most_s: float) -> float:
+    """Return how many of these seconds a process still has that may have been told to end."""
+    if not _told:
+        return most_s
+    return max(0.0, min(most_s, _told[0] + _ENDS_S - time.monotonic()))
+
+
+def cut_short(code: int) -> NoReturn:
+    """End the process with `code`, whatever its threads do."""
+    # Python's own list, of which there is no public name: our outlets write what waits.
+    writing = getattr(atexit, "_run_exitfuncs", logging.shutdown)
+    with suppress(RuntimeError):  # no thread can be started: nobody waits for what would be written
+        thread = threading.Thread(target=writing, daemon=True)
+        thread.start()
+        thread.join(left_s(WRITTEN_S))
+    os._exit(code)
+
+
+@contextmanager
+def ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
+    """Let SIGTERM and SIGINT call `end` in a thread of its own, and nobody else, while entered.
+
+    What holds up the main thread, as a lookup in C does, holds up the handlers of Python too, but
+    not the numbers that they are told by. To be entered in the main thread of a loop that hears
+    both signals. Raises RuntimeError where no thread starts.
+    """
+    heard, told = os.pipe()
+    try:
+        os.set_blocking(told, False)
+        threading.Thread(target=_listen, args=(heard, end), daemon=True).start()
+    except BaseException:
+        os.close(heard)
+        os.close(told)
+        raise
+    before = signal.set_wakeup_fd(told)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(told)
+
+
+def _listen(heard: int, end: Callable[[], object]) -> None:
+    while numbers := os.read(heard, _MOST_SIGNALS):
+        if any(number in _ENDING for number in numbers):
+            end()
+    os.close(heard)
