@@ -46,9 +46,16 @@ class Units:
         await self._written(news=news)
         return value
 
-    async def write_surely(self, unit: Callable[[Transaction], T]) -> T:
-        """Run a unit that must not be lost, with back-off until the store takes it."""
+    async def write_surely(
+        self, unit: Callable[[Transaction], T], *, failed: StoreUnavailable | None = None
+    ) -> T:
+        """Run a unit that must not be lost, with back-off until the store takes it.
+
+        `failed` is why it was not taken before: it is owed from the beginning then.
+        """
         ours, pause_s, given_up = object(), _MOMENT_S, ""
+        if failed is not None:
+            self.owed[ours] = failed
         try:
             while True:
                 try:

@@ -191,7 +191,7 @@ class Reactions:
         if card is None:
             return None
         if signal is Signal.APPROVE and not await self._approves(card, sender):
-            await self._incoming.seen_gone(card, sender)
+            await self._incoming.seen_gone(card, message_id, sender)
             if not await self._approves(card, sender):  # by another surface, just before that
                 return None
         reply = await self._incoming.reacted(sender, message_id, signal, added=False, in_place=True)

@@ -43,6 +43,7 @@ from bot.chat.hearing.refused import (
 )
 from bot.chat.hearing.senders import as_known_now, sender_of
 from bot.chat.hearing.signals import Signal
+from bot.chat.hearing.unjudged import given_ms
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.ports import Transaction
@@ -125,10 +126,9 @@ class CatchingUp:
         closed = await store.read(lambda tx: closed_of(tx, card)) if found.stopping else None
         if closed is None:
             return 0
+        message_id, place = card.message_ids[-1], self._place(card)
         for sender in (each for each in found.stopping if stops(policy, closed, each)):
-            event_id = late_event(card.message_ids[-1], sender, Signal.STOP, "closed")
-            late = replace(sender, event_id=event_id)
-            place = self._place(card)
+            late = replace(sender, event_id=late_event(message_id, sender, Signal.STOP, "closed"))
             await self._workflow.reject(card.proposal_id, late, card=place, found_late=True)
         return 0
 
@@ -178,14 +178,12 @@ class CatchingUp:
 
     async def _stopped(self, card: Card, found: Found, known: Known) -> int:
         stops = [r.person for r in known.reviews if r.decision is not Decision.APPROVE]
-        count = 0
+        count, place = 0, self._place(card)
         for sender in found.stopping:
             if sender.id is not None and sender.id in stops:
                 continue
             late = self._late(card, sender, Signal.STOP, known)
-            reply = await self._workflow.reject(
-                card.proposal_id, late, card=self._place(card), found_late=True
-            )
+            reply = await self._workflow.reject(card.proposal_id, late, card=place, found_late=True)
             await self._noted(card, sender, Signal.STOP, reply)
             count += reply.done
         return count
@@ -260,6 +258,7 @@ class CatchingUp:
         """Give a ✅ that was found to the law, unless it is another's: it has counted for them, or
         the account is no more whose it was when it was found (`moved`)."""
         late = self._late(card, sender, Signal.APPROVE, known)
+        late = replace(late, heard_at_ms=given_ms(known.card, sender))
         if moved or counted_for_another(sender, known):
             of_theirs = replace(late, event_id=f"{late.event_id}.of:{sender.id}")
             await self._workflow.note_ignored(card.proposal_id, of_theirs, _VOID)

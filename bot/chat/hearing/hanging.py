@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bot.chat.hearing.event_ids import on_card
+from bot.chat.hearing.event_ids import given_by, on_card
 from bot.chat.hearing.known import Known, approves
+from bot.chat.hearing.owners import user_of
 from bot.chat.hearing.refused import stood_beside_ms
 from lifecycle.records import Card
 from lifecycle.review import Review
@@ -36,10 +37,13 @@ def _hangs(review: Review, known: Known, card: Card, account: str, asked_ms: int
 
 def _given_here_ms(review: Review, known: Known, card: Card, account: str) -> int | None:
     """Return when the ✅ of this approval was given on the card, or one beside it that changed
-    nothing more; None where there was none."""
+    nothing more; None where there was none. One of an account that a config has taken from them
+    since says nothing of the account that they have by now."""
     message_id = card.message_ids[-1]
     here = (review.event_id or "").startswith(on_card(message_id))
-    if review.surface == card.surface and here:
+    by = given_by(message_id, review.event_id)
+    theirs = by is None or user_of(by) == user_of(account)
+    if review.surface == card.surface and here and theirs:
         return review.at_ms
     current = known.card.message_ids[-1:] == (message_id,)
     return stood_beside_ms(known.card, account) if current else None

@@ -21,6 +21,7 @@ from bot.chat.hearing.refused import (
 from bot.chat.hearing.senders import as_known_now
 from bot.chat.hearing.shown import shown_when_heard
 from bot.chat.hearing.signals import Signal
+from bot.chat.hearing.standing_in import as_it_stood_in
 from bot.chat.hearing.unjudged import keep_judged, keep_unjudged
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import CardPlace, Reply, Sender
@@ -95,7 +96,7 @@ class Incoming:
         """
         card = await self.card(message_id) if in_place else None
         if not added and (card is None or signal is Signal.STOP):
-            await self._gone(card, sender, signal)
+            await self._gone(card, message_id, sender, signal)
             return None
         if not in_place:
             await self._workflow.note_ignored("", sender, "wrong_place")
@@ -115,12 +116,12 @@ class Incoming:
         if signal is Signal.APPROVE and added and message_id in card.message_ids[-1:]:
             await self._given(card, sender, reply)
         if signal is Signal.APPROVE and not later and not (added and reply.done):
-            await self._changed(card, sender, added=added)
+            await self._changed(as_it_stood_in(card, message_id), sender, added=added)
         return reply
 
-    async def seen_gone(self, card: Card, sender: Sender) -> None:
+    async def seen_gone(self, card: Card, message_id: str, sender: Sender) -> None:
         """Note that a ✅ that counted for nothing was taken off: the next one is a new one."""
-        await self._changed(card, sender, added=False)
+        await self._changed(as_it_stood_in(card, message_id), sender, added=False)
 
     async def pressed(
         self,
@@ -247,11 +248,13 @@ class Incoming:
         policy = self._workflow.policy
         return await store.read(lambda tx: heard_already(tx, policy, *act))
 
-    async def _gone(self, card: Card | None, sender: Sender, signal: Signal) -> None:
+    async def _gone(
+        self, card: Card | None, message_id: str, sender: Sender, signal: Signal
+    ) -> None:
         """What was taken off and decided nothing leaves no row; the next one is a new one."""
         if card is not None:
-            gone = [(sender.account, signal)]
-            await self._workflow.world.write(lambda tx: note_gone(tx, card, gone))
+            here, gone = as_it_stood_in(card, message_id), [(sender.account, signal)]
+            await self._workflow.world.write(lambda tx: note_gone(tx, here, gone))
 
     async def _given(self, card: Card, sender: Sender, reply: Reply) -> None:
         """Keep whose a ✅ is that counts later, or may: a former process may not have noted it."""

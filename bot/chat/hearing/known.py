@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bot.chat.hearing.event_ids import on_card
+from bot.chat.hearing.standing_in import still_in
 from lifecycle.answers import Sender
 from lifecycle.audit import AuditEvent
 from lifecycle.counting import approvals
@@ -136,7 +137,7 @@ def note_told(tx: Transaction, card: Card, reviews: Collection[Review]) -> None:
 
 def note_cleared(tx: Transaction, card: Card, now_ms: int) -> None:
     """Note that the emoji of a card were cleared: what was approved on it stands without them."""
-    stands = tx.cards.get(card.proposal_id, card.surface)
+    stands = still_in(tx, card)
     if stands is not None:
         tx.cards.put(replace(stands, extra={**stands.extra, _CLEARED: now_ms}))
 
@@ -144,7 +145,7 @@ def note_cleared(tx: Transaction, card: Card, now_ms: int) -> None:
 def note_seeded(tx: Transaction, card: Card, *, seeded: bool) -> None:
     """Note whether the bot's own ✅ stands on a card that was read: where it lacked before, nobody
     cleared the card."""
-    stands = tx.cards.get(card.proposal_id, card.surface)
+    stands = still_in(tx, card)
     if stands is not None:
         extra = {name: value for name, value in stands.extra.items() if name != _UNSEEDED}
         lacks = {} if seeded else {_UNSEEDED: card.message_ids[-1]}
@@ -159,7 +160,7 @@ def note_changed(
     Given, it matters where the card was cleared before; taken off, where an approval is void, or
     where a ✅ may have been refused because the card did not show what was decided on.
     """
-    stands = tx.cards.get(card.proposal_id, card.surface)
+    stands = still_in(tx, card)
     mine = [r for r in tx.reviews.of(card.proposal_id) if r.person == person and approves(r)]
     if stands is None:
         return

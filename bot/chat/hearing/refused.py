@@ -10,6 +10,7 @@ from bot.chat.hearing.event_ids import given_by, on_card
 from bot.chat.hearing.known import GONE, Known, approves, stops
 from bot.chat.hearing.owners import user_of
 from bot.chat.hearing.signals import Signal
+from bot.chat.hearing.standing_in import REFUSED, still_in
 from bot.chat.hearing.unjudged import (
     note_judged,
     note_off,
@@ -24,7 +25,6 @@ from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transac
 from lifecycle.records import Card
 from lifecycle.review import Review
 
-_REFUSED: Final = "refused"
 #: Of so many accounts on one card it is kept; whoever comes after takes the place of the oldest.
 _MOST: Final = 64
 #: A policy is told from another by so much of its digest.
@@ -150,7 +150,7 @@ def counted_again(known: Known, approving: Collection[Sender]) -> set[Key]:
 
 def note_counted(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
     """Note that these stand again for whom they have counted: that they were gone says nothing."""
-    stands = tx.cards.get(card.proposal_id, card.surface)
+    stands = still_in(tx, card)
     if stands is not None and keys:
         noted = dict(_noted(stands))
         again = {name: (noted[name][0], 0) for name in map(_name, keys) if name in noted}
@@ -174,8 +174,8 @@ def _seen_gone_ms(card: Card, account: str) -> int:
 def is_refused(card: Card, key: Key) -> bool:
     """Say whether an emoji was refused in the message in which the card stands, and not seen gone
     since."""
-    times, at_ms = _noted(card).get(_name(key), (0, 0))
-    return bool(times % 2) and at_ms >= (card.posted_at_ms or 0)
+    times, _ = _noted(card).get(_name(key), (0, 0))
+    return bool(times % 2)
 
 
 def stood_beside_ms(card: Card, account: str) -> int | None:
@@ -237,7 +237,7 @@ def note_answer(
 
 def note_refused(tx: Transaction, card: Card, key: Key, now_ms: int) -> None:
     """Note that an emoji which stands there was refused."""
-    stands = tx.cards.get(card.proposal_id, card.surface)
+    stands = still_in(tx, card)
     if stands is None:
         return
     noted = dict(_noted(stands))
@@ -263,7 +263,7 @@ def note_gone(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
     """Note that emoji were seen gone: what is found there next was given anew, where one of them
     had been refused, or not judged."""
     note_off(tx, card, [account for account, signal in keys if signal is Signal.APPROVE])
-    stands = tx.cards.get(card.proposal_id, card.surface)
+    stands = still_in(tx, card)
     noted = dict(_noted(stands)) if stands is not None else {}
     gone = {name: noted[name] for name in map(_name, keys) if noted.get(name, (0, 0))[0] % 2}
     if stands is not None and gone:
@@ -272,12 +272,12 @@ def note_gone(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
 
 def _noted(card: Card) -> Mapping[str, tuple[int, int]]:
     """Return how often each emoji was refused or seen gone, odd while it stands, and when."""
-    return {name: (each[0], each[1]) for name, each in card.extra.get(_REFUSED, {}).items()}
+    return {name: (each[0], each[1]) for name, each in card.extra.get(REFUSED, {}).items()}
 
 
 def _put(tx: Transaction, card: Card, noted: Mapping[str, tuple[int, int]]) -> None:
     kept = {name: list(each) for name, each in noted.items()}
-    tx.cards.put(replace(card, extra={**card.extra, _REFUSED: kept}))
+    tx.cards.put(replace(card, extra={**card.extra, REFUSED: kept}))
 
 
 def _name(key: Key) -> str:

@@ -7,28 +7,37 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import NamedTuple
 
 from bot.chat.hearing.owners import user_of
+from bot.chat.hearing.standing_in import UNJUDGED, still_in
 from lifecycle.answers import Sender
 from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
 from lifecycle.records import Card
 from lifecycle.world import World
 
-#: By account: whose its ✅ was, and when that was heard, in ms UTC.
-_UNJUDGED: Final = "unjudged"
+
+class _Note(NamedTuple):
+    """Of an account: whose its ✅ was, when that was noted, and when it was heard or first found,
+    in ms UTC."""
+
+    whose: str
+    at_ms: int
+    heard_ms: int
 
 
 async def keep_unjudged(world: World, card: Card, sender: Sender) -> None:
     """Note whose the ✅ is that this sender gave on the card and nobody could judge; where the
     store takes nothing, as soon as it does: the answer to its giver does not wait for that."""
-    unit = partial(note_unjudged, card=card, sender=sender, now_ms=world.clock.now_ms())
+    now_ms = world.clock.now_ms()
+    heard_ms = sender.said_ms(now_ms)
+    unit = partial(note_unjudged, card=card, sender=sender, now_ms=now_ms, heard_ms=heard_ms)
     try:
         await world.write(unit)
     except RowAtFault:
         return  # the card of this row is not read either
-    except StoreUnavailable:
-        world.background.spawn(world.write_surely(unit))
+    except StoreUnavailable as error:
+        world.background.spawn(world.units.write_surely(unit, failed=error))
 
 
 async def keep_judged(world: World, card: Card, sender: Sender) -> None:
@@ -39,19 +48,24 @@ async def keep_judged(world: World, card: Card, sender: Sender) -> None:
             await world.write(unit)
 
 
-def note_unjudged(tx: Transaction, card: Card, sender: Sender, now_ms: int) -> None:
+def note_unjudged(
+    tx: Transaction, card: Card, sender: Sender, now_ms: int, heard_ms: int | None = None
+) -> None:
     """Note whose it is; a stranger's is nobody's, and on another message than the card's it does
-    not count later either."""
-    stands = tx.cards.get(card.proposal_id, card.surface)
-    if stands is None or stands.message_ids[-1:] != card.message_ids[-1:]:
+    not count later either. What is found again was heard when it was noted first."""
+    stands = still_in(tx, card)
+    if stands is None or sender.id is None:
         return
-    if sender.id is not None:
-        _put(tx, stands, _but(stands, [sender.account]) | {sender.account: (sender.id, now_ms)})
+    if heard_ms is None:
+        before_ms = given_ms(stands, sender)
+        heard_ms = now_ms if before_ms is None else before_ms
+    note = _Note(sender.id, now_ms, heard_ms)
+    _put(tx, stands, _but(stands, [sender.account]) | {sender.account: note})
 
 
 def note_off(tx: Transaction, card: Card, accounts: Collection[str]) -> None:
     """Note that the ✅ of these was seen gone: the next one is a new one."""
-    stands = tx.cards.get(card.proposal_id, card.surface)
+    stands = still_in(tx, card)
     left = _but(stands, accounts) if stands is not None else {}
     if stands is not None and left != _noted(stands):
         _put(tx, stands, left)
@@ -61,12 +75,12 @@ def unjudged_off(card: Card, there: Collection[str], asked_ms: int | None) -> se
     """Return of which accounts a ✅ that was not judged before the card was asked for is not among
     those that stand `there`."""
     off = _but(card, there).items()
-    return {who for who, (_, at_ms) in off if asked_ms is None or at_ms < asked_ms}
+    return {who for who, note in off if asked_ms is None or note.at_ms < asked_ms}
 
 
 def note_judged(tx: Transaction, card: Card, sender: Sender) -> None:
     """Note that a ✅ that was found is judged, where it waited to count for its giver."""
-    stands = tx.cards.get(card.proposal_id, card.surface)
+    stands = still_in(tx, card)
     if stands is not None and waits_for(stands, sender):
         note_off(tx, card, [sender.account])
 
@@ -74,42 +88,50 @@ def note_judged(tx: Transaction, card: Card, sender: Sender) -> None:
 def waits_for(card: Card, sender: Sender) -> bool:
     """Say whether a ✅ of this account in the message in which the card stands waits to count for
     them, who had the account when it was heard."""
-    theirs = _since(card, sender.account, 0)
-    return bool(theirs) and all(whose == sender.id for whose in theirs)
+    return given_ms(card, sender) is not None
+
+
+def given_ms(card: Card, sender: Sender) -> int | None:
+    """Return when that ✅ was heard, or first found; None where none waits to count for them."""
+    theirs = _of(card, sender.account)
+    mine = all(note.whose == sender.id for note in theirs)
+    return max((note.heard_ms for note in theirs), default=None) if mine else None
 
 
 def was_anothers(card: Card, sender: Sender, since_ms: int) -> bool:
     """Say whether the ✅ of this account was heard when the account was somebody else's, in the
     message in which the card stands, and not before `since_ms`."""
-    return any(whose != sender.id for whose in _since(card, sender.account, since_ms))
+    theirs = _of(card, sender.account)
+    return any(note.whose != sender.id and note.at_ms >= since_ms for note in theirs)
 
 
-def _since(card: Card, account: str, since_ms: int) -> Collection[str]:
-    """Return whose the ✅ of this account were that are noted of that message since then."""
-    least_ms, user = max(since_ms, card.posted_at_ms or 0), user_of(account)
-    theirs = (each for who, each in _noted(card).items() if user_of(who) == user)
-    return [whose for whose, at_ms in theirs if at_ms >= least_ms]
+def _of(card: Card, account: str) -> Collection[_Note]:
+    """Return what is noted of the ✅ of this account in that message."""
+    user = user_of(account)
+    return [note for who, note in _noted(card).items() if user_of(who) == user]
 
 
-def _but(card: Card, accounts: Collection[str]) -> dict[str, tuple[str, int]]:
+def _but(card: Card, accounts: Collection[str]) -> dict[str, _Note]:
     """Return what is noted of all others; a config may name another team of an account by now."""
     users = {user_of(each) for each in accounts}
     return {who: each for who, each in _noted(card).items() if user_of(who) not in users}
 
 
-def _noted(card: Card) -> dict[str, tuple[str, int]]:
+def _noted(card: Card) -> dict[str, _Note]:
     """Return what is noted; what somebody wrote over is as if it had never been."""
-    noted = card.extra.get(_UNJUDGED)
+    noted = card.extra.get(UNJUDGED)
     told = noted.items() if isinstance(noted, Mapping) else ()
-    return {who: (each[0], each[1]) for who, each in told if _is_note(each)}
+    notes = ((who, _note_of(each)) for who, each in told)
+    return {who: note for who, note in notes if note is not None}
 
 
-def _is_note(told: object) -> bool:
-    if not isinstance(told, list | tuple) or len(told) != 2:
-        return False
-    return isinstance(told[0], str) and type(told[1]) is int
+def _note_of(told: object) -> _Note | None:
+    if not isinstance(told, list | tuple) or len(told) not in (2, 3):
+        return None
+    whole = isinstance(told[0], str) and all(type(each) is int for each in told[1:])
+    return _Note(told[0], told[1], told[-1]) if whole else None  # a former one tells one time
 
 
-def _put(tx: Transaction, card: Card, noted: Mapping[str, tuple[str, int]]) -> None:
+def _put(tx: Transaction, card: Card, noted: Mapping[str, _Note]) -> None:
     kept = {who: list(each) for who, each in noted.items()}
-    tx.cards.put(replace(card, extra={**card.extra, _UNJUDGED: kept}))
+    tx.cards.put(replace(card, extra={**card.extra, UNJUDGED: kept}))

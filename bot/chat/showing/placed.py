@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from bot.chat.hearing.known import deleted_since, posted_at, shown_since
 from bot.chat.hearing.moderated import note_deleted, note_hidden
+from bot.chat.hearing.standing_in import anew
 from bot.chat.showing.undelivered import healed
 from bot.chat.surface import Posted
 from lifecycle.moment import Moment
@@ -47,6 +48,7 @@ def note_placed(
         at_ms, full = (moment.now_ms if moved else at_ms), posted.full
         if moved:
             note_card(tx, moment, card, posted.message_id)
+            fresh = anew(fresh)
     claim = card.claim if posted is not None else ""  # nothing is posted under it any more
     stands = replace(fresh, message_ids=ids, posted_at_ms=at_ms, full=full, claim=claim)
     shown = replace(stands, shown_version=placed.version, delivered=posted is not None)

@@ -9,7 +9,9 @@ from dataclasses import replace
 
 import pytest
 
+from bot.chat.hearing.catching_up import CatchingUp, Found
 from bot.chat.hearing.hearing import Trouble
+from bot.chat.hearing.senders import sender_of
 from bot.chat.surface import SurfaceFailed
 from lifecycle.records import Card
 from tests.bot.chat.delivering import Stage
@@ -109,3 +111,17 @@ async def test_an_answer_about_the_message_before_is_waited_for_by_nobody_who_as
     assert await stage.broadcast.hear_others("p1", "slack")
     assert discord.looked_at[-1][-1] == "m9"
     gate.set()
+
+
+async def test_a_late_reading_of_one_message_refuses_nothing_in_the_next() -> None:
+    """Ana's ✅ there was not heard, and was refused for good with the one that nobody counted."""
+    stage = Stage(FakeSurface())
+    await stage.submits(PROD)
+    await stage.delivery().drain()
+    before = await stage.card()
+    anew = replace(before, message_ids=(*before.message_ids, "m9"))
+    await stage.world.store.write(lambda tx: tx.cards.put(anew))
+    ana = sender_of(stage.world.workflow.policy, "discord", "1001")
+    reads = CatchingUp(stage.world.workflow, "discord")
+    assert await reads.apply(before, Found([ana])) == 0
+    assert await reads.apply(anew, Found([ana])) == 1

@@ -264,3 +264,13 @@ async def test_one_check_mark_counts_for_one_person_although_its_account_was_som
     await read_again(stage)
     await stage.reaches(proposal_id, "completed")
     assert await counting(stage, proposal_id) == ["ana", "ben"]
+
+
+async def test_an_approval_stands_where_its_giver_has_another_account_by_now(
+    stage: DiscordStage,
+) -> None:
+    """No ✅ of the new account stands on the card, and that of the old one seemed to be gone."""
+    proposal_id, _ = await approved_once(stage)
+    await anas_account_is_another_one(stage)
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == ["ana"]

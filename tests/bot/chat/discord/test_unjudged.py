@@ -3,12 +3,16 @@ when it was heard, and of nobody who has it once it can be judged."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from bot.chat.hearing.unjudged import note_unjudged
 from bot.chat.surface import SurfaceFailed
 from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.records import Card
 from tests.bot.chat.discord.cards import read_again, seeded
 from tests.bot.chat.discord.standing import (
     DEPLOY,
@@ -123,6 +127,21 @@ async def test_one_that_the_store_could_not_take_counts_for_nobody_who_has_the_a
     assert await counting(stage, proposal_id) == []
 
 
+async def the_row(stage: DiscordStage, proposal_id: str) -> Card:
+    row = await stage.store.read(lambda tx: tx.cards.get(proposal_id, "discord"))
+    assert row is not None
+    return row
+
+
+async def reads_nothing_of(stage: DiscordStage, proposal_id: str) -> None:
+    """Read its card: what stands there has to wait."""
+    assert stage.surface.listening is not None
+    row = await the_row(stage, proposal_id)
+    with pytest.raises(SurfaceFailed):
+        await stage.surface.listening.reactions.read(row)
+    assert await counting(stage, proposal_id) == []
+
+
 async def test_none_that_is_found_counts_before_it_is_written_whose_it_was_when_it_was_heard(
     stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,15 +159,60 @@ async def test_none_that_is_found_counts_before_it_is_written_whose_it_was_when_
     await until(lambda: any("cannot be written" in said for said in stage.server.said()), "told")
     full = False
     await anas_account_is_bens(stage)
-    assert stage.surface.listening is not None
-    row = await stage.store.read(lambda tx: tx.cards.get(proposal_id, "discord"))
-    assert row is not None
-    with pytest.raises(SurfaceFailed):
-        await stage.surface.listening.reactions.read(row)
-    assert await counting(stage, proposal_id) == []
+    await reads_nothing_of(stage, proposal_id)
 
     stage.clock.advance(60)
     await stage.quiet()
     await read_again(stage)
     assert await counting(stage, proposal_id) == []
     assert (await stage.audit("ignored"))[-1]["reason"] == "stale_card"
+
+
+async def test_it_is_written_down_from_the_beginning_that_it_is_owed_whose_it_was(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk was slow to say that it would not take it, and ben's reading came before that."""
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    write, full, slow = stage.store.write, True, asyncio.Event()
+    tried: list[object] = []
+
+    async def written(unit: Callable[[Transaction], object]) -> object:
+        noted = getattr(unit, "func", None) is note_unjudged
+        tried.extend([unit] if noted else [])
+        if noted and len(tried) > 1:
+            await slow.wait()
+        if full:
+            raise StoreUnavailable("the disk is full")
+        return await write(unit)
+
+    monkeypatch.setattr(stage.store, "write", written)
+    stage.server.reacts(ANA, card, TICK)
+    await until(lambda: len(tried) > 1, "tried again")
+    full, listening = False, stage.surface.listening
+    await until(lambda: listening is not None and listening.inbox.quiet, "worked")
+    await anas_account_is_bens(stage)
+    await reads_nothing_of(stage, proposal_id)
+    slow.set()
+    await stage.quiet()
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == []
+
+
+@pytest.mark.parametrize("judged", [True, False])
+async def test_a_clock_that_is_set_back_makes_nobody_who_has_the_account_later_its_giver(
+    stage: DiscordStage, judged: bool
+) -> None:
+    """What is noted of a card seemed to be older than its message."""
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    stands = await the_row(stage, proposal_id)  # posted by a clock that was an hour ahead
+    ahead = replace(stands, posted_at_ms=stage.clock.now_ms() + 3_600_000)
+    await stage.store.write(lambda tx: tx.cards.put(ahead))
+    outage = stage.server.fails("GET", f"/members/{ANA}", status=403, times=None)
+    stage.server.reacts(ANA, card, TICK)
+    await stage.ignored("not_a_reviewer")
+    await stage.quiet()
+    outage.times = 0
+    if not judged:
+        await anas_account_is_bens(stage)
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == (["ana"] if judged else [])

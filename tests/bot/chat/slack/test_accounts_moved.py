@@ -121,3 +121,18 @@ async def test_one_check_mark_that_slack_tells_of_late_counts_for_one_person() -
 
         assert await counting(slack) == ["ana"]
         assert slack.world.tool(DEPLOY).verbs() == []
+
+
+async def test_an_approval_stands_where_its_giver_has_another_account_by_now() -> None:
+    """No ✅ of the new account stands on the card, and that of the old one seemed to be gone."""
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, **DUAL)
+        await slack.server.reacts("UANA", card.ts)
+        await all_done(slack)
+        workflow = slack.world.workflow
+        people = dict(workflow.policy.people)
+        people["ana"] = replace(people["ana"], accounts={"slack": "T1/UNEW"})
+        policy = replace(workflow.policy, people=people)  # all else is as it was
+        await workflow.adopt(policy, workflow.world.law.sentinel)
+        await read_again(slack)
+        assert await counting(slack) == ["ana"]

@@ -1,0 +1,33 @@
+"""In which message a card stands: what was seen of one, or noted of it, says nothing of another in
+which the card was posted since."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from lifecycle.ports import Transaction
+from lifecycle.records import Card
+
+#: What is noted of single emoji: in the next message they stand no more.
+REFUSED: Final = "refused"
+UNJUDGED: Final = "unjudged"
+
+
+def still_in(tx: Transaction, card: Card) -> Card | None:
+    """Return the row of a card that was read, or heard of, None where it stands elsewhere by now:
+    then nothing of that is noted."""
+    stands = tx.cards.get(card.proposal_id, card.surface)
+    moved = stands is None or stands.message_ids[-1:] != card.message_ids[-1:]
+    return None if moved else stands
+
+
+def as_it_stood_in(card: Card, message_id: str) -> Card:
+    """Return a card as it stood in one of its messages alone, which may not be the last."""
+    return replace(card, message_ids=(message_id,))
+
+
+def anew(card: Card) -> Card:
+    """Return a card that was posted anew: nobody has put anything there."""
+    extra = {name: each for name, each in card.extra.items() if name not in (REFUSED, UNJUDGED)}
+    return replace(card, extra=extra)
