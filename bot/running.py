@@ -18,6 +18,7 @@ from bot.config import Config
 from bot.config.surfaces import Choice
 from bot.cut_short import cut_short, ended_by_signals, told_to_end
 from bot.database_kept import keep_database
+from bot.forked import keep_signals_from_copies
 from bot.garbage import spare_what_is_loaded
 from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
@@ -191,6 +192,7 @@ class _Signals:
 
     def __enter__(self) -> _Signals:
         loop = asyncio.get_running_loop()
+        keep_signals_from_copies()
         for ending in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(ending, self._end)
         loop.add_signal_handler(signal.SIGHUP, self._reload)

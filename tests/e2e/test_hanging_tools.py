@@ -55,12 +55,12 @@ class Tool:
 """
 
 
-def with_a_tool(bot: Process, source: str) -> None:
+def with_a_tool(bot: Process, source: str, *, timeout_s: int = 1) -> None:
     """Let an operator's class serve `search`."""
     (bot.folder / "own_tool.py").write_text(source)
     path = bot.folder / "config.yaml"
     config = yaml.safe_load(path.read_text())
-    own = {"kind": "python", "class": "own_tool:Tool", "timeout_s": 1}
+    own = {"kind": "python", "class": "own_tool:Tool", "timeout_s": timeout_s}
     config["tools"]["search"] = {"tier": "AUTO", "action_type": "read", **own}
     path.write_text(yaml.safe_dump(config))
 
