@@ -18,6 +18,8 @@ WRITTEN_S: Final = 3.0
 _ENDS_S: Final = 9.7
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT)
 _MOST_SIGNALS: Final = 64
+#: The number of no signal, behind which there is none to hear.
+_NO_MORE: Final = b"\0"
 
 log = logging.getLogger("signoff")
 
@@ -57,9 +59,10 @@ def ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
     both signals. Raises RuntimeError where no thread starts.
     """
     heard, told = os.pipe()
+    listens = threading.Thread(target=_listen, args=(heard, end), daemon=True)
     try:
         os.set_blocking(told, False)
-        threading.Thread(target=_listen, args=(heard, end), daemon=True).start()
+        listens.start()
     except BaseException:
         os.close(heard)
         os.close(told)
@@ -69,11 +72,16 @@ def ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
         yield
     finally:
         signal.set_wakeup_fd(before)
+        os.set_blocking(told, True)
+        os.write(told, _NO_MORE)  # a process that was forked meanwhile keeps it from its end
+        listens.join()  # nothing that `end` could cut off begins before the last signal is heard
         os.close(told)
 
 
 def _listen(heard: int, end: Callable[[], object]) -> None:
-    while numbers := os.read(heard, _MOST_SIGNALS):
+    numbers = b""
+    while _NO_MORE not in numbers:
+        numbers = os.read(heard, _MOST_SIGNALS)
         if any(number in _ENDING for number in numbers):
             end()
     os.close(heard)
