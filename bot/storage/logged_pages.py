@@ -55,7 +55,10 @@ def _commits(log: Path, behind: LogEnd) -> Iterator[tuple[LogEnd, set[int]]]:
         page_bytes, mark = _HEAD.unpack(head)
         at, pages = behind.at if behind.mark == mark else LOG_HEAD, set[int]()
         while (end := at + FRAME_HEAD + page_bytes) <= size:
-            page, ends_commit, own = _FRAME.unpack(os.pread(number, FRAME_HEAD, at))
+            head = os.pread(number, FRAME_HEAD, at)
+            if len(head) < FRAME_HEAD:
+                return  # another program emptied it meanwhile
+            page, ends_commit, own = _FRAME.unpack(head)
             if own != mark:
                 return
             at = end

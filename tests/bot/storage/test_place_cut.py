@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from bot.storage.connection import open_plain
+from bot.storage.logged_pages import LOG_HEAD
 from bot.storage.place import Held, Place
 from bot.storage.sqlite import SqliteStore
 from bot.trail import verified_in
@@ -43,6 +44,28 @@ async def test_a_log_that_was_folded_into_its_database_is_no_trouble(
         await noted(store)
 
     assert await store.read(lambda tx: tx.flags.get("noted")) == 1
+
+
+async def test_a_log_that_is_emptied_while_it_is_read_is_no_trouble(
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store stopped: nothing was decided any more until the next start of the bot."""
+    read, emptied_at = os.pread, list[int]()
+
+    def emptied_before(number: int, size: int, at: int) -> bytes:
+        if at >= LOG_HEAD and not emptied_at:
+            emptied_at.append(at)
+            emptied(tmp_path)
+        return read(number, size, at)
+
+    await noted(store)
+    os.utime(tmp_path / "signoff.db")  # as whoever folds the log leaves it
+    monkeypatch.setattr(os, "pread", emptied_before)
+
+    for _ in range(2):
+        await noted(store)
+
+    assert emptied_at
 
 
 @pytest.mark.parametrize("left", [0, 40, 5_000])
