@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from bot.durable_files import discard, move, write_whole
 from bot.own_folder import own_folder
@@ -18,12 +18,13 @@ from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 _DEFAULT_SENDER: Final = "signoff@localhost"
 #: So long it is waited for that a sent mail lies among the sent ones, an unsent one among drafts.
 _KEPT_S: Final = 2.0
+_BUSY: Final = (
+    "the disk of data/drafts is slow, and an earlier attempt is still at work on the draft: try "
+    "again once it has ended"
+)
+_Answer = TypeVar("_Answer")
 
 log = logging.getLogger(__name__)
-
-#: By the place of its draft, what is still tidied up after an attempt; also of a tool that a reload
-#: has replaced meanwhile.
-_tidying: dict[Path, asyncio.Task[None]] = {}
 
 
 class Carrier(Protocol):
@@ -37,6 +38,18 @@ class Carrier(Protocol):
 
     def describe(self) -> str:
         """Say in words how mail leaves; no secrets."""
+
+
+class _Work(NamedTuple):
+    """What an attempt does on disk; `sent` is what is known of the mail by then, None: nothing."""
+
+    task: asyncio.Task[Any]
+    sent: bool | None
+
+
+#: By the place of its draft, what is not done yet, though the attempt may be over; also of a tool
+#: that a reload has replaced meanwhile.
+_at_work: dict[Path, _Work] = {}
 
 
 class EmailTool:
@@ -68,22 +81,27 @@ class EmailTool:
         """Send the draft, whose bytes must still be those that the receipt names."""
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + call.limit_s
-        await self._tidied(call)
-        name, data = await asyncio.to_thread(self._claimed, call)
-        if data is None:
+        name = _draft_of(call)
+        if await self._was_sent(name, call.limit_s):
+            return {"draft": name, "sent": True}
+        claim = self._begun(name, asyncio.to_thread(self._claimed, name, call), sent=None)
+        if (data := await asyncio.shield(claim)) is None:
             return {"draft": name, "sent": True}
         try:  # the time that a slow disk took is none that a server may take
             went = await self._carrier.carry(name, data, ends_s - loop.time())
         except ToolFailed:
-            await self._waited_for(name, self._put_back(name), ends_s)
+            await _waited_for(self._begun(name, self._put_back(name), sent=False), ends_s)
             raise
-        await self._waited_for(name, self._kept(name), ends_s)
+        await _waited_for(self._begun(name, self._kept(name), sent=True), ends_s)
         return {"draft": name, "sent": True, "went": went}
 
     async def roll_back(self, call: Call) -> Mapping[str, Any]:
         """Discard the draft; what was sent stands."""
-        await self._tidied(call)
-        return await asyncio.to_thread(self._discard, call)
+        name = _draft_of(call)
+        if await self._was_sent(name, call.limit_s):
+            return _stands(name)
+        discarded = asyncio.to_thread(self._discard, name)
+        return await asyncio.shield(self._begun(name, discarded, sent=False))
 
     def _stage(self, call: Call) -> Mapping[str, Any]:
         name = fingerprint(call) + ".eml"
@@ -101,16 +119,15 @@ class EmailTool:
         digest = "sha256:" + sha256(data).hexdigest()
         return {"draft": name, "draft_digest": digest, "recipients": len(recipients)}
 
-    def _claimed(self, call: Call) -> tuple[str, bytes | None]:
-        """Take the draft for sending; no bytes where it was sent before.
+    def _claimed(self, name: str, call: Call) -> bytes | None:
+        """Take the draft for sending, and return it; None where it was sent before.
 
         A draft that was already taken under the same key may have been sent: that is unknown,
         unless repeating does no harm. A person's retry comes with a key of its own.
         """
-        name = _draft_of(call)
         draft, sending = self._drafts / name, self._sending(name)
         if (self._sent / name).exists():
-            return name, None
+            return None
         if sending.exists():
             if _claim_of(sending) == call.idempotency_key and not self._carrier.repeatable:
                 raise ToolDoubtful("an earlier attempt did not tell how it ended")
@@ -120,7 +137,7 @@ class EmailTool:
         if "sha256:" + sha256(data).hexdigest() != (call.receipt or {}).get("draft_digest"):
             self._unclaimed(name)
             raise ToolFailed("the draft was changed after it was written")
-        return name, data
+        return data
 
     def _take(self, draft: Path, sending: Path, key: str) -> bytes:
         """Note for which attempt the draft is sent, and return it.
@@ -144,29 +161,29 @@ class EmailTool:
         move(self._sending(name), self._drafts / name)
         discard(self._sending(name).with_suffix(".key"))
 
-    async def _tidied(self, call: Call) -> None:
-        """Wait a while until an earlier attempt has left the draft alone, which would else be put
-        back while it is sent, and could be sent again. Raises ToolFailed where it has not."""
-        earlier = _tidying.get(self._drafts / _draft_of(call))
-        if earlier is None:
-            return
-        await asyncio.wait({earlier}, timeout=min(_KEPT_S, call.limit_s / 2))
-        if not earlier.done():
-            words = (
-                "the disk of data/drafts is slow, and an earlier attempt still puts the draft back"
-            )
-            raise ToolFailed(f"{words}: try again once it has")
+    async def _was_sent(self, name: str, limit_s: float) -> bool:
+        """Wait a while until an earlier attempt has left the draft alone: else it would be put
+        back, or claimed anew, while it is sent, and could be sent again. True where it only has to
+        note that the mail was sent.
 
-    async def _waited_for(
-        self, name: str, tidying: Coroutine[Any, Any, None], ends_s: float
-    ) -> None:
-        """Tidy up, and wait for that a while: what became of the mail is known, and a disk that is
-        slow until `ends_s`, a time of the loop, must not put it in doubt."""
-        place, tidied = self._drafts / name, asyncio.create_task(tidying)
-        _tidying[place] = tidied
-        tidied.add_done_callback(lambda _task: _tidying.pop(place, None))
-        left_s = ends_s - asyncio.get_running_loop().time()
-        await asyncio.wait({tidied}, timeout=min(_KEPT_S, max(0.0, left_s / 2)))
+        Raises ToolFailed, or ToolDoubtful where that attempt was told as unknown, if it has not.
+        """
+        earlier = _at_work.get(self._drafts / name)
+        if earlier is None or earlier.sent:
+            return earlier is not None
+        await asyncio.wait({earlier.task}, timeout=min(_KEPT_S, limit_s / 2))
+        if not earlier.task.done():
+            raise ToolDoubtful(_BUSY) if earlier.sent is None else ToolFailed(_BUSY)
+        return False
+
+    def _begun(
+        self, name: str, work: Coroutine[Any, Any, _Answer], *, sent: bool | None
+    ) -> asyncio.Task[_Answer]:
+        """Begin what goes on where its attempt is over, and keep it as long as it does."""
+        place, task = self._drafts / name, asyncio.create_task(work)
+        _at_work[place] = _Work(task, sent)
+        task.add_done_callback(lambda _task: _forget(place, task))
+        return task
 
     async def _put_back(self, name: str) -> None:
         with suppress(OSError):  # a retry finds it where it is
@@ -183,10 +200,9 @@ class EmailTool:
         move(self._sending(name), self._sent / name)
         discard(self._sending(name).with_suffix(".key"))
 
-    def _discard(self, call: Call) -> Mapping[str, Any]:
-        name = _draft_of(call)
+    def _discard(self, name: str) -> Mapping[str, Any]:
         if (self._sent / name).exists():
-            return {"draft": name, "still_stands": ["the mail was sent"]}
+            return _stands(name)
         try:
             gone = [discard(self._drafts / name), discard(self._sending(name))]
             discard(self._sending(name).with_suffix(".key"))
@@ -196,6 +212,26 @@ class EmailTool:
 
     def _sending(self, name: str) -> Path:
         return self._drafts / (name + ".sending")
+
+
+def _forget(place: Path, task: asyncio.Task[Any]) -> None:
+    """Drop what is done, unless another attempt has begun something there already; how it ended
+    whose attempt was over is for nobody."""
+    if not task.cancelled():
+        task.exception()
+    if (now := _at_work.get(place)) is not None and now.task is task:
+        del _at_work[place]
+
+
+async def _waited_for(tidying: asyncio.Task[None], ends_s: float) -> None:
+    """Wait a while for what tidies up: what became of the mail is known, and a disk that is slow
+    until `ends_s`, a time of the loop, must not put it in doubt."""
+    left_s = ends_s - asyncio.get_running_loop().time()
+    await asyncio.wait({tidying}, timeout=min(_KEPT_S, max(0.0, left_s / 2)))
+
+
+def _stands(name: str) -> Mapping[str, Any]:
+    return {"draft": name, "still_stands": ["the mail was sent"]}
 
 
 def _undone(what: str, error: OSError) -> ToolFailed:

@@ -6,6 +6,8 @@ import asyncio
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -16,20 +18,23 @@ from tests.contracts.tool_contract import call, done
 
 
 class SlowDisk:
-    """Puts a refused draft back only when it is told to."""
+    """Moves a draft from a name that ends as `slow` says, into the folder that it names, only when
+    it is told to: as it is, when a refused one is put back."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.fast, self.put_back = threading.Event(), threading.Event()
+        self.fast, self.moved = threading.Event(), threading.Event()
+        self.slow, self.at_work = (".eml.sending", "drafts"), list[object]()
         renamed = os.replace
 
         def replace(source, target, **given):
-            slow = str(source).endswith(".sending") and str(target).endswith(".eml")
-            slow = slow and "drafts" in str(target)
+            ends, folder = self.slow
+            slow = str(source).endswith(ends) and Path(target).parent.name == folder
             if slow:
+                self.at_work.append(source)
                 self.fast.wait(20)
             renamed(source, target, **given)
             if slow:
-                self.put_back.set()
+                self.moved.set()
 
         monkeypatch.setattr(os, "replace", replace)
 
@@ -57,7 +62,7 @@ async def test_a_retry_begins_with_no_draft_that_is_still_being_put_back(tmp_pat
 
     async def meanwhile():
         disk.fast.set()
-        await asyncio.to_thread(disk.put_back.wait, 1)
+        await asyncio.to_thread(disk.moved.wait, 1)
 
     post.meanwhile = meanwhile
     async with listening(post) as port:
@@ -86,3 +91,41 @@ async def test_a_draft_that_is_still_being_put_back_is_not_told_as_discarded(tmp
     assert too_early.outcome is Outcome.FAILED
     assert (result.outcome, (result.receipt or {})["discarded"]) == (Outcome.DONE, True)
     assert list((tmp_path / "data" / "drafts").iterdir()) == []
+
+
+async def test_a_mail_that_was_sent_is_told_as_sent_while_that_is_still_noted(tmp_path, disk):
+    """It was told as failed with nothing left behind, and people were asked to have it sent."""
+    disk.slow = ".eml.sending", "sent"
+    post = Post()
+    async with listening(post) as port:
+        bench = SmtpBench(tmp_path, port, post)
+        receipt = (await done(bench, "execute")).receipt
+        asked = call(bench, "commit", receipt, limit_s=0.5)
+        await call_tool(bench.tool, asked)
+        again = await call_tool(bench.tool, replace(asked, idempotency_key="p1:commit:2"))
+        taken_back = await call_tool(bench.tool, call(bench, "roll_back", receipt, limit_s=0.5))
+        disk.fast.set()
+        await asyncio.to_thread(disk.moved.wait, 20)
+
+    assert (again.outcome, len(post.got)) == (Outcome.DONE, 1)
+    assert taken_back.still_stands == ("the mail was sent",)
+
+
+async def test_a_retry_begins_with_no_draft_that_an_earlier_attempt_still_claims(tmp_path, disk):
+    """That one wrote its own claim over the newer one's, whose mail went out twice after a kill."""
+    disk.slow = ".eml", "drafts"
+    post = Post()
+    async with listening(post) as port:
+        bench = SmtpBench(tmp_path, port, post)
+        receipt = (await done(bench, "execute")).receipt
+        first = await call_tool(bench.tool, call(bench, "commit", receipt, limit_s=0.2))
+        asked = call(bench, "commit", receipt, idempotency_key="p1:commit:2", limit_s=5)
+        retried = await call_tool(bench.tool, asked)
+        at_work = len(disk.at_work)
+        disk.fast.set()
+        async with asyncio.timeout(20):  # a disk may take its time after that, too
+            while (last := await call_tool(bench.tool, asked)).outcome is Outcome.UNKNOWN:
+                pass
+
+    assert [each.outcome for each in (first, retried)] == [Outcome.UNKNOWN] * 2
+    assert (at_work, last.outcome, len(post.got)) == (1, Outcome.DONE, 1)
