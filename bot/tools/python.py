@@ -89,6 +89,9 @@ class PythonTool:
             self._places.free(place)
             words = "this machine starts no more threads, so this call was not begun"
             raise ToolFailed(words) from error
+        except BaseException:  # whatever it raised it has ended, or was never begun
+            self._places.free(place)
+            raise
         return _as_given(
             await apart(answer, name, self._threads) if inspect.isawaitable(answer) else answer
         )

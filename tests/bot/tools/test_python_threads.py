@@ -86,3 +86,21 @@ async def test_of_more_calls_than_a_machine_has_threads_for_the_last_are_not_beg
     ((refused,), in_time) = (done, len(waiting))
     assert (refused.result().outcome, in_time) == (Outcome.FAILED, 128)
     assert "are under way; this one was not begun" in refused.result().explanation
+
+
+async def test_calls_for_which_there_is_no_memory_take_no_place_from_later_ones(
+    tmp_path, monkeypatch
+):
+    """Once 128 had failed so, no call of that tool began any more until the bot's next start."""
+    bench = PythonBench(tmp_path, "Hostile", does=lambda: {"id": 1})
+
+    def no_memory(_thread: threading.Thread) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as scarce:
+        scarce.setattr(threading.Thread, "start", no_memory)
+        in_vain = [await call_tool(bench.tool, call(bench, "execute")) for _ in range(128)]
+    result = await call_tool(bench.tool, call(bench, "execute"))
+
+    assert {each.outcome for each in in_vain} == {Outcome.UNKNOWN}
+    assert result.outcome is Outcome.DONE
