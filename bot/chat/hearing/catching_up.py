@@ -10,7 +10,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from bot.chat.hearing.event_ids import card_lane, gone_event, late_event
-from bot.chat.hearing.hanging import hanging
+from bot.chat.hearing.hanging import hanging, taking_back, without
 from bot.chat.hearing.known import (
     Known,
     closed_of,
@@ -200,7 +200,8 @@ class CatchingUp:
         stopping = {(each.account, Signal.STOP) for each in found.stopping}
         approving = {(each.account, Signal.APPROVE) for each in found.approving}
         gone = gone_from(known.card, stopping | approving, found.asked_ms)
-        off = seen_off(known, self._absent(found).keys(), found.asked_ms)
+        absent = without(self._workflow.policy, self._surface, found.approving)
+        off = seen_off(known, [who for who, account in absent.items() if account], found.asked_ms)
         again = counted_again(known, found.approving)
         beside = stands_beside(known, found.approving, found.waiting)
         if not (gone or off or again or beside):
@@ -218,19 +219,6 @@ class CatchingUp:
                 note_changed(tx, card, person, now_ms, card.shown_version, added=False)
 
         await self._workflow.world.write(unit)
-
-    def _absent(self, found: Found) -> dict[str, str]:
-        """Return whose account has no ✅ here, and which that is. One that stands was not taken off
-        because the platform does not vouch for its account just now: it has no name then."""
-        there = {each.account.rpartition("/")[2] for each in found.approving}
-        named = {each.id for each in found.approving}
-        people = self._workflow.policy.people.values()
-        accounts = {each.id: each.accounts.get(self._surface) for each in people}
-        return {
-            person: account
-            for person, account in accounts.items()
-            if account and account.rpartition("/")[2] not in there and person not in named
-        }
 
     async def _approved(self, card: Card, found: Found, known: Known) -> int:
         left = (each for each in found.approving if user_of(each.account) not in found.waiting)
@@ -277,16 +265,16 @@ class CatchingUp:
 
     def _hanging(self, card: Card, found: Found, known: Known) -> list[Review]:
         """Return the approvals that hang on a ✅ which is not among those that were found."""
-        return hanging(known, card, self._absent(found), found.asked_ms)
+        absent = without(self._workflow.policy, self._surface, found.approving)
+        return hanging(known, card, absent, found.approving, found.asked_ms)
 
     async def _gone(self, card: Card, review: Review, known: Known, found: Found) -> bool:
         policy, place = self._workflow.policy, self._place(card)
         if review.person not in policy.people:
             return False
-        account = policy.people[review.person].accounts.get(self._surface, "")
+        sender = taking_back(policy, card, review)
         turn = sum(each.person == review.person for each in known.reviews)
-        event_id = gone_event(card.message_ids[-1], account, turn)
-        sender = sender_of(policy, self._surface, account)
+        event_id = gone_event(card.message_ids[-1], sender.account, turn)
         sender = replace(sender, event_id=event_id, heard_at_ms=found.asked_ms)
         return written(await self._workflow.take_back(card.proposal_id, sender, card=place)).done
 

@@ -6,44 +6,119 @@ approval that was given on another card first is withdrawn with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
 
 from bot.chat.hearing.event_ids import given_by, on_card
 from bot.chat.hearing.known import Known, approves
 from bot.chat.hearing.owners import user_of
-from bot.chat.hearing.refused import stood_beside_ms
+from bot.chat.hearing.refused import refused_since, stood_beside_ms
+from bot.chat.hearing.senders import sender_of
+from bot.chat.hearing.standing_in import OFF_BY_NEXT, still_in
+from lifecycle.answers import Sender
+from lifecycle.moment import is_moment
+from lifecycle.policy import Policy
+from lifecycle.ports import Transaction
+from lifecycle.proposal import ActorKind
 from lifecycle.records import Card
 from lifecycle.review import Review
 
 
+def without(policy: Policy, surface: str, approving: Collection[Sender]) -> dict[str, str]:
+    """Return who has no ✅ among those that stand, and which their account is, "" for none.
+
+    One that stands was not taken off because the platform does not vouch for its account just now:
+    it has no name then.
+    """
+    there, named = _users(approving), {each.id for each in approving}
+    accounts = {each.id: each.accounts.get(surface, "") for each in policy.people.values()}
+    return {
+        person: account
+        for person, account in accounts.items()
+        if user_of(account) not in there and person not in named
+    }
+
+
 def hanging(
-    known: Known, card: Card, absent: Mapping[str, str], asked_ms: int | None
+    known: Known,
+    card: Card,
+    absent: Mapping[str, str],
+    approving: Collection[Sender],
+    asked_ms: int | None,
 ) -> list[Review]:
     """Return the approvals of people whose ✅ stood on this card and does not any more.
 
-    `absent` are the people without a ✅ there, with their accounts; `asked_ms` is when the platform
-    was asked, ms UTC, None for now: what was heard after that is not known to be gone.
+    `absent` are the people without a ✅ there, with their accounts (`without`), `approving` those
+    whose ✅ stands; `asked_ms` is when the platform was asked, ms UTC, None for now: what was heard
+    after that is not known to be gone.
     """
     counting = (r for r in known.reviews if r.person in absent and r.counts and approves(r))
-    return [each for each in counting if _hangs(each, known, card, absent[each.person], asked_ms)]
+    there = _users(approving)
+    given = ((r, _given_here_ms(r, known, card, absent[r.person], there)) for r in counting)
+    return [review for review, at_ms in given if _hangs(review, known, at_ms, asked_ms)]
 
 
-def _hangs(review: Review, known: Known, card: Card, account: str, asked_ms: int | None) -> bool:
-    given_ms = _given_here_ms(review, known, card, account)
+def taking_back(policy: Policy, card: Card, review: Review) -> Sender:
+    """Return who took an approval back by a ✅ that is gone from the card: they may have no account
+    on its surface by now."""
+    account = policy.people[review.person].accounts.get(card.surface)
+    if account is not None:
+        return sender_of(policy, card.surface, account)
+    gave = given_by(card.message_ids[-1], review.event_id) or ""
+    return Sender(card.surface, ActorKind.PERSON, review.person, gave)
+
+
+def note_taken_off(tx: Transaction, card: Card, sender: Sender, now_ms: int) -> None:
+    """Note that a ✅ was heard to be taken off, where it has counted for somebody who had the
+    account before: it was not they, and their approval stands."""
+    stands, user = still_in(tx, card), user_of(sender.account)
+    if stands is None:
+        return
+    others = (r for r in tx.reviews.of(card.proposal_id) if r.counts and r.person != sender.id)
+    gave = (given_by(card.message_ids[-1], each.event_id) for each in others if approves(each))
+    if user in (user_of(account) for account in gave if account):
+        noted = {**_off_ms(stands), user: now_ms}
+        tx.cards.put(replace(stands, extra={**stands.extra, OFF_BY_NEXT: noted}))
+
+
+def _off_by_next(card: Card, account: str, given_ms: int) -> bool:
+    """Say whether whoever had the account next took off a ✅ given then, or was told to: that it is
+    gone says nothing of who gave it."""
+    off_ms = _off_ms(card).get(user_of(account))
+    heard = is_moment(off_ms) and off_ms >= given_ms
+    return heard or refused_since(card, account, given_ms)
+
+
+def _off_ms(card: Card) -> Mapping[str, Any]:
+    noted = card.extra.get(OFF_BY_NEXT)
+    return noted if isinstance(noted, Mapping) else {}
+
+
+def _users(approving: Collection[Sender]) -> set[str]:
+    return {user_of(each.account) for each in approving}
+
+
+def _hangs(review: Review, known: Known, given_ms: int | None, asked_ms: int | None) -> bool:
     if given_ms is None or (asked_ms is not None and given_ms >= asked_ms):
         return False
     return max(given_ms, known.given_ms.get(review.person, 0)) > known.cleared_ms
 
 
-def _given_here_ms(review: Review, known: Known, card: Card, account: str) -> int | None:
-    """Return when the ✅ of this approval was given on the card, or one beside it that changed
-    nothing more; None where there was none. One of an account that a config has taken from them
-    since says nothing of the account that they have by now."""
+def _given_here_ms(
+    review: Review, known: Known, card: Card, account: str, there: Collection[str]
+) -> int | None:
+    """Return when the ✅ of this approval that is gone was given on the card, or one beside it that
+    changed nothing more; None where there was none, or it stands.
+
+    It is looked for by the account that gave it, which a config may have taken from them since.
+    """
     message_id = card.message_ids[-1]
     here = (review.event_id or "").startswith(on_card(message_id))
-    by = given_by(message_id, review.event_id)
-    theirs = by is None or user_of(by) == user_of(account)
-    if review.surface == card.surface and here and theirs:
-        return review.at_ms
+    gave = given_by(message_id, review.event_id) or account
+    if review.surface == card.surface and here and gave and user_of(gave) not in there:
+        theirs = user_of(gave) == user_of(account)
+        if theirs or not _off_by_next(known.card, gave, review.at_ms):
+            return review.at_ms
     current = known.card.message_ids[-1:] == (message_id,)
     return stood_beside_ms(known.card, account) if current else None

@@ -8,6 +8,7 @@ from typing import Final, assert_never
 
 from bot.chat.hearing.early import Early
 from bot.chat.hearing.event_ids import card_event, late_event
+from bot.chat.hearing.hanging import note_taken_off
 from bot.chat.hearing.known import HIDDEN, note_changed
 from bot.chat.hearing.notes import Notes
 from bot.chat.hearing.refused import (
@@ -248,12 +249,10 @@ class Incoming:
         policy = self._workflow.policy
         return await store.read(lambda tx: heard_already(tx, policy, *act))
 
-    async def _gone(
-        self, card: Card | None, message_id: str, sender: Sender, signal: Signal
-    ) -> None:
+    async def _gone(self, card: Card | None, message_id: str, sender: Sender, what: Signal) -> None:
         """What was taken off and decided nothing leaves no row; the next one is a new one."""
         if card is not None:
-            here, gone = as_it_stood_in(card, message_id), [(sender.account, signal)]
+            here, gone = as_it_stood_in(card, message_id), [(sender.account, what)]
             await self._workflow.world.write(lambda tx: note_gone(tx, here, gone))
 
     async def _given(self, card: Card, sender: Sender, reply: Reply) -> None:
@@ -271,6 +270,7 @@ class Incoming:
         def unit(tx: Transaction) -> None:
             if not added:
                 note_gone(tx, card, [(sender.account, Signal.APPROVE)])
+                note_taken_off(tx, card, sender, now_ms)
                 note_off(tx, card.proposal_id, sender, now_ms)
             if sender.id is not None:
                 note_changed(tx, card, sender.id, now_ms, shown, added=added)
@@ -286,8 +286,7 @@ class Incoming:
 
     async def _remember(self, card: Card, message_id: str, sender: Sender, signal: Signal) -> None:
         """An emoji that was refused is not refused, and audited, again when the card is read."""
-        world, policy = self._workflow.world, self._workflow.policy
-        now_ms = world.clock.now_ms()
+        policy, now_ms = self._workflow.policy, self._workflow.world.clock.now_ms()
 
         def unit(tx: Transaction) -> None:
             stands = tx.cards.get(card.proposal_id, card.surface) or card
@@ -297,4 +296,4 @@ class Incoming:
             if message_id in stands.message_ids[-1:]:
                 note_refused(tx, card, (sender.account, signal), now_ms)
 
-        await world.store.write(unit)
+        await self._workflow.world.store.write(unit)

@@ -191,6 +191,14 @@ def stood_beside_ms(card: Card, account: str) -> int | None:
     return max((_noted(card)[each][1] for each in standing), default=None)
 
 
+def refused_since(card: Card, account: str, since_ms: int) -> bool:
+    """Say whether a ✅ of this account was refused in the message in which the card stands, since
+    then, also where it was seen gone after that."""
+    noted = ((_key(name), at_ms) for name, (_, at_ms) in _noted(card).items() if at_ms >= since_ms)
+    approving = (who for (who, signal), _ in noted if signal is Signal.APPROVE)
+    return user_of(account) in map(user_of, approving)
+
+
 def stands_beside(
     known: Known, approving: Collection[Sender], waiting: Collection[str]
 ) -> Sequence[Key]:

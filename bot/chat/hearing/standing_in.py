@@ -12,6 +12,9 @@ from lifecycle.records import Card
 #: What is noted of single emoji: in the next message they stand no more.
 REFUSED: Final = "refused"
 UNJUDGED: Final = "unjudged"
+#: When a ✅ that had counted was taken off by whoever had its account by then, ms UTC.
+OFF_BY_NEXT: Final = "off_by_next_ms"
+_OF_EMOJI: Final = frozenset({REFUSED, UNJUDGED, OFF_BY_NEXT})
 
 
 def still_in(tx: Transaction, card: Card) -> Card | None:
@@ -29,5 +32,5 @@ def as_it_stood_in(card: Card, message_id: str) -> Card:
 
 def anew(card: Card) -> Card:
     """Return a card that was posted anew: nobody has put anything there."""
-    extra = {name: each for name, each in card.extra.items() if name not in (REFUSED, UNJUDGED)}
+    extra = {name: each for name, each in card.extra.items() if name not in _OF_EMOJI}
     return replace(card, extra=extra)

@@ -136,3 +136,22 @@ async def test_an_approval_stands_where_its_giver_has_another_account_by_now() -
         await workflow.adopt(policy, workflow.world.law.sentinel)
         await read_again(slack)
         assert await counting(slack) == ["ana"]
+
+
+@pytest.mark.parametrize("accounts", [{"slack": "T1/UNEW"}, {}])
+async def test_one_that_is_gone_once_its_account_is_not_its_givers_any_more_was_taken_back(
+    accounts: dict[str, str],
+) -> None:
+    """Ana took it off while nobody heard, and a new config came with the restart."""
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, **DUAL)
+        await slack.server.reacts("UANA", card.ts)
+        await all_done(slack)
+        assert await counting(slack) == ["ana"]
+        await slack.server.unreacts("UANA", card.ts, heard=False)
+        workflow = slack.world.workflow
+        people = dict(workflow.policy.people)
+        people["ana"] = replace(people["ana"], accounts=accounts)
+        await workflow.adopt(replace(workflow.policy, people=people), workflow.world.law.sentinel)
+        await read_again(slack)
+        assert await counting(slack) == []
