@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TextIO
 
 from rich.cells import cell_len
@@ -70,11 +70,17 @@ class Screen:
 
         Whoever wrote it, and by which way it came: nothing in it commands the terminal.
         """
-        text = _OBEYED.sub(lambda found: escape(found[0]), text)
-        if self.drawn:
-            width = self._width
-            text = "\n".join(part for line in text.split("\n") for part in folded(line, width))
-        self._put(text)
+        self._all([text])
+
+    def _all(self, lines: Iterable[str]) -> None:
+        width = (
+            self._width if self.drawn else None
+        )  # a look at the terminal costs as much as a line
+        for line in lines:
+            text = _OBEYED.sub(lambda found: escape(found[0]), line)
+            if width is not None:
+                text = "\n".join(part for each in text.split("\n") for part in folded(each, width))
+            self._put(text)
 
     def _put(self, text: str) -> None:
         out = self._out
@@ -116,8 +122,7 @@ class Screen:
         if self.drawn and _is_soon_drawn([(each.label, each.text) for each in fields]):
             self._draw(_panel(content, self._width))
             return
-        for line in card_lines(content):
-            self.line(line)
+        self._all(card_lines(content))
 
     def update(self, content: CardContent) -> None:
         """Write what became of a card that was shown before: the bot's fields, once more."""
@@ -132,8 +137,7 @@ class Screen:
             self.line(f"  > {command}")
 
     def _lines(self, text: str) -> None:
-        for line in text.split("\n"):
-            self.line(line)
+        self._all(text.split("\n"))
 
     def _table(self, table: Table) -> None:
         soon = self.drawn and _is_soon_drawn(table.rows)
