@@ -37,14 +37,15 @@ import signal
 
 class Tool:
     def execute(self, call):
-        stands, says = os.pipe()
+        (stands, says), (goes, go) = os.pipe(), os.pipe()
         child = os.fork()
         if not child:
             os.write(says, b"x")
-            signal.pause()
+            os.read(goes, 1)
             os._exit(0)
         os.read(stands, 1)
         os.kill(child, signal.SIGINT)
+        os.write(go, b"x")
         os.waitpid(child, 0)
         return {"reports": "none"}
 """
