@@ -31,24 +31,6 @@ class Tool:
             keep_busy(pool)
         return {"reports": "none"}
 """
-AS_IT_INTERRUPTS_ONE = """
-import os
-import signal
-
-class Tool:
-    def execute(self, call):
-        (stands, says), (goes, go) = os.pipe(), os.pipe()
-        child = os.fork()
-        if not child:
-            os.write(says, b"x")
-            os.read(goes, 1)
-            os._exit(0)
-        os.read(stands, 1)
-        os.kill(child, signal.SIGINT)
-        os.write(go, b"x")
-        os.waitpid(child, 0)
-        return {"reports": "none"}
-"""
 #: The end of the pool tells its processes to end, by SIGTERM, of which one is still at work.
 BUSY = """
 import time
@@ -62,7 +44,7 @@ def keep_busy(pool):
 """
 
 
-@pytest.mark.parametrize("source", [AS_IT_IS_MADE, AS_IT_IS_CALLED, AS_IT_INTERRUPTS_ONE])
+@pytest.mark.parametrize("source", [AS_IT_IS_MADE, AS_IT_IS_CALLED])
 def test_a_tool_that_ends_its_own_processes_does_not_end_the_bot(bot: Process, source: str) -> None:
     """It ended, without a word and with exit code 0, in the middle of the call."""
     with_a_tool(bot, source + BUSY, timeout_s=30)
