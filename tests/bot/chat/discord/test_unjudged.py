@@ -101,6 +101,19 @@ async def test_one_that_is_taken_off_unheard_and_given_by_the_next_owner_counts_
     assert await counting(stage, proposal_id) == ["ben"]
 
 
+def full_disk(stage: DiscordStage, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Let the store take nothing until the event is set."""
+    write, freed = stage.store.write, asyncio.Event()
+
+    async def written(unit: Callable[[Transaction], object]) -> object:
+        if not freed.is_set():
+            raise StoreUnavailable("the disk is full")
+        return await write(unit)
+
+    monkeypatch.setattr(stage.store, "write", written)
+    return freed
+
+
 async def test_one_that_the_store_could_not_take_counts_for_nobody_who_has_the_account_later(
     stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,17 +122,10 @@ async def test_one_that_the_store_could_not_take_counts_for_nobody_who_has_the_a
     gate = await held_back(stage, monkeypatch)
     stage.server.reacts(ANA, card, TICK)
     await waiting(stage, 1)
-    write, full = stage.store.write, True
-
-    async def written(unit: Callable[[Transaction], object]) -> object:
-        if full:
-            raise StoreUnavailable("the disk is full")
-        return await write(unit)
-
-    monkeypatch.setattr(stage.store, "write", written)
+    freed = full_disk(stage, monkeypatch)
     gate.goes_on.set()
     await until(lambda: any("cannot be written" in said for said in stage.server.said()), "told")
-    full = False
+    freed.set()
     stage.clock.advance(60)
     await stage.quiet()
     await anas_account_is_bens(stage)
@@ -147,17 +153,10 @@ async def test_none_that_is_found_counts_before_it_is_written_whose_it_was_when_
 ) -> None:
     """The store could be written again, that waited for its turn, and ben's reading came first."""
     proposal_id, card = await seeded(stage, PROD, **DUAL)
-    write, full = stage.store.write, True
-
-    async def written(unit: Callable[[Transaction], object]) -> object:
-        if full:
-            raise StoreUnavailable("the disk is full")
-        return await write(unit)
-
-    monkeypatch.setattr(stage.store, "write", written)
+    freed = full_disk(stage, monkeypatch)
     stage.server.reacts(ANA, card, TICK)
     await until(lambda: any("cannot be written" in said for said in stage.server.said()), "told")
-    full = False
+    freed.set()
     await anas_account_is_bens(stage)
     await reads_nothing_of(stage, proposal_id)
 
