@@ -1,10 +1,39 @@
-"""Copies of this process that a tool makes (os.fork): what they are told is not told to us."""
+"""What a copy of this process does not have of it: a tool may fork one, and that may outlive us."""
 
 from __future__ import annotations
 
 import os
 import signal
 from functools import cache
+from typing import Protocol
+from weakref import WeakSet
+
+
+class Ours(Protocol):
+    """What is nobody's but this process's."""
+
+    def let_go_in_copy(self) -> None:
+        """Close what a copy has of it; the process itself keeps it."""
+
+
+_ours: WeakSet[Ours] = WeakSet()
+
+
+def keep_from_copies(ours: Ours) -> None:
+    """Let no copy that is made from now on keep it: a lock that is held, or an address that is
+    listened on, by what is left of a dead bot refuses the start of the next one."""
+    _ours.add(ours)
+    _hook_letting_go()
+
+
+@cache
+def _hook_letting_go() -> None:
+    os.register_at_fork(after_in_child=_let_go)
+
+
+def _let_go() -> None:
+    for each in tuple(_ours):
+        each.let_go_in_copy()
 
 
 @cache

@@ -11,6 +11,8 @@ import time
 from contextlib import suppress
 from typing import Any, Final
 
+from bot.forked import keep_from_copies
+
 _NO_MORE: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 #: What a machine says without IPv6, for which `localhost` may have an address all the same.
 _NOT_HERE: Final = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
@@ -37,6 +39,7 @@ class ListeningSocket(socket.socket):
         self._last_words = last_words
         self._told_s = -_TOLD_S
         self._spare: int | None = _spare()
+        keep_from_copies(self)
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection. Raises BlockingIOError where the next one was turned away."""
@@ -53,6 +56,10 @@ class ListeningSocket(socket.socket):
         """Stop listening."""
         self._let_go()
         super().close()
+
+    def let_go_in_copy(self) -> None:
+        """Close what a copy of the process has of it: nobody else could take the address."""
+        self.close()
 
     def _turn_away(self) -> None:
         self._let_go()

@@ -1,4 +1,5 @@
-"""The threads of the loop's own pool: all started before there is work, or missed by no answer.
+"""Our own loop, and the threads of its pool: all started before there is work, or missed by no
+answer.
 
 What others wrote has none of them: what never returns would use them up, and hold up the end.
 """
@@ -6,12 +7,18 @@ What others wrote has none of them: what never returns would use them up, and ho
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, TypeVar
+
+from lifecycle.located import located
+
+log = logging.getLogger("signoff")
 
 #: What Python says where no thread can be started.
 NO_THREAD: Final = "can't start new thread"
@@ -30,6 +37,54 @@ THREADS_OF: Final[ContextVar[Executor | None]] = ContextVar("THREADS_OF", defaul
 _let_go: Final = set[asyncio.Task[Any]]()
 
 _Answer = TypeVar("_Answer")
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """One that can be told to go on where what others began in it ends the program, or the loop."""
+
+    #: That a signal is heard by it, so that nothing but their code asks for the end so.
+    goes_on = False
+    _told_to_stop = False
+
+    def run_forever(self) -> None:
+        """Run until it is told to stop; raises what ends the program, unless it `goes_on`.
+
+        asyncio lets that through from every task and callback, also from one that a tool began and
+        waits for (asyncio.wait_for): whoever waits hears of it all the same.
+        """
+        self._told_to_stop = False
+        while not self._told_to_stop:
+            try:
+                super().run_forever()
+            except (SystemExit, KeyboardInterrupt) as error:
+                if not self.goes_on:
+                    raise
+                log.error("what would have ended the bot ends nothing else: %s", located(error))
+
+    def stop(self) -> None:
+        """Stop, unless it is what others wrote that says so."""
+        if self.goes_on and THREADS_OF.get() is not None:
+            log.error("a tool told the loop of the bot to stop, which goes on")
+            return
+        self._told_to_stop = True
+        super().stop()
+
+
+@contextmanager
+def going_on() -> Iterator[None]:
+    """Let nothing that others wrote end the loop that runs, where it is our own, while entered.
+
+    For whoever has it hear SIGINT: else Ctrl-C would end nothing.
+    """
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop, _Loop):
+        yield
+        return
+    loop.goes_on = True
+    try:
+        yield
+    finally:
+        loop.goes_on = False
 
 
 class _Pool(ThreadPoolExecutor):
@@ -58,12 +113,14 @@ def run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
             ended.set_result(await work)
         except BaseException as error:
             ended.set_exception(error)
-            raise
+            if isinstance(error, asyncio.CancelledError):  # by which asyncio tells Ctrl-C
+                raise
         finally:
             await _end_others()
 
     try:
-        asyncio.run(kept())
+        with asyncio.Runner(loop_factory=_Loop) as runner:
+            runner.run(kept())
     except RuntimeError as error:
         if str(error) != NO_THREAD or not ended.done():
             raise

@@ -23,7 +23,7 @@ from bot.garbage import spare_what_is_loaded
 from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
 from bot.lookups import look_up_apart
-from bot.pool import started_pool
+from bot.pool import going_on, started_pool
 from bot.supervised import Supervisor
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ async def run_until_stopped(config: Config, choice: Choice, environment: Mapping
     loop = asyncio.get_running_loop()
     loop.set_default_executor(started_pool())
     look_up_apart(loop)
-    with _Signals() as signals, suppress(_ToldToEnd):
+    with _Signals() as signals, going_on(), suppress(_ToldToEnd):
         broadcast = Broadcast(_surfaces(config, choice, environment), summaries_of(config))
         async with opened(config, environment, broadcast, signals.deadly) as app:
             broadcast.attach(app.workflow.world)

@@ -12,6 +12,7 @@ from typing import Final
 
 import psutil
 
+from bot.forked import keep_from_copies
 from bot.process_age import birth_of
 from bot.storage.connection import CannotOpen
 from bot.storage.remedies import MORE_FILES
@@ -28,7 +29,7 @@ class FileLock:
     """Holds `<database>.lock` from `take` until `release`, or until the process ends.
 
     The kernel lets go of it however the process dies; the file itself stays. Children do not
-    inherit the descriptor.
+    inherit the descriptor, and copies that are forked close it.
     """
 
     def __init__(self, database: Path) -> None:
@@ -44,6 +45,7 @@ class FileLock:
             os.close(descriptor)
             descriptor = self._taken()
         self._descriptor = descriptor
+        keep_from_copies(self)
 
     def keep(self) -> bool:
         """Take the lock anew where its file was removed or exchanged by hand; True where it was.
@@ -82,6 +84,12 @@ class FileLock:
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
             os.ftruncate(descriptor, 0)
+            os.close(descriptor)
+
+    def let_go_in_copy(self) -> None:
+        """Close what a copy of the process has of it: that would hold it as long as it lives."""
+        if self._descriptor is not None:
+            descriptor, self._descriptor = self._descriptor, None
             os.close(descriptor)
 
     def _taken_by(self, holder: int | None) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
@@ -19,8 +20,8 @@ _DEFAULT_SENDER: Final = "signoff@localhost"
 #: So long it is waited for that a sent mail lies among the sent ones, an unsent one among drafts.
 _KEPT_S: Final = 2.0
 _BUSY: Final = (
-    "the disk of data/drafts is slow, and an earlier attempt is still at work on the draft: try "
-    "again once it has ended"
+    "a disk is slow, and an earlier attempt is still at work on the draft: try again once it has "
+    "ended"
 )
 _Answer = TypeVar("_Answer")
 
@@ -34,7 +35,10 @@ class Carrier(Protocol):
     repeatable: bool
 
     async def carry(self, draft: str, data: bytes, limit_s: float) -> str:
-        """Deliver and return where it went, in words."""
+        """Deliver and return where it went, in words.
+
+        Where it is cancelled it ends only once nothing of it goes on, as it then ended.
+        """
 
     def describe(self) -> str:
         """Say in words how mail leaves; no secrets."""
@@ -88,12 +92,27 @@ class EmailTool:
         if (data := await asyncio.shield(claim)) is None:
             return {"draft": name, "sent": True}
         try:  # the time that a slow disk took is none that a server may take
-            went = await self._carrier.carry(name, data, ends_s - loop.time())
+            went = await self._carried(name, data, ends_s - loop.time())
         except ToolFailed:
             await _waited_for(self._begun(name, self._put_back(name), sent=False), ends_s)
             raise
         await _waited_for(self._begun(name, self._kept(name), sent=True), ends_s)
         return {"draft": name, "sent": True, "went": went}
+
+    async def _carried(self, name: str, data: bytes, limit_s: float) -> str:
+        """Hand it over; what goes on of that once our time is over is at work on the draft."""
+        carrying = self._begun(name, self._carrier.carry(name, data, limit_s), sent=None)
+        try:
+            return await asyncio.shield(carrying)
+        except asyncio.CancelledError:
+            carrying.cancel()
+            carrying.add_done_callback(partial(self._carried_late, name))
+            raise
+
+    def _carried_late(self, name: str, carrying: asyncio.Task[str]) -> None:
+        """Note that it was sent all the same, where it was: nobody may discard or send it again."""
+        if not carrying.cancelled() and carrying.exception() is None:
+            self._begun(name, self._kept(name), sent=True)
 
     async def roll_back(self, call: Call) -> Mapping[str, Any]:
         """Discard the draft; what was sent stands."""
@@ -168,13 +187,13 @@ class EmailTool:
 
         Raises ToolFailed, or ToolDoubtful where that attempt was told as unknown, if it has not.
         """
-        earlier = _at_work.get(self._drafts / name)
-        if earlier is None or earlier.sent:
-            return earlier is not None
-        await asyncio.wait({earlier.task}, timeout=min(_KEPT_S, limit_s / 2))
-        if not earlier.task.done():
-            raise ToolDoubtful(_BUSY) if earlier.sent is None else ToolFailed(_BUSY)
-        return False
+        loop, place = asyncio.get_running_loop(), self._drafts / name
+        waits_until_s = loop.time() + min(_KEPT_S, limit_s / 2)
+        while (earlier := _at_work.get(place)) is not None and not earlier.sent:
+            await asyncio.wait({earlier.task}, timeout=max(0.0, waits_until_s - loop.time()))
+            if not earlier.task.done():
+                raise ToolDoubtful(_BUSY) if earlier.sent is None else ToolFailed(_BUSY)
+        return earlier is not None
 
     def _begun(
         self, name: str, work: Coroutine[Any, Any, _Answer], *, sent: bool | None

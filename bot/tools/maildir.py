@@ -29,7 +29,13 @@ class MaildirCarrier:
 
     async def carry(self, draft: str, data: bytes, limit_s: float) -> str:
         """Deliver once, however often it is called with the same draft."""
-        await asyncio.to_thread(self._deliver, draft.removesuffix(".eml"), data)
+        loop, name = asyncio.get_running_loop(), draft.removesuffix(".eml")
+        delivering = loop.run_in_executor(None, self._deliver, name, data)
+        try:
+            await asyncio.shield(delivering)
+        except asyncio.CancelledError:  # what a thread does nobody can end
+            await asyncio.wait({delivering})
+            delivering.result()
         return self.describe()
 
     def _deliver(self, name: str, data: bytes) -> None:

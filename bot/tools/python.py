@@ -103,6 +103,11 @@ class PythonTool:
         if hang >= MOST_AT_ONCE:
             words = f"{hang} calls of {call.tool} do not return; this one was not begun"
             raise ToolFailed(words)
+        if self._threads.hang():
+            words = (
+                f"what {call.tool} began in its threads does not return; this call was not begun"
+            )
+            raise ToolFailed(words)
         if under_way >= _MOST_UNDER_WAY:
             words = f"{under_way} calls of {call.tool} are under way; this one was not begun"
             raise ToolFailed(words)

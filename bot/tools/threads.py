@@ -36,7 +36,7 @@ async def beside(work: Callable[[], Any], name: str) -> Any:
             answer.set_result(result)
         else:
             # These mean something else to whoever awaits them than that the work failed.
-            stops = isinstance(error, (StopIteration, GeneratorExit))
+            stops = isinstance(error, (StopIteration, GeneratorExit, NotBegun))
             answer.set_exception(RuntimeError(type(error).__name__) if stops else error)
 
     def run() -> None:
@@ -56,6 +56,17 @@ async def beside(work: Callable[[], Any], name: str) -> Any:
     return await answer
 
 
+class _Work(Future[Any]):
+    """What is done in one of those threads, and whether anybody still waits for it."""
+
+    given_up = False
+
+    def cancel(self) -> bool:
+        """Note that nobody does, also where it goes on."""
+        self.given_up = True
+        return super().cancel()
+
+
 class DaemonThreads(Executor):
     """The threads of one tool, at most so many: what hangs in them holds up nobody else, nor the
     end. A thread ends when there is nothing to do."""
@@ -63,12 +74,13 @@ class DaemonThreads(Executor):
     def __init__(self, most: int) -> None:
         """Start none; what comes while `most` are at work waits for its turn."""
         self._most, self._at_work = most, 0
-        self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._under_way = set[_Work]()
+        self._waiting: deque[tuple[_Work, Callable[[], Any]]] = deque()
         self._lock = threading.Lock()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Do `fn` as soon as there is a thread. Raises NotBegun."""
-        future: Future[Any] = Future()
+        future = _Work()
         with self._lock:
             if self._at_work < self._most:
                 try:
@@ -81,6 +93,12 @@ class DaemonThreads(Executor):
             self._waiting.append((future, partial(fn, *args, **kwargs)))
         return future
 
+    def hang(self) -> bool:
+        """Say whether no thread is left for anything new: nobody waits any more for what each of
+        them does, and it goes on."""
+        with self._lock:
+            return sum(work.given_up for work in self._under_way) >= self._most
+
     def _work(self) -> None:
         while True:
             with self._lock:
@@ -88,8 +106,11 @@ class DaemonThreads(Executor):
                     self._at_work -= 1
                     return
                 future, work = self._waiting.popleft()
+                self._under_way.add(future)
             if future.set_running_or_notify_cancel():
                 _do(work, future)
+            with self._lock:
+                self._under_way.discard(future)
 
 
 def _do(work: Callable[[], Any], future: Future[Any]) -> None:

@@ -1,12 +1,17 @@
-"""A copy of the process that is interrupted does not tell the one that it was copied from."""
+"""What a copy of the process is told it does not tell the one that it was copied from, and it has
+neither the lock nor the address of that one."""
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from bot.listening import ListeningSocket
+from bot.storage.lock import FileLock
 from tests.conftest import ROOT
 
 #: Waits for the end of the copy, and then for whatever its signal has told the loop.
@@ -42,3 +47,41 @@ def test_what_a_copy_is_told_is_not_heard_by_the_bot(number: int) -> None:
     ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
 
     assert (ended.stdout, ended.stderr) == ("0\n", "")
+
+
+#: Dies without a word to anybody, while its copy stands until its input ends.
+LEAVES_A_COPY = """
+import os, socket, sys
+from pathlib import Path
+from bot.listening import ListeningSocket
+from bot.storage.lock import FileLock
+
+lock, listening = FileLock(Path(sys.argv[1])), ListeningSocket(socket.AF_INET, b"")
+lock.take()
+listening.bind(("127.0.0.1", 0))
+listening.listen()
+stands, says = os.pipe()
+if not os.fork():
+    os.write(says, b"x")
+    sys.stdin.read()
+    os._exit(0)
+os.read(stands, 1)
+print(listening.getsockname()[1], flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_dead_bot_has_forked_keeps_the_next_one_from_nothing(tmp_path: Path) -> None:
+    """Its database was in use by a process that was gone, until somebody ended the copies."""
+    words = [sys.executable, "-c", LEAVES_A_COPY, str(tmp_path / "signoff.db")]
+    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as dead:
+        assert dead.stdout is not None
+        port = int(dead.stdout.readline())
+        dead.wait(60)
+        lock = FileLock(tmp_path / "signoff.db")
+        with ListeningSocket(socket.AF_INET, b"") as listening:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(("127.0.0.1", port))
+            listening.listen()
+            lock.take()
+            lock.release()

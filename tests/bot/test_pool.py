@@ -8,13 +8,14 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from bot.cli.app import main
-from bot.pool import NO_THREAD, run, started_pool
+from bot.pool import NO_THREAD, THREADS_OF, going_on, run, started_pool
 
 
 async def test_our_own_work_is_done_where_no_thread_can_be_started(
@@ -136,3 +137,69 @@ def test_a_loop_that_lacks_a_thread_for_its_work_says_so(monkeypatch: pytest.Mon
     monkeypatch.setattr(threading.Thread, "start", refused)
     with pytest.raises(RuntimeError, match=NO_THREAD):
         run(waiting_for_a_pool())
+
+
+async def ending(error: BaseException) -> None:
+    raise error
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_what_would_end_the_program_is_heard_by_whoever_waits_for_it(error: BaseException) -> None:
+    """asyncio.wait_for makes a task of what it waits for, and asyncio lets that through."""
+
+    async def working() -> str:
+        with going_on():
+            with pytest.raises(type(error)):
+                await asyncio.create_task(ending(error))
+            asyncio.get_running_loop().call_soon(sys.exit, 3)
+            await asyncio.sleep(0)
+        return "done"
+
+    assert run(working()) == "done"
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_what_ends_the_program_ends_a_loop_that_is_not_told_to_go_on(error: BaseException) -> None:
+    async def working() -> None:
+        with going_on():
+            await asyncio.sleep(0)
+        await asyncio.create_task(ending(error))
+
+    with pytest.raises(type(error)):
+        run(working())
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_a_loop_goes_on_for_nothing_once_its_work_has_ended(error: BaseException) -> None:
+    async def working() -> None:
+        with going_on():
+            raise error
+
+    with pytest.raises(type(error)):
+        run(working())
+
+
+def test_a_loop_stops_although_something_would_end_the_program_just_then() -> None:
+    goes_on = going_on()
+
+    async def working() -> str:
+        goes_on.__enter__()
+        this = asyncio.current_task()
+        assert this is not None
+        this.add_done_callback(lambda _: sys.exit(3))
+        return "done"
+
+    assert run(working()) == "done"
+
+
+def test_what_others_wrote_stops_no_loop_of_ours() -> None:
+    async def stopping() -> None:
+        THREADS_OF.set(ThreadPoolExecutor())
+        asyncio.get_running_loop().stop()
+
+    async def working() -> str:
+        with going_on():
+            await asyncio.create_task(stopping())
+        return "done"
+
+    assert run(working()) == "done"

@@ -1,4 +1,5 @@
-"""A bot whose tools hang where Python would wait for them at its end ends all the same."""
+"""A bot whose tools hang where Python would wait for them at its end ends all the same, and goes on
+where a tool ends the program."""
 
 from __future__ import annotations
 
@@ -53,6 +54,17 @@ class Tool:
     def execute(self, call):
         return {}
 """
+ENDS_THE_PROGRAM = """
+import asyncio
+import sys
+
+async def as_a_program_ends():
+    sys.exit(3)
+
+class Tool:
+    async def execute(self, call):
+        await asyncio.wait_for(as_a_program_ends(), 5)
+"""
 
 
 def with_a_tool(bot: Process, source: str, *, timeout_s: int = 1) -> None:
@@ -96,3 +108,17 @@ def test_a_bot_whose_tool_is_never_made_ends_when_it_is_told_to(
     with_a_tool(bot, AS_IT_IS_MADE.replace("CDLL(None)", "# "))
     bot.start()
     assert bot.answer("leila: propose @examples/search.json")["state"] == "completed"
+
+
+def test_a_tool_that_ends_the_program_in_a_task_of_its_own_ends_its_call_alone(
+    bot: Process,
+) -> None:
+    """It ended the bot, in the middle of whatever else was under way, with exit code 3."""
+    with_a_tool(bot, ENDS_THE_PROGRAM)
+    bot.start()
+
+    answer = bot.answer("leila: propose @examples/search.json")
+    bot.send(signal.SIGTERM)
+
+    assert "search ended with SystemExit; what it did is not known" in answer["explanation"]
+    assert bot.ends_within(10) == 0

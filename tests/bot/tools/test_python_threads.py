@@ -104,3 +104,55 @@ async def test_calls_for_which_there_is_no_memory_take_no_place_from_later_ones(
 
     assert {each.outcome for each in in_vain} == {Outcome.UNKNOWN}
     assert result.outcome is Outcome.DONE
+
+
+async def test_a_class_whose_threads_all_hang_is_not_called(tmp_path):
+    """Each further call waited for a thread until its time was over, and was in doubt."""
+    asyncio.get_running_loop().set_default_executor(started_pool())
+    begun, go_on = threading.Barrier(MOST_AT_ONCE + 1), threading.Event()
+
+    async def hangs() -> dict[str, int]:
+        await asyncio.to_thread(lambda: go_on.is_set() or (begun.wait(20), go_on.wait(20)))
+        return {"id": 1}
+
+    bench = PythonBench(tmp_path, "HostileAsync", does=hangs)
+    asked = call(bench, "execute")
+    hung = [asyncio.create_task(call_tool(bench.tool, asked)) for _ in range(MOST_AT_ONCE)]
+    await asyncio.to_thread(begun.wait, 20)
+    for each in hung:
+        each.cancel()
+    await asyncio.wait(hung)
+    refused = await call_tool(bench.tool, asked)
+    go_on.set()
+    async with asyncio.timeout(20):
+        while (later := await call_tool(bench.tool, asked)).outcome is Outcome.FAILED:
+            pass
+
+    assert (refused.outcome, later.outcome) == (Outcome.FAILED, Outcome.DONE)
+    assert "does not return; this call was not begun" in refused.explanation
+
+
+async def test_a_call_that_lacks_a_thread_on_its_way_is_not_told_as_never_begun(
+    tmp_path, monkeypatch
+):
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(started_pool())
+    start, acts = threading.Thread.start, list[int]()
+
+    async def acts_first() -> dict[str, str]:
+        acts.append(1)
+        return await in_a_thread()
+
+    def starts(thread: threading.Thread) -> None:
+        if thread.name == "signoff-tool":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    def does() -> dict[str, str]:
+        return asyncio.run_coroutine_threadsafe(acts_first(), loop).result(20)
+
+    monkeypatch.setattr(threading.Thread, "start", starts)
+    bench = PythonBench(tmp_path, "HostileLater", does=does)
+    result = await call_tool(bench.tool, call(bench, "execute"))
+
+    assert (acts, result.outcome) == ([1], Outcome.UNKNOWN)

@@ -13,6 +13,7 @@ import pytest
 
 from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
+from tests.bot.tools.mailing import MaildirBench
 from tests.bot.tools.test_smtp import Post, SmtpBench, listening
 from tests.contracts.tool_contract import call, done
 
@@ -129,3 +130,20 @@ async def test_a_retry_begins_with_no_draft_that_an_earlier_attempt_still_claims
 
     assert [each.outcome for each in (first, retried)] == [Outcome.UNKNOWN] * 2
     assert (at_work, last.outcome, len(post.got)) == (1, Outcome.DONE, 1)
+
+
+async def test_a_mail_that_a_slow_disk_still_delivers_is_not_told_as_discarded(tmp_path, disk):
+    """It was, and left for its recipients after that."""
+    disk.slow = ".signoff", "new"
+    bench = MaildirBench(tmp_path)
+    receipt = (await done(bench, "execute")).receipt
+    sent = await call_tool(bench.tool, call(bench, "commit", receipt, limit_s=0.2))
+    asked = call(bench, "roll_back", receipt, limit_s=0.5)
+    too_early = await call_tool(bench.tool, asked)
+    undelivered = bench.acts()
+    disk.fast.set()
+    taken_back = await call_tool(bench.tool, replace(asked, limit_s=20))
+
+    assert [each.outcome for each in (sent, too_early)] == [Outcome.UNKNOWN] * 2
+    assert (undelivered, bench.acts()) == (0, 1)
+    assert taken_back.still_stands == ("the mail was sent",)
