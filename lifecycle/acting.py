@@ -1,4 +1,4 @@
-"""Acts of people: through the door, into the spool where the store fails, and what follows."""
+"""Runs the acts of people: the act's unit, the spool if the store fails, and what follows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ _FRESH_CHECKS = 5
 
 @dataclass(frozen=True, slots=True)
 class LedTo:
-    """What the unit of an act led to: the `opening` where it began at once, else a first look."""
+    """What the unit of an act led to: a first look, or the `opening` if it tried to begin at
+    once."""
 
     reviewed: Reviewed
     look: Look | None = None
@@ -51,7 +52,7 @@ class LedTo:
 
 @dataclass(slots=True)
 class Acting:
-    """Carries out what people decide, and what follows from it."""
+    """Carries out what people decide, and the calls and beginnings that follow from it."""
 
     world: World
     gatekeeper: Gatekeeper
@@ -65,15 +66,15 @@ class Acting:
         spools: bool = False,
         holds: bool = False,
     ) -> Reply:
-        """Run one act to its end. `spools` keeps it on disk where the store cannot take it; `holds`
-        lets nothing be made final meanwhile."""
+        """Run one act to its end, also if its caller is cancelled. `spools` keeps a stop on disk if
+        the store cannot take it; `holds` lets nothing be made final meanwhile, as `spools` does."""
         acting = self._holding if spools or holds else self._acting
         return await self.world.background.surely(acting(act, unit, spools=spools))
 
     async def _holding(
         self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed], *, spools: bool
     ) -> Reply:
-        """Let it stand still meanwhile: asking who stops it, or takes a ✅ back, may take long."""
+        """Hold the proposal meanwhile: to ask who stops it, or takes a ✅ back, may take long."""
         surface, now_ms = act.sender.surface, self.world.clock.now_ms()
         with self.world.heard.meanwhile(surface, now_ms, act.proposal_id, takes_back=not spools):
             return await self._acting(act, unit, spools=spools, opens=False)
@@ -86,15 +87,15 @@ class Acting:
         spools: bool,
         opens: bool = True,
     ) -> Reply:
-        """`opens`: what waits to begin is looked at behind it. Behind an act that holds nothing
-        may begin, and what waits would be told to wait for that very act."""
+        """Run one act. `opens` tries at once to begin what the act opened; an act that holds the
+        proposal must not, for the beginning would be told to wait for that very act."""
         if spools:
             act = await with_who_left(self.world, self.as_heard(act))
         try:
             led_to = await self._reviewed(act, unit, counts=not spools, opens=opens)
         except GovernanceError as error:
             reply = Reply.of_error(error, act.proposal_id)
-            if not (reply.passing and act.found_late):  # it is found, and tried, again
+            if not (reply.passing and act.found_late):  # else the card is read, and it tried, again
                 await self.note(act, error.code)
             return reply
         except StoreUnavailable as error:
@@ -104,7 +105,7 @@ class Acting:
         return await self._followed(led_to, opens=opens)
 
     def as_heard(self, act: Act) -> Act:
-        """Note when it was taken: by the surface, which may have had to wait for its platform."""
+        """Set when a stop was heard: its surface may have taken it long before this."""
         now_ms, sender = self.world.clock.now_ms(), act.sender
         on_card_ms = act.card.heard_at_ms if act.card is not None else None
         taken_ms = on_card_ms or self.world.heard.since_ms(sender.surface, sender.event_id)
@@ -113,7 +114,7 @@ class Acting:
     async def _kept(self, act: Act, error: StoreUnavailable) -> Reply:
         """Keep a stop on disk, unless it is known already that it will have no effect.
 
-        It is kept first: nothing may come between the failure of the store and the hold.
+        Only then is the effect looked up: the hold must follow the failure of the store at once.
         """
         moment = self.world.moment()
         try:
@@ -127,7 +128,7 @@ class Acting:
             self.spooled.settled(kept)
             return Reply.of_error(refused, act.proposal_id)
         except StoreUnavailable:
-            pass  # then the door refuses it, or does not, when it is carried out
+            pass  # whether it has an effect is then decided when it is carried out
         return reply
 
     async def _reviewed(
@@ -138,10 +139,10 @@ class Acting:
         counts: bool,
         opens: bool,
     ) -> LedTo:
-        """Run the unit once the membership is read of everybody whose approval it may count.
+        """Run the unit once the membership is known of everybody whose approval it may count.
 
-        Nearly always that is the sender alone; where the store knows of more, nothing is written
-        until they have been asked for as well. A stop `counts` nobody and waits for nobody.
+        Nearly always that is the sender alone; if the store knows of more, nothing is written until
+        they have been asked for as well. A stop counts nobody (`counts`) and waits for nobody.
         """
         by_person = act.sender.kind is ActorKind.PERSON and act.sender.id is not None
         asked = {str(act.sender.id)} if by_person and counts else set()
@@ -162,7 +163,7 @@ class Acting:
                 at_once = False
 
     async def _with_lost(self, act: Act, asked: Collection[str]) -> Act:
-        """Ask who is there; where a command has to wait for that, note what it was given on."""
+        """Ask who is a member; if a command must wait for that, note which version it came for."""
         asking = asyncio.ensure_future(with_lost(self.world, act, asked))
         await asyncio.wait({asking}, timeout=0)
         if asking.done() or act.card is not None or act.seen_version is not None:
@@ -183,7 +184,7 @@ class Acting:
         at_once: bool,
         tx: Transaction,
     ) -> LedTo:
-        """Run the unit, and begin what it opened, or look at once at it."""
+        """Run the unit, look at what it opened, and begin that in the same unit if possible."""
         if asked:
             check_all_asked(tx, act.proposal_id, asked)
         reviewed = unit(tx, moment, act)
@@ -223,7 +224,7 @@ class Acting:
     async def retry(self, act: Act) -> Reply:
         """Repeat what failed, under a verdict that still holds in the unit that repeats it.
 
-        Where nothing but a stop that nobody can work holds it up, that is let go of instead.
+        If stops that nobody could process hold it up, let go of those instead (`_held_up_by`).
         """
         return await self.world.background.surely(self._retried(act))
 
@@ -246,8 +247,8 @@ class Acting:
         return Reply(words, "policy_changed", act.proposal_id)
 
     async def _held_up_by(self, proposal_id: str, by: Sender) -> Sequence[HeardStop]:
-        """Return the stops that nobody could work and that hold up what is to be repeated, or all
-        of them where nothing is: a word that was taken back means nothing to what has begun."""
+        """Return the overdue stops to let go of instead of repeating. Words that merely were taken
+        back do not hold up what can be repeated: then there are none."""
         waited = self.world.heard.overdue(by.said_ms(self.world.clock.now_ms()), proposal_id)
         if not waited or any(not each.takes_back for each in waited):
             return waited
@@ -258,7 +259,7 @@ class Acting:
         return waited
 
     async def _checked_to_repeat(self, proposal_id: str) -> tuple[Facts, Verdict] | None:
-        """Ask Sentinel, unless it is to be taken back, which is never stood in the way of."""
+        """Ask Sentinel; None for a roll back, which no rule holds up, and if it cannot be asked."""
         proposal = await self.world.store.read(lambda tx: tx.proposals.get(proposal_id))
         execution = proposal.execution if proposal else None
         if proposal is None or execution is None or execution.verb is Verb.ROLL_BACK:
@@ -268,9 +269,9 @@ class Acting:
         return await self.gatekeeper.check(proposal, executing=True)
 
     async def replay_spool(self) -> int:
-        """Bring spooled stops through the door, in order, before anything else runs.
+        """Carry out the spooled stops, oldest first, before anything else runs; return how many.
 
-        One whose row cannot be read stays, and so does a line that nobody can carry out.
+        A stop whose row cannot be read stays in the spool, and so does a line nobody can carry out.
         """
         self.spooled.tidy()
         done = 0
@@ -280,13 +281,13 @@ class Acting:
                     self.spooled.settled(kept)
                     done += 1
         except StoreUnavailable:
-            pass  # the next round comes to it
+            pass  # the next round tries the rest
         return done
 
     async def _replay(self, kept: Mapping[str, Any]) -> bool:
-        """Bring a spooled stop through the door; raises StoreUnavailable where nothing is written.
+        """Carry out one spooled stop; raises StoreUnavailable if nothing was written.
 
-        Who gave it was asked for when it was given, and counts as the member of then (ADR 0011).
+        Membership was asked for when it was given, and counts as of then (ADR 0011).
         """
         moment = self.world.moment()
         try:

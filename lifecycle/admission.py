@@ -1,4 +1,7 @@
-"""Steps 5 to 8 of the first gate, and the row that arises behind them (design section 4)."""
+"""Runs steps 5 to 8 of the first gate and writes the row behind them (design section 4).
+
+All of it runs within the unit that admits; `intaking` calls it.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,9 @@ _HOUR_MS: Final = 3_600_000
 
 
 def admit(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal | Answer:
-    """Judge an accepted document against what is on record and store what may live on.
+    """Judge an accepted document against what is on record; store the proposal if one arises.
 
-    Return the new proposal, which is to be judged, and where none arose the answer at once.
+    Return the new proposal, which is to be judged, or the answer if none arose.
     """
     _expire_what_is_late(tx, moment, accepted)
     try:
@@ -51,7 +54,7 @@ def admit(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
 
 
 def _expire_what_is_late(tx: Transaction, moment: Moment, accepted: Accepted) -> None:
-    """Expire some of what is late, and in any case what this document may be taken for."""
+    """Expire some proposals that are past their deadline, and always those this one may repeat."""
     actor, content = accepted.document.actor, accepted.content_digest
     same = tx.proposals.get(accepted.document.proposal_id), tx.proposals.open_like(actor, content)
     for late in {p.proposal_id: p for p in same if p is not None}.values():
@@ -62,7 +65,7 @@ def _expire_what_is_late(tx: Transaction, moment: Moment, accepted: Accepted) ->
 
 
 def dry_run(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Answer | None:
-    """Say what `admit` would answer without a proposal; None where one would arise."""
+    """Say what `admit` would answer without a proposal; None if one would arise. Raises Refused."""
     existing = same_document(tx, accepted, sender)
     if existing is not None:
         return as_known(existing, moment)
@@ -107,7 +110,7 @@ def refuse(
 
 
 def _tell_of_a_flood(tx: Transaction, moment: Moment, proposer: str, error: Refused) -> None:
-    """Say once an hour that somebody proposes more than it may: one notice for all of it."""
+    """Announce, at most once an hour, that somebody proposes more than it may."""
     flag, told_ms = f"flood:{proposer}", moment.now_ms
     before_ms = tx.flags.get(flag)
     if isinstance(before_ms, int) and abs(told_ms - before_ms) < _HOUR_MS:
@@ -156,7 +159,7 @@ def _tell_owner(
     owner = moment.policy.owner_of(accepted.document.actor)
     if owner is None:
         return
-    # Whoever asked over a door where no people are is told of on every surface.
+    # If the agent asked over a door without people, its owner is told on every surface.
     known = sender.surface in moment.surfaces
     for surface in (sender.surface,) if known else moment.surfaces:
         tx.outbox.add(
@@ -179,7 +182,7 @@ def _blocked_words(accepted: Accepted) -> str:
 
 
 def _would_be_blocked(accepted: Accepted) -> Answer:
-    """Return the answer to a BLOCK tool where the attempt leaves no trace: somebody only asks."""
+    """Return the answer about a BLOCK tool when somebody only asks, so that nothing is stored."""
     return Answer(
         proposal_id=None,
         state=None,
@@ -193,7 +196,7 @@ def _would_be_blocked(accepted: Accepted) -> Answer:
 def _blocked(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal:
     enrolled = enrol(tx, moment, accepted, sender)
     shown = accepted.document.model_dump(mode="json", exclude_none=True)
-    holds_secrets = mask_secrets(shown) != shown  # no rule is asked about what nobody may execute
+    holds_secrets = mask_secrets(shown) != shown  # asked here: no rule judges a blocked proposal
     by = Identity(ActorKind.TOOL, accepted.tool.name)
     cause = Cause(by, Puller.TIER, "tool_blocked", _blocked_words(accepted))
     changes = masked_forms(enrolled) if holds_secrets else {}

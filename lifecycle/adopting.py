@@ -1,4 +1,4 @@
-"""A new policy, or new evidence: put in force, then what is open is judged again."""
+"""A new policy, or new evidence, is put in force; then what is open is judged again."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _ALL = 100_000
 
 @dataclass(frozen=True, slots=True)
 class _Examined:
-    """A proposal as it was judged under a policy, outside of the unit that writes what follows."""
+    """A proposal as it was judged outside of the unit that writes what follows from that."""
 
     proposal: Proposal
     policy: Policy
@@ -54,18 +54,19 @@ class _Examined:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What Sentinel said, None where no rule was asked."""
+        """What Sentinel said, None if no rule was asked."""
         return self.checked[1] if self.checked else None
 
     def still_holds(self, tx: Transaction, moment: Moment, fresh: Proposal) -> bool:
-        """Say whether what stands now is what was looked at, by a policy that is still in force."""
+        """Return whether `fresh` still is what was judged: by a policy that is still in force, on
+        the same evidence, with every approver asked for."""
         counts = fresh.state is State.SENTINEL_APPROVED
         unasked = counts and not self.there.covers(tx, fresh.proposal_id)
         moved = fresh.checked_policy_digest != self.proposal.checked_policy_digest or (
             self.checked is not None and not same_evidence(tx, fresh, self.checked[0])
         )
-        # One that was in force for a moment in between may have judged it, and one may have been
-        # taken that is not in force here yet.
+        # The verdict may be of a policy that was in force for a moment in between, and the store
+        # may have taken a policy already that is not in force here yet.
         others = self.verdict is not None and self.verdict.policy_digest != self.policy.digest
         replaced = moment.policy.digest != self.policy.digest or not in_force(tx, moment)
         return not (replaced or others or unasked or moved)
@@ -73,7 +74,10 @@ class _Examined:
 
 @dataclass(slots=True)
 class Adopter:
-    """Brings open proposals under the policy and the evidence that are in force now."""
+    """Brings open proposals under the policy in force and under the evidence on record.
+
+    `judging` lets one re-check run at a time.
+    """
 
     world: World
     gatekeeper: Gatekeeper
@@ -81,26 +85,29 @@ class Adopter:
     judging: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def put_in_force(self, law: Law, swap: Callable[[], None]) -> None:
-        """Let a new law hold, audited and announced; nothing acts that was not judged by it."""
+        """Put a law in force, audited and announced; nothing acts that was not judged by it."""
         await self.take_policy(law, announced=True)
         self.world.law = law
         swap()
 
     async def judge_open(self) -> None:
-        """Judge again what is open, and keep no more of former policies than is needed then."""
-        with suppress(StoreUnavailable):  # it is in force; the job goes on with the checks
+        """Judge again what is open, then forget former policies that are not needed any more."""
+        with suppress(StoreUnavailable):  # the policy is in force; the job does the checks later
             await self.recheck()
             await self.forget_policies()
 
     async def forget_policies(self) -> None:
-        """Keep nothing of policies with which no later one is compared."""
+        """Forget the fingerprints of policies with which no later one will be compared."""
         if await self.world.store.read(too_many_kept):
             digest = self.world.law.policy.digest
             needed = await self.world.store.read(partial(_judged_under, digest))
             await self.world.write(lambda tx: forget_standings(tx, needed))
 
     async def take_policy(self, law: Law, *, announced: bool) -> None:
-        """Note the policy in the store, once, with what a later one is compared with."""
+        """Write to the store, once, that this policy is in force, with its fingerprints.
+
+        `announced` tells people in any case, else only if another policy was in force before.
+        """
         policy = law.policy
 
         def unit(tx: Transaction, moment: Moment) -> None:
@@ -109,7 +116,7 @@ class Adopter:
                 return
             keep_fingerprints(tx, policy)
             taken = replace(moment, policy=policy)
-            before = plain_words(known) if isinstance(known, str) else None  # else no digest
+            before = plain_words(known) if isinstance(known, str) else None  # anything may be there
             record(tx, taken, "policy_adopted", None, details={"before": before})
             if announced or known is not None:
                 words = f"A new policy is in force: {policy.digest}. What is open is checked again."
@@ -120,10 +127,11 @@ class Adopter:
         self.compared.forget()
 
     async def recheck(self) -> int:
-        """Judge again what is open and was last judged under another policy.
+        """Judge again what is open and was judged last under another policy; return how many it
+        tried.
 
-        What is left at a stop the next start comes to: nothing acts on it before. Who asks while
-        another does waits, and finds done what that one did.
+        What is left at a stop is judged at the next start, and nothing acts on it before. A second
+        caller waits for the first, and then finds it done.
         """
         async with self.judging:
             return await self._rechecked()
@@ -132,9 +140,9 @@ class Adopter:
         tried: set[str] = set()
         digest, count, stays = "", 0, 0
         while True:
-            if digest != self.world.law.policy.digest:  # by which nothing was judged yet
+            if digest != self.world.law.policy.digest:  # replaced meanwhile: begin anew
                 tried, digest, stays = set(), self.world.law.policy.digest, 0
-            # What was tried and stays, since its tool is at work, hides nothing behind it.
+            # What was tried and stays in the list (its tool is at work) must not fill the page.
             limit = stays + _PAGE
             page = await self.world.store.read(partial(_under_other, digest, limit))
             fresh = [p for p in page if p.proposal_id not in tried]
@@ -154,15 +162,15 @@ class Adopter:
     async def recheck_one(self, proposal: Proposal) -> bool:
         """Bring one open proposal under the policy in force, and under evidence that is owed.
 
-        True where it is approved under that policy and is to be tried now.
+        Returns True if it is approved under that policy and is to be begun now.
         """
         if awaits_answer(proposal) or proposal.expired(self.world.clock.now_ms()):
-            return False  # asked again once the answer is known; or nothing comes of it any more
+            return False  # judged once the answer is known; an expired one need not be judged
         of_another = policy_before(proposal) != self.world.law.policy.digest
         if of_another or not fits_its_digest(proposal):
             before = await self.compared.before(self.world.store, proposal)
             proposal = await self._recheck_policy(proposal, before)
-        if is_owed(proposal):  # what one policy says of its evidence pays for no other
+        if is_owed(proposal):  # each policy must judge the evidence for itself
             proposal = await self._recheck_evidence(proposal)
         return _is_ready(proposal)
 
@@ -172,7 +180,7 @@ class Adopter:
         rules = rules_to_run(proposal, before, after)
         subset = None if rules is None else frozenset(rules)
         checked = None
-        if fits_its_digest(proposal):  # else no rule reads what somebody wrote there
+        if fits_its_digest(proposal):  # else somebody wrote there, and no rule is to read that
             checked = await self.gatekeeper.check(proposal, executing=False, subset=subset)
         examined = _Examined(proposal, policy, checked, await self._there(proposal))
         anew = JudgedAnew(examined.verdict, before, after, examined.there.lost)
@@ -191,9 +199,9 @@ class Adopter:
         return concluded.proposal
 
     async def _begun_if_heard(self, proposal_ids: Sequence[str]) -> None:
-        """Try to begin these; where a ❌ may stand that nobody heard, that is for the next round.
+        """Try to begin these; if a ❌ may stand that nobody heard, the next round tries again.
 
-        All at once: a platform that takes its time would take it for each of them else.
+        All are asked about together: one by one, a slow platform would take its time for each.
         """
         for each in await self.gatekeeper.heard_first.among(proposal_ids):
             if self.world.stopping:
@@ -201,18 +209,19 @@ class Adopter:
             await self.world.many.beside(each, self.gatekeeper.open(each))
 
     async def _there(self, proposal: Proposal) -> Membership:
-        """Ask for those who approved where they are counted anew; in a window nobody is."""
+        """Ask for the membership of those who approved; nobody is counted anew in a window."""
         if proposal.state is not State.SENTINEL_APPROVED:
             return Membership()
         return await of_approvers(self.world, proposal.proposal_id)
 
     async def evidence_changed(self, evidence_id: str) -> int:
-        """Judge again what is open and rests on this evidence, and try what waited for it."""
+        """Judge again what is open and names this evidence, and try what waited for it; return how
+        many open proposals name it."""
         bound = await self.world.store.read(lambda tx: tx.proposals.bound_to(evidence_id, _ALL))
         ready: list[str] = []
         for proposal in bound:
             if proposal.state is State.PENDING:
-                continue  # judged by what is on record then
+                continue  # its first judging reads what is on record then
             checking = self._recheck_evidence(proposal)
             after = await self.world.many.beside(proposal.proposal_id, checking)
             if after is not None and _is_ready(after):
@@ -221,7 +230,7 @@ class Adopter:
         return len(bound)
 
     async def judge_evidence(self) -> int:
-        """Judge again by every packet that was recorded and not yet judged by, once."""
+        """Judge again, once, by each packet that is recorded and not judged by; return how many."""
         waits = dict.fromkeys(await self.world.store.read(unjudged))
         for evidence_id in waits:
             packet = await self.world.store.read(partial(_packet, evidence_id))
@@ -230,9 +239,9 @@ class Adopter:
         return len(waits)
 
     async def _recheck_evidence(self, proposal: Proposal) -> Proposal:
-        """Judge it again; what is under way, where that fails, at each round until it is."""
+        """Judge it again by its evidence; if that fails in a window, mark it to be tried again."""
         if not fits_its_digest(proposal):
-            return proposal  # taken back when its window closes
+            return proposal  # it is rolled back when its window closes
         checking = self.gatekeeper.check_evidence(proposal)
         checked = await self.world.many.beside(proposal.proposal_id, checking)
         moment, verdict = self.world.moment(), checked[1] if checked else None
@@ -240,7 +249,7 @@ class Adopter:
         def unit(tx: Transaction) -> Concluded:
             fresh = tx.proposals.get(proposal.proposal_id)
             if fresh is None or (checked and not same_evidence(tx, fresh, checked[0])):
-                return Concluded(fresh or proposal)  # judged again by the packet that came since
+                return Concluded(fresh or proposal)  # a newer packet came, and it is judged by that
             return recheck_by_evidence(tx, moment, fresh, verdict)
 
         concluded = await self.world.write(unit)
@@ -252,7 +261,7 @@ class Adopter:
 
 
 def _is_ready(proposal: Proposal) -> bool:
-    """Say whether we begin it; one with a permit its agent begins."""
+    """Return whether the bot is to begin it; one with a permit is begun by its agent."""
     waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is not None
     return waits and not proposal.permit_waits
 
@@ -262,7 +271,7 @@ def _packet(evidence_id: str, tx: Transaction) -> EvidencePacket | None:
 
 
 def _judged_under(digest: str, tx: Transaction) -> frozenset[str]:
-    """Return the other policies under which something open was last judged."""
+    """Return the other policies under which something open was judged last."""
     return frozenset(map(policy_before, _under_other(digest, _ALL, tx)))
 
 

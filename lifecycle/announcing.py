@@ -1,4 +1,4 @@
-"""What every surface is to say and to show: kept with the change that it tells of (ADR 0003)."""
+"""Stores announcements and wishes for cards in the unit of the change they tell of (ADR 0003)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from lifecycle.tier import TIER_POLICIES, CardKind
 def announce(
     tx: Transaction, moment: Moment, key: str, words: str, proposal_id: str | None = None
 ) -> None:
-    """Keep one announcement a surface until it has been delivered there."""
+    """Put one announcement for each surface into the outbox, where it stays until it is delivered.
+
+    `key` makes it once: the same key again adds nothing.
+    """
     for surface in moment.surfaces:
         tx.outbox.add(
             Message(
@@ -28,9 +31,9 @@ def announce(
 
 
 def want_cards(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
-    """Note on every surface that a card of this version is wanted, where the tier has cards.
+    """Note for every surface that a card of this version is wanted, if the tier has cards.
 
-    AUTO and AUTO+ have one from the moment on in which they call for a person.
+    AUTO and AUTO+ have a card from the moment on in which they call for a person.
     """
     surfaces = moment.surfaces
     if not _has_card(proposal):  # one that called for a person keeps its card to the end

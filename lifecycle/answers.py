@@ -1,4 +1,4 @@
-"""Who speaks, and what is answered: the values that cross the workflow's doors."""
+"""These values cross the doors of the workflow: they say who speaks, and what is answered."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from lifecycle.text.masking import mask_text
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Whoever speaks on a surface, by the surface's own proof of identity.
+    """Whoever speaks on a surface, as the surface itself has proved who they are.
 
-    `kind` and `id` are those of the config; both None for an account no entry claims. `account`
-    is what the surface knows (for the audit), `event_id` the platform's id of this event, `place`
-    where an answer belongs (channel, thread), opaque to the law. `proof` says whether what the
-    surface knew them by is theirs under a policy too; None where nobody can ask any more.
-    `heard_at_ms` is when the surface took this event, which may be long before it can be worked;
-    None for what is worked at once, and for what is found. `heir` is who has the account by now,
-    where that is somebody else than when it was heard.
+    - `kind` and `id` are those of the config; both are None for an account that no entry claims
+    - `account` is what the surface knows them by (for the audit), `event_id` the platform's id of
+      this event, `place` where an answer belongs (channel, thread), opaque to the law
+    - `proof` says whether the account is still theirs under another policy; None if that cannot be
+      asked any more
+    - `heard_at_ms` is when the surface took this event, ms UTC, which may be long before it is
+      processed; None for what is processed at once, or was found on a card
+    - `heir` is who has the account by now, if that is somebody else than when it was heard
     """
 
     surface: str
@@ -43,31 +44,32 @@ class Sender:
         return Identity(self.kind, self.id) if self.kind and self.id else None
 
     def is_known_to(self, policy: Policy) -> bool:
-        """Say whether they are who they were taken for under this policy too.
+        """Return whether they are who they were taken for under this policy too.
 
-        A body, a file or a platform may have been waited for since, and a new config have taken
-        the account or the token away, or given it to somebody else.
+        While a body, a file or a platform was waited for, a new config may have taken the account
+        or the token away, or given it to somebody else.
         """
         return self.proof is None or self.proof(policy)
 
     def as_heir(self) -> Sender | None:
-        """Return them as who has the account by now: what they may stop is stopped where whoever
-        had it then may not. None where nobody else has it."""
+        """Return the heir as the sender, None if there is none. A stop counts also if only the heir
+        may give it, and not who had the account when it was heard."""
         if self.heir is None:
             return None
         return replace(self, kind=self.heir.kind, id=self.heir.id, heir=None)
 
     def said_ms(self, now_ms: int) -> int:
-        """Return when they said it, ms UTC: that is when it was heard, or now."""
+        """Return when they said it, ms UTC: when it was heard, or else now."""
         return now_ms if self.heard_at_ms is None else min(now_ms, self.heard_at_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class CardPlace:
-    """On which message a signal was given, so that only the current card counts.
+    """The message on which a signal was given, so that only the current card counts.
 
-    `shown_version` is the least that it showed then; None where nobody kept it: what it shows now.
-    `heard_at_ms` is when the surface took it, where the event id of the signal does not tell.
+    `shown_version` is the least version that it showed then; None if nobody noted it, and what it
+    shows now counts. `heard_at_ms` is when the surface took the signal, if its event id does not
+    tell.
     """
 
     surface: str
@@ -123,22 +125,22 @@ class Answer:
 
     @property
     def done(self) -> bool:
-        """True where nothing went wrong so far: not refused, nor taken back or in doubt since."""
+        """True if nothing went wrong so far: not refused, taken back, failed, or in doubt."""
         outcome = (self.execution or {}).get("outcome")
         failed = self.state == "rolled_back" or outcome in ("failed", "unknown")
         return not self.refused and not failed
 
     @property
     def refused(self) -> bool:
-        """True where no proposal stands behind this answer, or a rejected one."""
+        """True if no proposal stands behind this answer, or a rejected one."""
         return self.state in (None, "rejected")
 
 
 def retry_after(reason: str | None, errors: Sequence[Fault]) -> Retry:
-    """Say whether the same may be sent again after this reason and these errors.
+    """Return whether the same may be sent again after this reason and these errors.
 
-    A rule's id says that something is wrong with the content. Where each rule that objects only
-    ran out of time, or waits for its hours, nothing has to be changed.
+    The reason is a rule's id if the content is at fault. If each rule that objects only ran out of
+    time, or waits for its hours, nothing has to be changed.
     """
     hard = [fault for fault in errors if fault.level == Level.HARD]
     if reason in {fault.rule for fault in hard} and all(map(_passes_by_itself, hard)):
@@ -166,7 +168,7 @@ def refusal(error: Refused, outcome: AuthorityOutcome = AuthorityOutcome.DENY) -
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a person is told after a command or a signal; `code` is None where it was done.
+    """What a person is told after a command or a signal; `code` is None if it was done.
 
     `passing`: what stands in the way passes by itself, and the same signal counts then.
     """
@@ -179,11 +181,11 @@ class Reply:
 
     @property
     def done(self) -> bool:
-        """True where the act had its effect."""
+        """True if the act had its effect."""
         return self.code is None
 
     @classmethod
     def of_error(cls, error: GovernanceError, proposal_id: str | None = None) -> Reply:
-        """Return the polite form of an error."""
+        """Return the reply for an error, with its words and its code."""
         passing = isinstance(error, ReviewRefused) and error.passing
         return cls(str(error), error.code, proposal_id, passing=passing)

@@ -1,4 +1,4 @@
-"""The audit trail: one entry a move, each chained to the one before (design section 10)."""
+"""The audit trail has one entry for each event, chained to the entry before (design section 10)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lifecycle.canonical import canonical_bytes, sha256_hex
 from lifecycle.proposal import Identity
 
 GENESIS: Final = "0" * 64
-#: What else could stand in an event than text, numbers and null is left to the slow road.
+#: With these options orjson refuses subclasses, datetimes and dataclasses, which go the slow road.
 _EXACTLY: Final = (
     orjson.OPT_SORT_KEYS
     | orjson.OPT_STRICT_INTEGER
@@ -23,7 +23,7 @@ _EXACTLY: Final = (
 
 
 class AuditEvent(NamedTuple):
-    """What is to be told, before it has a place in the chain; `at` is RFC 3339 UTC."""
+    """One event before it has a place in the chain; `at` is RFC 3339 UTC."""
 
     at: str
     kind: str
@@ -52,7 +52,7 @@ class AuditEntry(NamedTuple):
         return self.content_with(dict(self.event.details))
 
     def content_with(self, details: Any) -> dict[str, Any]:
-        """Return the hashed fields with `details` in any form that is written alike."""
+        """Return the hashed fields with `details` in whatever form is serialised alike."""
         event = self.event
         return {
             "seq": self.seq,
@@ -75,7 +75,7 @@ class AuditEntry(NamedTuple):
         return self.content() | {"prev_hash": self.prev_hash, "entry_hash": self.entry_hash}
 
     def hash_with(self, details: bytes) -> str:
-        """Hash the content around details whose canonical form is known; names here are ASCII."""
+        """Return the hash of the entry, given its details in canonical form; names are ASCII."""
         try:
             data = orjson.dumps(self.content_with(orjson.Fragment(details)), option=_EXACTLY)
         except TypeError:
@@ -86,7 +86,7 @@ class AuditEntry(NamedTuple):
 def chained(event: AuditEvent, seq: int, prev_hash: str) -> tuple[AuditEntry, bytes]:
     """Give `event` its place behind the entry whose hash is `prev_hash`.
 
-    Return it, and the canonical form of its details, which is made once.
+    Return the entry, and the canonical form of its details, which is made only once.
     """
     details = canonical_bytes(dict(event.details))
     entry_hash = AuditEntry(seq, event, prev_hash).hash_with(details)
@@ -94,9 +94,9 @@ def chained(event: AuditEvent, seq: int, prev_hash: str) -> tuple[AuditEntry, by
 
 
 def broken_links(exported: Iterable[Mapping[str, Any]], head: str | None = None) -> list[str]:
-    """Return a sentence for every broken link of exported entries; empty means that all holds.
+    """Return a sentence for every broken link of exported entries; empty if all links hold.
 
-    `head` is an anchor: a hash that must occur as an entry's hash, so that a cut tail is seen.
+    `head` is an anchor: a hash that must occur as an entry's hash, so that a cut tail is noticed.
     """
     problems: list[str] = []
     expected_prev, expected_seq, seen_head = GENESIS, 1, head in (None, GENESIS)

@@ -1,4 +1,7 @@
-"""Step 7: may this proposer ask for this tool at all? The order is agent-kernel's (seed 004)."""
+"""Step 7 of the first gate judges whether this proposer may ask for this tool at all (seed 004).
+
+The order of the conditions is that of agent-kernel.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ _MINUTE_S: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition of authority and whether it holds; `code` is what its failure is called."""
+    """One condition of authority and whether it holds; `code` names its failure."""
 
     name: str
     held: bool
@@ -47,10 +50,9 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What authority says. `faults` are all failures, the first of which names the code.
+    """What authority says. `faults` are all failures; the first one gives the code.
 
-    `retry_after_s` is set for `rate_limited`. The caller notes a use only where the outcome is
-    allow.
+    `retry_after_s` is set for `rate_limited`. The caller notes a use only if the outcome is allow.
     """
 
     outcome: AuthorityOutcome
@@ -59,13 +61,13 @@ class Decision:
 
     @property
     def code(self) -> str:
-        """The code of the first failure, `default_policy_allow` where there is none."""
+        """The code of the first failure, `default_policy_allow` if there is none."""
         return self.faults[0].code if self.faults else ALLOWED
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All conditions that do not depend on the moment, in the order in which they are judged."""
+    """All conditions that do not depend on the time, in the order in which they are judged."""
 
     rule_name: str
     conditions: tuple[Condition, ...]
@@ -77,12 +79,12 @@ class Explanation:
 
     @property
     def denied(self) -> bool:
-        """True where one of them does not hold."""
+        """True if one of them does not hold."""
         return bool(self.failed)
 
     @property
     def reason_code(self) -> str | None:
-        """The code of the first that does not hold."""
+        """The code of the first condition that does not hold, None if all hold."""
         return self.failed[0].code if self.failed else None
 
 
@@ -93,10 +95,10 @@ def decide(
     uses: Sequence[int],
     now_ms: int,
 ) -> Decision:
-    """Judge all conditions; the first that fails names the code, all are listed.
+    """Judge all conditions; the first that fails gives the code, and all failures are listed.
 
     `uses` are the times (ms UTC) of accepted evaluations of this proposer and tool, at least those
-    within the rate's time. The rate is judged only where everything else holds, so that no failure
+    within the rate's time. The rate is judged only if everything else holds, so that no failure
     consumes it.
     """
     tool, document = accepted.tool, accepted.document
@@ -114,7 +116,7 @@ def decide(
 
 
 def _told(failed: Sequence[Condition], kind: Kind) -> tuple[Fault, ...]:
-    """Return the failures as faults, with a remedy that a document of this kind has room for."""
+    """Return the failures as faults, with a remedy that this kind of document has room for."""
     faults = tuple(each.fault() for each in failed)
     if kind is not Kind.KERNEL_REQUEST:
         return faults
@@ -132,7 +134,7 @@ def explain(proposer: Agent | Person, tool: ToolPolicy, document: ProposalDocume
 
 
 def rate_of(tool: ToolPolicy, policy: Policy, proposer: Agent | Person | None = None) -> Rate:
-    """Return how often `tool` may be used by one proposer; the tool's own rate counts first."""
+    """Return how often one proposer may use `tool`; the tool's own rate comes before the limits."""
     if tool.rate is not None:
         return tool.rate
     count = policy.limits.rate.get(tool.safety, Limits().rate[tool.safety])
@@ -141,7 +143,7 @@ def rate_of(tool: ToolPolicy, policy: Policy, proposer: Agent | Person | None = 
 
 
 def granted_rows(proposer: Agent | Person, document: ProposalDocument) -> int | None:
-    """Return how many rows a result may have, None for a constraint that is no whole number."""
+    """Return how many rows a result may have, None if the constraint is no whole number."""
     most = MAX_ROWS_OF_A_SERVICE if SERVICE in proposer.roles else MAX_ROWS
     asked = document.target.constraints.get("max_rows", most)
     if not isinstance(asked, int) or isinstance(asked, bool):
@@ -183,7 +185,7 @@ def _lasting(
 def _of_class(
     proposer: Agent | Person, tool: ToolPolicy, roles: frozenset[str]
 ) -> Iterator[Condition]:
-    """Yield the roles of a class; a tool's own roles take their place."""
+    """Yield the roles that a class asks for, unless the tool names roles of its own."""
     if tool.roles is None:
         yield _roles(proposer, roles)
 
@@ -243,10 +245,10 @@ def _rows(proposer: Agent | Person, document: ProposalDocument) -> Condition:
 
 
 def _wait_s(rate: Rate, uses: Sequence[int], now_ms: int) -> int | None:
-    """Return in how many seconds the next use is within the rate, None where it is now.
+    """Return in how many seconds the next use is within the rate, None if it is now.
 
-    A use exactly `per_s` old is out. So is one that far ahead, of a clock that was set back since:
-    else nothing more would be within the rate until that time comes again.
+    A use exactly `per_s` old does not count. Nor does one that lies as far ahead, noted by a clock
+    that was set back since: else nothing more would be within the rate until that time comes again.
     """
     span_ms = rate.per_s * 1000
     within = sorted(at for at in uses if abs(now_ms - at) < span_ms)

@@ -1,4 +1,4 @@
-"""Work that goes on although whoever started it is cancelled: acts, and calls of tools."""
+"""Runs work that goes on although its starter is cancelled: people's acts, and calls of tools."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ log = logging.getLogger("signoff.workflow")
 
 
 class Background:
-    """The tasks that outlive their starter; `calls` says for which proposal one calls a tool."""
+    """The tasks that outlive their starter; `calls` names the proposal if one calls a tool."""
 
     def __init__(self, troubles: Troubles) -> None:
-        """Log as an error what fails, unless people are told of it as a trouble."""
+        """Log failures as errors, unless people are told of them as a trouble."""
         self._troubles = troubles
         self.tasks: set[asyncio.Task[Any]] = set()
         self.calls: dict[asyncio.Task[Any], str] = {}
@@ -29,10 +29,10 @@ class Background:
     def spawn(
         self, work: Coroutine[Any, Any, T], *, calls_for: str = "", told: Told = ()
     ) -> asyncio.Task[T]:
-        """Start work that goes on although its caller is cancelled.
+        """Start work that goes on although its caller is cancelled, and return its task.
 
-        `calls_for` is the id of the proposal whose tool it calls, where it calls one; of failures
-        that are `told` people hear otherwise, as of a store that takes nothing.
+        `calls_for` is the id of the proposal whose tool the work calls, if it calls one. `told` are
+        types of failures that people hear of otherwise, so that they are no error in the log.
         """
         task = asyncio.create_task(work)
         self.tasks.add(task)
@@ -42,24 +42,24 @@ class Background:
         return task
 
     async def surely(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do work to its end, and wait for it as long as the caller likes."""
+        """Do work to its end even if the caller is cancelled; return its value if not."""
         return await asyncio.shield(self.spawn(work))
 
     async def idle(self) -> None:
-        """Wait until nothing that was started is still going on, whoever started it."""
+        """Wait until no task of ours goes on, whoever started it."""
         while others := self.tasks - {asyncio.current_task()}:
             await asyncio.wait(others)
 
     async def called(self, proposal_ids: Collection[str]) -> None:
-        """Wait until no tool is called for any of these proposals; calls for others go on."""
+        """Wait until no tool is being called for these proposals; calls for others may go on."""
         while ours := [task for task, about in self.calls.items() if about in proposal_ids]:
             await asyncio.wait(ours)
 
     async def end(self, by_s: float) -> None:
-        """Wait until then, by the clock of the loop, and cut off what has not ended."""
+        """Wait for all tasks until `by_s`, by the loop's clock, then cancel what has not ended."""
         loop = asyncio.get_running_loop()
         while (tasks := set(self.tasks)) and loop.time() < by_s:
-            # What ended may have set something in motion: a roll back follows its ❌.
+            # A task that ended may have started another, such as the roll back after a ❌.
             await asyncio.wait(tasks, timeout=by_s - loop.time())
         late = set(self.tasks)
         for task in late:
@@ -75,7 +75,7 @@ class Background:
         tell("background work failed: %s", located(error))
 
     def _is_told(self, error: BaseException, told: Told) -> bool:
-        """Say whether people hear of this failure otherwise; of one row at fault they do not."""
+        """Return whether people hear of this failure otherwise; of one row at fault they do not."""
         if isinstance(error, RowAtFault):
             return False
         store_told = self._troubles.unwritten.since_ms is not None

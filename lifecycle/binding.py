@@ -1,4 +1,4 @@
-"""A proposal's binding: made under this normaliser and this policy, or refused (section 9)."""
+"""Checks that a proposal is bound to this normaliser and to the policy in force (section 9)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ _REMEDY: Final = "Read the policy in force, judge the plan anew, and bind it to 
 
 
 def binding_faults(fields: Mapping[str, Any], policy_digest: str) -> Iterator[Fault]:
-    """Yield `proposal_unbound_policy` for an empty half, `proposal_binding_mismatch` for another.
+    """Yield `proposal_unbound_policy` for an empty half, `proposal_binding_mismatch` for another
+    value.
 
-    An absent binding binds nothing; of a half that is absent or no text the types tell.
+    An absent binding binds nothing. A half that is absent, or no text, is a fault of types, which
+    others report.
     """
     binding = fields.get("binding")
     if not isinstance(binding, dict):
@@ -38,7 +40,7 @@ def binding_faults(fields: Mapping[str, Any], policy_digest: str) -> Iterator[Fa
 
 
 def unbound(path: str, actual: str) -> Fault:
-    """Return the fault for a binding that does not say what it binds to, as in a plan."""
+    """Return the fault for a binding that does not say what it binds to; plans use it too."""
     return Fault(
         "proposal_unbound_policy",
         path,

@@ -1,4 +1,7 @@
-"""The books of the store, as a unit sees them within one transaction."""
+"""The books of the store are interfaces of what a unit reads and writes in one transaction.
+
+Each book holds one kind of row. `bot/storage` implements them twice, in SQLite and in memory.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from lifecycle.review import Review
 
 
 class Reviews(Protocol):
-    """What people decided, one row a decision, never deleted."""
+    """What people decided: one row for each decision, never deleted."""
 
     def of(self, proposal_id: str) -> Sequence[Review]:
         """Return all reviews of a proposal in the order in which they came, void ones included."""
@@ -22,14 +25,14 @@ class Reviews(Protocol):
         """Append one review."""
 
     def void(self, proposal_id: str, person: str | None, why: str) -> int:
-        """Make this person's approvals void, everyone's when None; return how many were."""
+        """Make this person's approvals void, or everyone's if None; return how many became void."""
 
     def give_reason(self, proposal_id: str, person: str, reason: str) -> None:
         """Set the reason of this person's latest stop, given afterwards by reply."""
 
 
 class AuditTrail(Protocol):
-    """The append-only chain."""
+    """The append-only chain of audit entries."""
 
     def append(self, event: AuditEvent) -> AuditEntry:
         """Chain one event behind the head."""
@@ -44,14 +47,14 @@ class AuditTrail(Protocol):
         """Return at most `limit` entries of one proposal behind `after_seq`, oldest first."""
 
     def first_of(self, proposal_id: str) -> int | None:
-        """Return the seq of its first entry, None for no entry; whatever the entry holds."""
+        """Return the seq of its first entry, None if there is none; the entry is not read."""
 
     def exported(self, after_seq: int, limit: int) -> Sequence[Mapping[str, Any]]:
         """Return raw entries after `after_seq` exactly as stored, for verification and export."""
 
 
 class Cards(Protocol):
-    """Which card of which proposal stands where, and in which version."""
+    """Where each proposal's cards stand, and which version they show: one row for each surface."""
 
     def want(self, proposal_id: str, surface: str, version: int) -> None:
         """Note that this surface must show at least `version`."""
@@ -63,30 +66,32 @@ class Cards(Protocol):
         """Return the cards of a proposal on all surfaces."""
 
     def standing(self, proposal_id: str) -> Sequence[Card]:
-        """Return the cards of a proposal that stand, or stood, somewhere; the version that is
-        wanted of them may be one of before this unit."""
+        """Return the proposal's cards that stand, or stood, somewhere. `wanted_version` in them may
+        be that of before this unit."""
 
     def put(self, card: Card) -> None:
-        """Write what became of a card."""
+        """Write the row of a card; the version that is wanted of it never becomes an older one."""
 
     def stale(self, surface: str, now_ms: int, limit: int) -> Sequence[Card]:
-        """Return cards to post or edit now: oldest wish first, what failed often behind them."""
+        """Return cards that are to be posted or edited now, in the order in which that was first
+        wanted; those that failed often come last."""
 
     def find(self, surface: str, message_id: str) -> Card | None:
         """Return the card that stands, or stood, in this message."""
 
     def open_on(self, surface: str, limit: int, after_id: str = "") -> Sequence[Card]:
-        """Return this surface's cards of proposals that are not terminal, by proposal id."""
+        """Return this surface's cards of open proposals, by proposal id, behind `after_id`."""
 
 
 class Outbox(Protocol):
-    """Messages that must arrive: kept until delivered."""
+    """Messages that must arrive; each is kept until it is delivered."""
 
     def add(self, message: Message) -> None:
         """Keep a message until it is delivered; the same key again adds nothing."""
 
     def waiting(self, surface: str, now_ms: int, limit: int, *but: str) -> Sequence[Message]:
-        """Return undelivered messages for this surface that are due, so ordered; none to `but`."""
+        """Return this surface's undelivered messages that are due, the longest due first, except
+        those to the recipients in `but`."""
 
     def delivered(self, key: str, at_ms: int) -> None:
         """Note that a message has arrived."""
@@ -96,7 +101,7 @@ class Outbox(Protocol):
 
 
 class EvidenceBook(Protocol):
-    """Recorded evidence."""
+    """The evidence packets on record, one for each id."""
 
     def get(self, evidence_id: str) -> EvidencePacket | None:
         """Return the packet with this id."""
@@ -105,7 +110,7 @@ class EvidenceBook(Protocol):
         """Return up to `limit` ids of packets behind `after_id`, in order."""
 
     def put(self, packet: EvidencePacket) -> None:
-        """Record a packet; the latest under an id is the one that counts."""
+        """Record a packet in the place of the one that had its id."""
 
 
 class Spending(Protocol):
@@ -115,17 +120,18 @@ class Spending(Protocol):
         """Note the amounts of a new proposal."""
 
     def spent(self, actor: str, since_ms: int, but_id: str) -> Mapping[str, Decimal]:
-        """Sum by currency what this proposer's proposals hold, one left out.
+        """Sum by currency what this proposer's proposals count for, except the one of `but_id`.
 
-        Open ones count however old they are, completed ones where they ended since then.
+        Open ones count however old they are, completed ones if they ended at or after `since_ms`.
         """
 
     def held(self, actor: str, proposal_id: str, ended_at_ms: int | None) -> Mapping[str, Decimal]:
-        """Sum by currency what one proposal counts for: as open, or as completed at that moment."""
+        """Sum by currency what one proposal counts for: as an open one (None), or as one that was
+        completed at `ended_at_ms`. Empty if it does not stand so."""
 
 
 class Uses(Protocol):
-    """Accepted evaluations, for the rate of an agent and a tool."""
+    """Accepted evaluations: they are counted for the rate of a proposer and a tool."""
 
     def add(self, actor: str, tool: str, at_ms: int) -> None:
         """Note one accepted evaluation."""
@@ -144,43 +150,43 @@ class Permits(Protocol):
         """Return an issued permit."""
 
     def of(self, proposal_id: str, verb: str, attempt: int) -> PermitRecord | None:
-        """Return the permit of one verb and attempt of a proposal, the latest where repeated."""
+        """Return the permit of one verb and attempt of a proposal; of several, the latest."""
 
     def all_of(self, proposal_id: str) -> Sequence[PermitRecord]:
         """Return every permit of a proposal, used up or not, by verb and attempt."""
 
     def consume(self, permit_id: str, at_ms: int) -> bool:
-        """Use the permit up; False where it was used before or is not known."""
+        """Use the permit up; False if it was used before or is not known."""
 
 
 class Backlog(Protocol):
-    """Tasks that proposals came from."""
+    """The tasks that proposals came from, as their proposers know them."""
 
     def put(self, task: Task) -> None:
-        """Keep where a proposer's task stands; one of the same id of somebody else is another."""
+        """Keep how a proposer's task stands; another proposer's task of the same id is another."""
 
     def get(self, actor: str, task_id: str) -> Task | None:
         """Return the proposer's task."""
 
     def tasks(self, actor: str, limit: int, after_id: str = "") -> Sequence[Task]:
-        """Return a proposer's tasks by id, a page at a time."""
+        """Return up to `limit` of a proposer's tasks behind `after_id`, by id."""
 
 
 class Flags(Protocol):
-    """Small facts that must survive a restart: the freeze, the policies seen, the last anchor."""
+    """Small facts by name that must survive a restart, such as the freeze and the last anchor."""
 
     def get(self, name: str) -> Any:
-        """Return the JSON value of a flag, None where it was never set."""
+        """Return the JSON value of a flag, None if it was never set."""
 
     def put(self, name: str, value: Any) -> None:
         """Set a flag."""
 
     def first_time(self, surface: str, event_id: str, at_ms: int) -> bool:
-        """Remember an event; False where it was remembered before within 24 hours."""
+        """Remember an event of a surface; False if it was remembered before within 24 hours."""
 
 
 class Transaction(Protocol):
-    """All books, open within one transaction of the store."""
+    """All books, open within one transaction of the store; every unit and view is given one."""
 
     proposals: Proposals
     reviews: Reviews
@@ -195,4 +201,4 @@ class Transaction(Protocol):
     flags: Flags
 
     def write_down(self) -> None:
-        """Write what this unit has changed so far, so that what fails of it fails here."""
+        """Write what this unit has changed so far, so that what the store refuses raises here."""

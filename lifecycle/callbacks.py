@@ -1,4 +1,4 @@
-"""Words to an agent's `callback_url`: kept in the outbox until they have arrived."""
+"""Puts messages to proposers, and to the `callback_url` of an agent, into the outbox."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tell(
     *,
     not_before_ms: int = 0,
 ) -> None:
-    """Keep a word for a proposer where the proposal came from; `key` makes it once."""
+    """Keep a message for the proposer on the surface of the proposal; `key` makes it once."""
     tx.outbox.add(
         Message(
             key=key,
@@ -48,7 +48,7 @@ def call_back(
     body: Mapping[str, Any],
     proposal_id: str | None = None,
 ) -> None:
-    """Keep a word for an agent that has a `callback_url`; for anyone else there is nothing to do.
+    """Keep a message for an agent that has a `callback_url`; do nothing for anyone else.
 
     `key` makes it once.
     """

@@ -1,4 +1,4 @@
-"""Canonical bytes and the digests over them (design section 4, "Canonical bytes")."""
+"""Computes canonical bytes and the digests over them (design section 4, "Canonical bytes")."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def canonical_bytes(value: Any) -> bytes:
 
 
 def canonical_fits(value: Any, limit_bytes: int) -> bool:
-    """Say whether the canonical form has at most `limit_bytes`; no more than that is written.
+    """Return whether the canonical form has at most `limit_bytes`; no more than that is written.
 
-    Raises ValueError as `canonical_bytes` does, for faults before the limit.
+    Raises ValueError as `canonical_bytes` does, for faults that come before the limit.
     """
     if type(value) is dict and _least_bytes(value) > limit_bytes:
         return False
@@ -57,7 +57,7 @@ def canonical_fits(value: Any, limit_bytes: int) -> bool:
 
 
 def _least_bytes(document: dict[str, Any]) -> int:
-    """Count a byte for every value and one for what separates it from the next."""
+    """Return a lower bound of the size: a byte for every value and one that separates it."""
     return sum(2 * len(container) for _, container in containers(document))
 
 
@@ -87,11 +87,11 @@ def _by_the_rfc(value: Any) -> bytes:
 
 
 def _both_agree(value: Any, levels: int = _MOST_LEVELS) -> bool:
-    """Say whether orjson with sorted keys writes exactly what RFC 8785 demands.
+    """Return whether orjson with sorted keys writes exactly what RFC 8785 demands.
 
-    They part ways over floats (spelling, -0, NaN), over types that orjson knows and JSON does not,
-    and over the order of keys beyond the basic plane (UTF-8 against UTF-16), so that one key
-    outside ASCII is enough for the slow road. Integers are orjson's own strict check.
+    They differ over floats (spelling, -0, NaN), over types that orjson knows and JSON does not, and
+    over the order of keys beyond the basic plane (UTF-8 against UTF-16); one key outside ASCII
+    therefore needs the slow road. Integers are left to orjson's own strict check.
     """
     kind = type(value)
     if kind is dict:

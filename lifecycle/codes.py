@@ -1,6 +1,6 @@
-"""The closed list of codes, and what each tells an agent about trying again.
+"""This closed list has all codes, and what each tells an agent about trying again.
 
-A code is stable, snake_case and has one meaning. A new one needs an ADR.
+A code is stable, snake_case and has one meaning. A new code needs an ADR.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ _NEVER: Final = frozenset(
 
 
 def retry_of(code: str) -> Retry:
-    """Say whether an agent may try again after `code` (codes.md, last paragraph)."""
+    """Return whether an agent may try again after `code` (codes.md, last paragraph)."""
     if code in _LATER:
         return Retry.LATER
     if code in _NEVER:

@@ -1,4 +1,4 @@
-"""What a policy is compared with, worked out once for all that is judged again under it."""
+"""Keeps the fingerprints of policies in memory while many proposals are judged again under one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lifecycle.proposal import Proposal
 
 @dataclass(slots=True)
 class Compared:
-    """The standings of the policy in force and of those under which proposals were judged before.
+    """Fingerprints of the policy in force, and of those under which proposals were judged before.
 
-    With hundreds of tools and people one takes ten milliseconds to work out and one to read, and
+    With hundreds of tools and people, one takes ten milliseconds to compute and one to read, and
     thousands of open proposals ask for the same few.
     """
 
@@ -30,7 +30,8 @@ class Compared:
         return self._after[1]
 
     async def before(self, store: ProposalStore, proposal: Proposal) -> Fingerprints | None:
-        """Return what is kept of the policy under which `proposal` was last judged, else None.
+        """Return the fingerprints of the policy that judged `proposal` last, None if nothing is
+        kept of it.
 
         Raises StoreUnavailable.
         """
@@ -43,5 +44,5 @@ class Compared:
         return known
 
     def forget(self) -> None:
-        """Another policy is taken: those before it are others now."""
+        """Forget the former policies' fingerprints, because another policy was taken."""
         self._before.clear()

@@ -1,4 +1,4 @@
-"""Whose approvals count, now, under this policy."""
+"""Counts whose approvals hold now, under this policy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def approvals(
 ) -> list[str]:
     """Return the people whose approval counts, each once, in the order in which they approved.
 
-    `lost` are people whose membership could not be confirmed when the quorum is counted.
+    `lost` are people whose membership cannot be confirmed when the quorum is counted.
     """
     tool = policy.tools.get(proposal.tool)
     if tool is None:

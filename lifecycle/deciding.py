@@ -1,4 +1,4 @@
-"""Where a person decided what the bot then does in their name: surface and event of the review."""
+"""Finds where a person decided what the bot then does in their name, for the trail of the call."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from lifecycle.review import Decision
 
 
 def decided_by(tx: Transaction, proposal_id: str, by: Identity, verb: Verb) -> Sender | None:
-    """Return the person as they decided this verb, None where it is done in nobody's name.
+    """Return the person as the sender of their last decision for this verb: with its surface and
+    event.
 
-    A call may begin, or end, long after the ✅ or ❌ that led to it: the row of the trail that
-    names the person names their surface and event too.
+    A call may begin, or end, long after the ✅ or ❌ that led to it, so the entry that names the
+    person takes both from the review. None if `by` is no person, or has no such review.
     """
     if by.kind is not ActorKind.PERSON:
         return None

@@ -1,4 +1,4 @@
-"""The proposal document: the wire form of seed 000 as a typed, frozen model (design section 4)."""
+"""The document of a proposal is the wire form of seed 000, typed and frozen (design section 4)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""The one door: every change of a proposal passes here, with its audit event.
+"""Every change of a proposal passes this one door, with its audit event.
 
-A unit calls `advance` for a move of the lifecycle, `end` for one that has a cause, and `amend` for
-a change of fields. All write with compare-and-swap, in one transaction with the event, and leave a
-note for the cards; a terminal state also tells the proposer and the backlog (ADR 0003).
+A unit calls `advance` for a move of the lifecycle, `end` for a move that has a cause, and `amend`
+for a change of fields. Each writes with compare-and-swap, in one transaction with the event, and
+notes that a new version of the cards is wanted; a terminal state also tells the proposer and the
+backlog (ADR 0003).
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from lifecycle.review import BY_A_CROSS
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller
 
-#: What stays to be looked at although the proposal has ended.
+#: Attentions that stay although the proposal has ended.
 _OUTLIVES_THE_END: Final = frozenset({Attention.ENVELOPE_EXCEEDED})
 #: States in which people approve.
 _UNDECIDED: Final = frozenset({State.PENDING, State.SENTINEL_APPROVED})
-#: Entries after which nothing counts that was approved before, whatever else they tell.
+#: Kinds of entries after which no approval of before counts, whatever else they tell.
 _ASKS_ANEW: Final = frozenset({"raised", "restored"})
-#: Fields that an entry tells where it sets them: no other one does.
+#: Fields whose new value stands in the entry that sets them, and nowhere else in the trail.
 _TOLD: Final = ("deadline_ms", "reason_due_ms")
-#: What an entry tells that made approvals void, be it none.
+#: The detail by which an entry says that it voided approvals; its number may be 0.
 _VOID: Final = "approvals_void"
 
 
@@ -80,9 +81,9 @@ def advance(  # noqa: PLR0913 - the one door; all but six by keyword
     details: Mapping[str, Any] | None = None,
     **changes: Any,
 ) -> Proposal:
-    """Move `seen` by `trigger` and return it as it now stands.
+    """Move `seen` by `trigger` and return it as it now stands; `changes` are fields set with it.
 
-    Raises IllegalTransition where the table or the tier forbids it, StaleProposal where the store
+    Raises IllegalTransition if the table or the tier forbids the move, StaleProposal if the store
     holds another (state, version).
     """
     target = checked_move(seen.state, trigger, seen.tier, puller)
@@ -148,7 +149,7 @@ def amend(
 ) -> Proposal:
     """Change fields of `seen`, not its state, and return it as it now stands.
 
-    Raises StaleProposal where the store holds another (state, version).
+    `kind` names the audit event. Raises StaleProposal if the store holds another (state, version).
     """
     amended = seen.but(version=seen.version + 1, **changes)
     if amended.state in _UNDECIDED and _is_another(amended, seen, kind, details or {}):
@@ -170,9 +171,9 @@ def call_for_attention(
     details: Mapping[str, Any] | None = None,
     **changes: Any,
 ) -> Proposal:
-    """Mark `seen` as something a person must look at, and say so once on every surface.
+    """Mark `seen` as something a person must look at, and announce that once on every surface.
 
-    The entry tells why, and `details`.
+    The entry tells `why`, and `details`. Raises StaleProposal as `amend` does.
     """
     amended = amend(
         tx,
@@ -218,8 +219,8 @@ def _ended(
 def _told_of_the_end(
     tx: Transaction, moved: Proposal, changes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what the entry of an end tells besides: its words, until when others may follow, and
-    where the task belongs."""
+    """Return what the entry of an end tells besides: the explanation, until when a reason may
+    follow (ms UTC), and where its task goes. Empty for a move that ends nothing."""
     if not moved.terminal:
         return {}
     told = {"explanation": moved.explanation, "task": task_state(tx, moved)}
@@ -228,8 +229,8 @@ def _told_of_the_end(
 
 
 def _judged(tx: Transaction, moment: Moment, moved: Proposal) -> Proposal:
-    """Note it where a card may show, without its verdict, what Sentinel has judged now; none does
-    in the moment in which it came."""
+    """Set `anew_version` if a card may stand that does not show what Sentinel has judged now. In
+    the moment in which a proposal came no card can."""
     if moved.state is not State.SENTINEL_APPROVED or moved.created_at_ms == moment.now_ms:
         return moved
     shown = any(card.message_ids for card in tx.cards.standing(moved.proposal_id))
@@ -237,7 +238,7 @@ def _judged(tx: Transaction, moment: Moment, moved: Proposal) -> Proposal:
 
 
 def _is_another(amended: Proposal, seen: Proposal, kind: str, details: Mapping[str, Any]) -> bool:
-    """Say whether people decide on something else than a card of before shows (`anew_version`)."""
+    """Return whether people decide on something else than earlier cards show (`anew_version`)."""
     if kind in _ASKS_ANEW or _VOID in details:
         return True
     now, before = amended.verdict, seen.verdict

@@ -1,4 +1,4 @@
-"""What follows every end: the proposer is told once, the task goes on or back."""
+"""After every end the proposer is told once, and the task is done or goes back to the backlog."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from lifecycle.verdict import Verdict
 
 #: How long the word to the proposer waits for the reason behind a bare ❌ (design section 6).
 REASON_WAIT_MS: Final = 300_000
-#: How long the outbox leaves a proposer that is being answered directly alone.
+#: How long the outbox holds the message back from a proposer who is being answered directly.
 ANSWER_GRACE_MS: Final = 10_000
 
 
 def tell_end(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
-    """Put the word to the proposer into the outbox and the task where it belongs."""
+    """Settle the task, and tell the proposer unless a reason is still waited for."""
     settle_task(tx, moment, proposal)
     if proposal.reason_due_ms is None:
         tell_proposer(tx, moment, proposal)
 
 
 def tell_proposer(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
-    """Tell the proposer how its proposal ended; the key makes it once."""
+    """Put the message about the end into the outbox; its key makes it once."""
     key, body = end_key(proposal.proposal_id), answer_of(proposal).as_json()
     held_ms = ANSWER_GRACE_MS if moment.answering else 0
     tell(tx, moment, proposal, key, "ended", body, not_before_ms=moment.now_ms + held_ms)
@@ -63,9 +63,10 @@ def answer_of(
 
 
 def execution_json(proposal: Proposal) -> dict[str, Any] | None:
-    """Return `execution` as it is shown: its receipt is what the firewall let through, masked.
+    """Return `execution` as it is shown. Its receipt is what the firewall let through, masked
+    already.
 
-    It is not masked once more, which takes a millisecond or two while the writer waits.
+    It is not masked once more: that would take a millisecond or two while the writer waits.
     """
     execution = proposal.execution
     if execution is None:
@@ -90,7 +91,7 @@ def verdict_json(verdict: Verdict | None) -> dict[str, Any] | None:
 
 
 def _outcome(proposal: Proposal) -> AuthorityOutcome:
-    """A BLOCK tool is refused before authority is asked; all else on record was allowed."""
+    """Return what authority said; a BLOCK tool is denied before it is asked."""
     return AuthorityOutcome.DENY if proposal.tier is Tier.BLOCK else AuthorityOutcome.ALLOW
 
 
@@ -110,7 +111,7 @@ def _waiting_words(proposal: Proposal) -> str:
 
 
 def judged_words(verdict: Verdict | None) -> str:
-    """Say what Sentinel thinks of what it lets pass."""
+    """Say what Sentinel thinks of a proposal that it lets pass."""
     if verdict is not None and verdict.needs_reason:
         return "Sentinel has an objection that people may override, with a reason"
     if verdict is not None and verdict.faults():
@@ -119,10 +120,10 @@ def judged_words(verdict: Verdict | None) -> str:
 
 
 def task_state(tx: Transaction, proposal: Proposal) -> str | None:
-    """Return where the task of a proposal belongs that has ended: `done` or `backlog`.
+    """Return where the task of an ended proposal goes: `done` or `backlog`.
 
-    None where it has none, or stays where it is because nobody can say that it was not done: a
-    copy does not know.
+    None if it has no task, or the task stays where it is, because in a copy nobody can say that it
+    was not done.
     """
     if proposal.task_id is None or _may_be_done(tx, proposal):
         return None
@@ -149,8 +150,11 @@ def settle_task(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
 
 
 def explain_task(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
-    """Put the words that followed an end beside its task, unless another proposal has settled that
-    since: what is done by now does not go back for an older end."""
+    """Write words that followed an end to its task, unless another proposal has settled the task
+    since.
+
+    A task that is done by now does not go back because of an older end.
+    """
     kept = tx.backlog.get(proposal.actor.id, proposal.task_id) if proposal.task_id else None
     if kept is None or kept.proposal_id == proposal.proposal_id:
         settle_task(tx, moment, proposal)

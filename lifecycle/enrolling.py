@@ -1,4 +1,4 @@
-"""The row that arises behind the gate, and all that is written with it."""
+"""Writes the row of a new proposal, and all that is stored with it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DAY_MS = 86_400_000
 
 
 def enrol(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal:
-    """Write the row, what it spends and which evidence it names, and tell the trail."""
+    """Write the row, its amounts and the evidence it names, and the first entry of its trail."""
     proposal = _row(tx, moment, accepted, sender).having_read(accepted.document)
     tx.proposals.add(proposal)
     document = accepted.document
@@ -51,19 +51,19 @@ def enrol(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
         | _spends(amounts)
         | _witnessed(accepted),
     )
-    # Wanted from here on, so that cards come in the order of their proposals, not of the verdicts.
+    # Wanted from now on, so that cards come in the order of the proposals, not of the verdicts.
     want_cards(tx, moment, proposal)
     return proposal
 
 
 def _spends(amounts: Sequence[Money]) -> dict[str, Any]:
-    """Tell by currency what counts for limits, so that it can be compared later."""
+    """Tell by currency what counts for limits, so that rows can be compared with it later."""
     return {"spends": {each.currency: str(each.amount) for each in amounts}} if amounts else {}
 
 
 def _witnessed(accepted: Accepted) -> dict[str, str]:
-    """Name the witness of the plan that a proposal came from, and a digest of what its card shows
-    of that, in its first audit entry."""
+    """Name the witness of the plan that the proposal came from, and a digest of what its card shows
+    of that, for its first audit entry."""
     found = accepted.extra.get("witness")
     told = {"witness": found, "provenance": PROVENANCE} if found else {}
     return told | ({"beside": digest_told(accepted.extra)} if accepted.extra else {})
@@ -91,7 +91,7 @@ def _row(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) ->
 
 
 def unsaved(accepted: Accepted, sender: Sender, moment: Moment) -> Proposal:
-    """Return a proposal that is on record nowhere, for a dry run of the rules."""
+    """Return a proposal that is not on record, for a dry run of the rules."""
     identity = sender.identity or Identity(ActorKind.AGENT, accepted.document.actor)
     return Proposal(
         proposal_id=accepted.document.proposal_id,

@@ -19,7 +19,7 @@ from lifecycle.policy import Policy
 def accept_any(obj: Mapping[str, Any], policy: Policy) -> Accepted | Question:
     """Judge a parsed object of any kind; raises Refused as `accept` does.
 
-    A refused envelope carries its witness; the candidate of an accepted one is judged like a
+    A refused envelope carries its witness. The chosen candidate of an accepted one is judged like a
     Proposal that came alone, with its plan and witness beside it.
     """
     if not _is_envelope(obj):

@@ -17,7 +17,7 @@ class Fault:
     """One thing that is wrong with a document: an item of `errors[]` in an answer.
 
     `path` is a dotted path with list indices in brackets (`parameters.items[2].amount`), empty for
-    the whole document. `rule` and `level` are set where the fault is a finding of Sentinel.
+    the whole document. `rule` and `level` are set if the fault is a finding of Sentinel.
     """
 
     code: str
@@ -29,9 +29,9 @@ class Fault:
     level: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the wire form; `rule` and `level` appear for findings alone.
+        """Return the wire form; only findings have `rule` and `level`.
 
-        A name that an agent made up may be a credential: in a path it is masked, as a value is.
+        A name that an agent made up may be a credential: it is masked in a path, as a value is.
         """
         item: dict[str, Any] = {
             "code": self.code,

@@ -1,4 +1,4 @@
-"""Evidence: what configured sources observed. Agents never write it (seed 000, `not_a_source`)."""
+"""Evidence is what configured sources observed; agents never write it (seed 000)."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def read_packet(raw: bytes, sender: Sender, moment: Moment) -> EvidencePacket:
 def record_packet(tx: Transaction, moment: Moment, packet: EvidencePacket, sender: Sender) -> Reply:
     """Write the packet and its audit event; an older observation never replaces a newer one.
 
-    An id belongs to the source that used it first, as long as that one is configured: what a
-    trusted sensor said cannot be taken away by another. Raises Refused.
+    An id belongs to the source that used it first, as long as that source is configured: another
+    source cannot take away what a trusted sensor said. Raises Refused.
     """
     known = tx.evidence.get(packet.evidence_id)
     if known is not None:
@@ -89,21 +89,21 @@ def _check_replaces(moment: Moment, packet: EvidencePacket, known: EvidencePacke
 
 
 def _latest_ms(moment: Moment) -> int:
-    """Return what may just be observed now by a source whose clock is ahead of ours.
+    """Return the latest time (ms UTC) that a source whose clock is ahead of ours may name just now.
 
-    What is on record as later than that was written by a clock that was set back since: were it
-    newer than anything, that evidence could not be observed again until that time comes.
+    A later one on record was written by a clock that was set back since. It does not count as
+    newer: else that evidence could not be observed again until that time comes.
     """
     return moment.now_ms + moment.policy.limits.clock_skew_s * 1000
 
 
 def payload_digest(packet: EvidencePacket) -> str:
-    """Return the digest by which the trail knows what was observed."""
+    """Return the digest by which the trail knows the payload of a packet."""
     return digest_of(canonical_bytes(packet.payload))
 
 
 def unjudged(tx: Transaction) -> list[str]:
-    """Return the ids of packets by which what is open is still to be judged again."""
+    """Return the ids of recorded packets by which what is open has not been judged again yet."""
     waits = tx.flags.get(_TO_JUDGE)
     return [each for each in waits if isinstance(each, str)] if isinstance(waits, list) else []
 

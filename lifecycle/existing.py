@@ -1,4 +1,4 @@
-"""A proposal that is known to be in the store, as it stands in this unit."""
+"""Reads a proposal that is known to be in the store, as it stands in this unit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from lifecycle.proposal import Proposal
 
 
 def existing(tx: Transaction, proposal_id: str) -> Proposal:
-    """Return the proposal with this id; KeyError where none has it, which is a fault of ours."""
+    """Return the proposal with this id; KeyError if there is none, which is a fault of ours."""
     proposal = tx.proposals.get(proposal_id)
     if proposal is None:
         raise KeyError(proposal_id)

@@ -1,4 +1,4 @@
-"""A deadline that passed: the same act wherever it is noticed (design section 6)."""
+"""A deadline that passed has the same effect wherever it is noticed (design section 6)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lifecycle.tier import Puller
 
 
 def expiry_of(proposal: Proposal) -> tuple[str, str]:
-    """Return reason and words of the end that its deadline brings: for the sweep and every view."""
+    """Return reason and words of the end that its deadline brings, for the sweep and every view."""
     when = clock_words(proposal.deadline_ms)
     if proposal.permit_waits:
         words = f"The permit was not redeemed by {when}; nothing was run. Submit a new proposal."
@@ -24,7 +24,7 @@ def expiry_of(proposal: Proposal) -> tuple[str, str]:
 
 
 def as_seen(proposal: Proposal, now_ms: int) -> Proposal:
-    """Return the proposal as it counts now: past its deadline it is expired, swept or not."""
+    """Return the proposal as it counts now: past its deadline as expired, swept or not."""
     if not proposal.expired(now_ms):
         return proposal
     reason, words = expiry_of(proposal)
@@ -43,9 +43,10 @@ def as_seen(proposal: Proposal, now_ms: int) -> Proposal:
 
 
 def undecided(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
-    """Say whether a stop waits, on disk or heard before the deadline, that may decide (ADR 0020).
+    """Return whether a stop waits, in the spool or heard before the deadline, that may decide (ADR
+    0020).
 
-    Until that is worked the deadline ends nothing, and lets nothing begin either.
+    Until it is processed the deadline ends nothing, and nothing may begin either.
     """
     if proposal.proposal_id in moment.held:
         return True
@@ -53,7 +54,8 @@ def undecided(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
 
 
 def expire(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """Reject what is past its deadline, by the clock; no person refused it.
+    """Reject a proposal whose deadline has passed, by the clock; it does not count as refused by a
+    person.
 
     While a stop of it waits it stays as it is: that may be a refusal given in time.
     """
@@ -66,10 +68,11 @@ def expire(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
 
 
 def stuck(moment: Moment, proposal: Proposal, since_ms: int) -> bool:
-    """Say whether people are to be called to what its deadline cannot end: a stop of it that nobody
-    could work for a minute, in this process, which looks after it since `since_ms`.
+    """Return whether people are to be called, because a stop that nobody could process for a minute
+    keeps the deadline from ending the proposal.
 
-    No list has it any more as waiting, so that nobody would come to it.
+    `since_ms` is when this process began to look at deadlines; it has a minute from then on as
+    well. No list shows the proposal as waiting any more, so that nobody would come to it.
     """
     if proposal.attention is not None or moment.now_ms - since_ms < OVERDUE_MS:
         return False
@@ -78,7 +81,7 @@ def stuck(moment: Moment, proposal: Proposal, since_ms: int) -> bool:
 
 
 def call_people(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """Call people, once, to let go of the stop that keeps a deadline from ending it."""
+    """Call people, once, to let go of the stop that keeps the deadline from ending the proposal."""
     when, proposal_id = clock_words(proposal.deadline_ms), proposal.proposal_id
     why = f"Its deadline was {when}, but it waits for {HEARD}; let go of that: retry {proposal_id}"
     return call_for_attention(tx, moment, proposal, Attention.OVERDUE, why, CLOCK)

@@ -1,7 +1,7 @@
-"""Steps of the bot's own that keep failing, remembered where no store is needed.
+"""Remembers in memory which steps of the bot's own keep failing, and when people are to be told.
 
-One failure is no news: it is tried again, soon. What has failed five times, for half a minute, is
-left undone for a minute at a time by now, and people are to know (design section 7).
+One failure is no news: the step is tried again soon. A step that has failed five times, over half a
+minute or more, is by now left undone for a minute at a time, and people are to know (section 7).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TOLD_AFTER_MS: Final = 30_000
 
 @dataclass(slots=True)
 class _Trouble:
-    """Failures in a row, since the first of them; `told` once people know. `whose` still fail."""
+    """Failures of one step in a row; `told` once people know, `whose` are those who still fail."""
 
     since_ms: int
     attempts: int = 0
@@ -27,7 +27,7 @@ class _Trouble:
 
 
 class Failing:
-    """What fails, by words for what was to be done: "closing the windows that are due"."""
+    """What fails, by the words for what was to be done: "closing the windows that are due"."""
 
     def __init__(self) -> None:
         self._troubles: dict[str, _Trouble] = {}
@@ -38,8 +38,8 @@ class Failing:
     ) -> str | None:
         """Note a failure; return what people are to be told, once.
 
-        `known`: people know of the cause already, and need not hear of what follows from it.
-        `whose`: by whom it is tried, where several try the same.
+        `known`: people know the cause already, and need not hear what follows from it. `whose`: by
+        whom it is tried, if several try the same.
         """
         trouble = self._troubles.setdefault(step, _Trouble(now_ms))
         trouble.attempts, trouble.why = trouble.attempts + 1, why
@@ -51,9 +51,8 @@ class Failing:
         return _words(step, trouble)
 
     def mended(self, step: str, now_ms: int, whose: str = "", *, given_up: str = "") -> str | None:
-        """Note that it went well; return the all-clear where it was told and fails for nobody any
-        more. `given_up`: why it is tried no more, which people are told instead.
-        """
+        """Note that the step went well; return the all-clear if people were told and it fails for
+        nobody any more. `given_up` is why it is tried no more; people are told that instead."""
         trouble = self._troubles.get(step)
         if trouble is None:
             return None
@@ -77,21 +76,21 @@ class Failing:
         return _hanging_words(step, since_ms)
 
     def ended(self, step: str, now_ms: int) -> str | None:
-        """Note that it has ended; return the all-clear where it was told that it did not."""
+        """Note that it has ended; return the all-clear if people were told that it hangs."""
         since_ms = self._hanging.pop(step, None)
         if since_ms is None:
             return None
         return f"{_sentence(step)} has ended; it took {(now_ms - since_ms) // 60_000} minutes."
 
     def words(self) -> tuple[str, ...]:
-        """Say for `status` what fails, or does not end, and was told."""
+        """Say for `status` what fails or hangs, of what people were told."""
         troubles, hanging = list(self._troubles.items()), list(self._hanging.items())
         failing = (_words(step, trouble) for step, trouble in troubles if trouble.told)
         return (*failing, *(_hanging_words(step, since_ms) for step, since_ms in hanging))
 
 
 def _sentence(step: str) -> str:
-    """Begin a sentence with it, and leave the ids in it as they are."""
+    """Write a step with a capital letter, and leave the ids in it as they are."""
     return step[:1].upper() + step[1:]
 
 

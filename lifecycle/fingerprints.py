@@ -1,6 +1,7 @@
-"""What of a policy a later one is compared with: fingerprints of rules, tools and reviewers.
+"""Fingerprints of the rules, tools and reviewers of a policy, with which a later one is compared.
 
-Kept by policy digest, so that a restart under a new config still knows what changed.
+They are kept in the store by policy digest, so that a restart under a new config knows what
+changed.
 """
 
 from __future__ import annotations
@@ -20,14 +21,18 @@ POLICY_FLAG: Final = "policy"
 #: The flag that holds the digests of the policies that are kept.
 _KEPT_FLAG: Final = "standings"
 _LAST: Final = 2
-#: What these say depends on the hour or on evidence, not on the tool: a changed tool alone does
-#: not make them run inside a window.
+#: The findings of these rules depend on the hour or on evidence, not on the tool: a changed tool
+#: alone does not make them run inside a window.
 _OF_THE_MOMENT: Final = frozenset({"preconditions_hold", "change_window_open"})
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprints:
-    """Fingerprints of one policy. `calls` say what is called and what config adds to it."""
+    """Fingerprints of one policy, by rule and by tool.
+
+    `calls` are of what is called and what the config adds to it; `reviewers` are the ids
+    themselves.
+    """
 
     rules: Mapping[str, str]
     tools: Mapping[str, str]
@@ -47,7 +52,7 @@ class Fingerprints:
 
 
 def keep_fingerprints(tx: Transaction, policy: Policy) -> None:
-    """Note the policy that is in force from now on, with what a later one is compared with."""
+    """Write that this policy is in force from now on, with its fingerprints."""
     before = tx.flags.get(POLICY_FLAG)
     known = _kept(tx) or ([] if before is None else [before])
     tx.flags.put(_KEPT_FLAG, [*(each for each in known if each != policy.digest), policy.digest])
@@ -56,14 +61,15 @@ def keep_fingerprints(tx: Transaction, policy: Policy) -> None:
 
 
 def too_many_kept(tx: Transaction) -> bool:
-    """Say whether more policies are kept than the last two."""
+    """Return whether more policies are kept than the last two."""
     return len(_kept(tx)) > _LAST
 
 
 def forget_standings(tx: Transaction, needed: Collection[str]) -> None:
-    """Keep the last two policies, and those under which something open was last judged (`needed`).
+    """Keep the last two policies, and those under which something open was judged last (`needed`).
 
-    Under the one before the last something may have been judged while that was looked up.
+    The last but one is kept because something may have been judged under it while `needed` was
+    read.
     """
     known = _kept(tx)
     left = [each for each in known if each in needed or each in known[-_LAST:]]
@@ -75,12 +81,12 @@ def forget_standings(tx: Transaction, needed: Collection[str]) -> None:
 
 
 def fingerprints_under(tx: Transaction, digest: str) -> Fingerprints | None:
-    """Return what is kept of a policy, None where it is forgotten or never was in force."""
+    """Return what is kept of a policy, None if it was forgotten or never in force."""
     return Fingerprints.of_json(tx.flags.get(_flag(digest)))
 
 
 def _kept(tx: Transaction) -> list[str]:
-    """Return the digests of what is kept, oldest first; none where somebody wrote over them."""
+    """Return the digests of what is kept, oldest first; empty if somebody wrote over them."""
     known = tx.flags.get(_KEPT_FLAG)
     return [each for each in known if isinstance(each, str)] if isinstance(known, list) else []
 
@@ -90,7 +96,7 @@ def _flag(digest: str) -> str:
 
 
 def in_force(tx: Transaction, moment: Moment) -> bool:
-    """Say whether the policy of this moment has not been replaced by now."""
+    """Return whether the policy of this moment has not been replaced by now."""
     return tx.flags.get(POLICY_FLAG) in (None, moment.policy.digest)
 
 
@@ -111,7 +117,8 @@ def fingerprints_of(policy: Policy) -> Fingerprints:
 
 
 def changed_rules(before: Fingerprints, after: Fingerprints, tool: str) -> frozenset[str]:
-    """Return the rules whose policy changed for `tool` between two standings."""
+    """Return the rules that may judge `tool` otherwise after than before: changed ones, or if the
+    tool changed, all but those of the moment."""
     changed = {rule for rule, mark in after.rules.items() if before.rules.get(rule) != mark}
     if before.tools.get(tool) != after.tools.get(tool):
         changed |= after.rules.keys() - _OF_THE_MOMENT

@@ -1,4 +1,4 @@
-"""Whether a stored row still is what was proposed: bytes, digests, and the columns beside them."""
+"""Judges whether a row still is what was proposed: its bytes, its digests, and its columns."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from lifecycle.proposal import Proposal
 
 
 def fits_its_digest(proposal: Proposal) -> bool:
-    """Say whether the stored bytes still are what was digested, and the columns what they say.
+    """Return whether the stored bytes fit their digest, and the columns the bytes; False if masked.
 
-    The R3 document is judged with them: it is what an agent's parameters are compared with.
+    The R3 document is compared too: an agent's parameters are compared with it.
     """
     return proposal.fits(_fits)
 
@@ -23,7 +23,7 @@ def _fits(proposal: Proposal) -> bool:
     try:
         return _says_the_same(proposal, proposal.read())
     except (ValueError, TypeError, KeyError):
-        return False  # with digests to match, somebody wrote there what no document is
+        return False  # somebody wrote what is no document, with digests that match it
 
 
 def _says_the_same(proposal: Proposal, document: ProposalDocument) -> bool:

@@ -1,4 +1,8 @@
-"""The freeze: neither execute nor commit is called and no window closes while it stands."""
+"""While the freeze stands, neither execute nor commit is called and no window closes.
+
+The freeze is a flag in the store. Freeze and thaw are units here; `stands_still` is asked before
+anything is executed, committed or closed.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,11 @@ from lifecycle.proposal import SENTINEL, ActorKind, Proposal
 from lifecycle.text.masking import harmless, plain_words, recorded_words
 
 FLAG: Final = "freeze"
-#: What a proposal waits for while the freeze stands.
+#: The word for what a proposal waits for while the freeze stands.
 FROZEN: Final = "frozen"
 #: When the freeze in force was heard, which may be before it could be written.
 _HEARD: Final = "heard_ms"
-#: What is known of one over which somebody wrote.
+#: What is told of a freeze if somebody wrote over its flag.
 _UNREAD: Final[Mapping[str, Any]] = {
     "reason": "what was kept of it cannot be read: somebody changed the database",
     "by": "nobody known",
@@ -29,7 +33,7 @@ _UNREAD: Final[Mapping[str, Any]] = {
 
 
 def frozen(tx: Transaction) -> Mapping[str, Any] | None:
-    """Return `{reason, by, at_ms}` of the freeze in force, None where there is none."""
+    """Return `{reason, by, at_ms}` of the freeze in force, None if there is none."""
     value = tx.flags.get(FLAG)
     if not value:
         return None
@@ -40,9 +44,9 @@ def frozen(tx: Transaction) -> Mapping[str, Any] | None:
 def stands_still(
     tx: Transaction, moment: Moment, proposal: Proposal, *, early: bool = False
 ) -> str | None:
-    """Return why nothing of this may be executed, committed or closed now; None where it may.
+    """Return why this proposal may not be executed, committed or closed now; None if it may.
 
-    `early`: where it would end before its time, by somebody's ✅.
+    `early`: it would end before its time, by somebody's ✅.
     """
     if proposal.proposal_id in moment.held:
         return "a stop that is being written"
@@ -55,15 +59,14 @@ def stands_still(
 
 
 def freezer(moment: Moment, sender: Sender) -> Sender:
-    """Return who freezes: whoever has the account by now, where they may and who had it when it
-    was heard may not."""
+    """Return who freezes: the sender, or whoever has the account by now if only they may freeze."""
     heir = sender.as_heir()
     by_heir = heir is not None and not _operates(moment, sender) and _operates(moment, heir)
     return heir if heir is not None and by_heir else sender
 
 
 def check_freeze(moment: Moment, sender: Sender, reason: str) -> None:
-    """Raise ReviewRefused where they may not freeze, or do not say why."""
+    """Raise ReviewRefused if the sender may not freeze, or gives no reason."""
     _operator(moment, sender)
     if not reason.strip():
         raise ReviewRefused("reason_required", "Say why: freeze <reason>.")
@@ -79,8 +82,8 @@ def freeze(
 ) -> Reply:
     """Put the freeze in force; intake, reject and roll back go on working.
 
-    The record keeps the reason as it was typed, but for credentials; what is said of it is
-    harmless to read. `given_at_ms` is when it was said, where it had to wait. Raises
+    The record keeps the reason as it was typed, without credentials; announced words are made
+    harmless to read. `given_at_ms` is when it was said, if it had to wait (ms UTC). Raises
     ReviewRefused.
     """
     check_freeze(moment, sender, reason)
@@ -99,7 +102,7 @@ def freeze(
 
 
 def freeze_restored(tx: Transaction, moment: Moment, copy: str) -> None:
-    """Put the freeze in force in a copy that is brought back: what it holds may be done since."""
+    """Freeze a copy that is brought back: what is open in it may have been done since."""
     reason = f"restored from {copy}: what was done since the copy is not known to it"
     tx.flags.put(FLAG, {"reason": reason, "by": SENTINEL.id, "at_ms": moment.now_ms})
     record(tx, moment, "frozen", SENTINEL, details={"why": reason, "copy": True})
@@ -108,9 +111,9 @@ def freeze_restored(tx: Transaction, moment: Moment, copy: str) -> None:
 
 
 def thaw(tx: Transaction, moment: Moment, sender: Sender) -> Reply:
-    """Lift the freeze; what is due goes on, checked again, oldest first.
+    """Lift the freeze; what is due goes on, checked again, oldest first. Raises ReviewRefused.
 
-    One that was heard and could not be worked so far holds nothing up any more.
+    A freeze that was heard long ago and could not be processed is let go of as well.
     """
     _operator(moment, sender)
     if not sender.is_known_to(moment.policy):
@@ -127,7 +130,7 @@ def thaw(tx: Transaction, moment: Moment, sender: Sender) -> Reply:
 
 
 def frozen_since_ms(tx: Transaction) -> int:
-    """Return when the freeze in force was heard, ms UTC; 0 where there is none."""
+    """Return when the freeze in force was heard, ms UTC; 0 if there is none."""
     told = frozen(tx) or {}
     heard_ms, at_ms = told.get(_HEARD), told.get("at_ms")
     since_ms = heard_ms if is_moment(heard_ms) else at_ms
@@ -135,7 +138,7 @@ def frozen_since_ms(tx: Transaction) -> int:
 
 
 def _given_after_it(tx: Transaction, moment: Moment, sender: Sender) -> None:
-    """Raise ReviewRefused where somebody froze while this thaw was on its way."""
+    """Raise ReviewRefused if somebody froze while this thaw was on its way."""
     heard_ms = sender.heard_at_ms
     if heard_ms is not None and heard_ms < frozen_since_ms(tx) <= moment.by_now().now_ms:
         raise ReviewRefused(
@@ -146,7 +149,7 @@ def _given_after_it(tx: Transaction, moment: Moment, sender: Sender) -> None:
 
 
 def _let_go(tx: Transaction, moment: Moment, sender: Sender) -> str:
-    """Hold nothing up for a freeze that nobody could work; return the words, empty for none."""
+    """Let go of freezes that nobody could process; return the words for that, or an empty text."""
     keys = [each.key for each in moment.heard.overdue(sender.said_ms(moment.now_ms))]
     if not keys:
         return ""

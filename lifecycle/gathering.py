@@ -1,4 +1,4 @@
-"""What Sentinel is told beside the proposal: read in one view, compared again before acting."""
+"""Gathers what Sentinel is told beside the proposal, and compares it again before anything acts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def evidence_named(tx: Transaction, proposal: Proposal) -> dict[str, EvidencePac
 
 
 def as_recorded(facts: Facts) -> Facts:
-    """Return facts by which each packet is as old as it was when it was recorded.
+    """Return the facts with each packet as old as it was when it was recorded.
 
     What objected then does not stop objecting by ageing before anybody could act on it, neither
     while it waits nor because another packet came later.
@@ -68,5 +68,5 @@ def evidence_ids(proposal: Proposal) -> frozenset[str]:
 
 
 def same_evidence(tx: Transaction, proposal: Proposal, facts: Facts) -> bool:
-    """Say whether the evidence that the facts were made of is still what is on record."""
+    """Return whether the evidence that the facts were made of is still what is on record."""
     return evidence_named(tx, proposal) == dict(facts.evidence)

@@ -1,4 +1,4 @@
-"""Asking Sentinel and beginning: from pending to executing, with verdict and evidence in step."""
+"""Brings proposals from pending to executing: asks Sentinel, and begins while the verdict holds."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from lifecycle.world import World
 
 _FRESH_CHECKS = 5
 
-#: A proposal, and the facts for its last check where it waits to begin.
+#: A proposal, and the facts for its last check if it waits to begin.
 Look = tuple[Proposal | None, Facts | None]
 
 
 class NotAtOnce(Exception):
-    """What should have followed in the same unit failed: the unit is run again without it."""
+    """What should have followed in the same unit failed; the caller runs the unit without it."""
 
 
 @dataclass(slots=True)
 class Gatekeeper:
-    """Brings proposals from pending to executing; `gating` are those being judged right now."""
+    """Brings proposals from pending to executing; `gating` are the ids being judged right now."""
 
     world: World
     carrier: Carrier
@@ -48,15 +48,15 @@ class Gatekeeper:
     heard_first: HeardFirst = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin with nothing asked for."""
+        """Set up `heard_first`, with nothing asked of the surfaces yet."""
         self.heard_first = HeardFirst(self.world)
 
     async def gate(
         self, proposal: Proposal, facts: Facts | None = None, *, answering: bool = False
     ) -> Proposal:
-        """Let Sentinel judge a pending proposal and open it where its tier says so.
+        """Let Sentinel judge a pending proposal, and begin it if its tier says so.
 
-        Returns it as it then stands; for AUTO and AUTO+ that is after the call has ended.
+        Return it as it stands then; for AUTO and AUTO+ that is after the call has ended.
         """
         self.gating.add(proposal.proposal_id)
         try:
@@ -73,9 +73,10 @@ class Gatekeeper:
     def judge_at_once(
         self, tx: Transaction, moment: Moment, proposal: Proposal, facts: Facts
     ) -> Opening | None:
-        """Judge and begin in the unit that admits, None where the rules need a thread (ADR 0010).
+        """Judge and begin within the unit that admits; None if the rules need a thread (ADR 0010).
 
-        Raises NotAtOnce where that fails: what was admitted must not be undone with it.
+        Like all of a unit it runs on the writer's thread with SQLite. Raises NotAtOnce if anything
+        fails: what was admitted must not be undone with it.
         """
         try:
             verdict = self._verdict_at_once(moment, proposal, facts)
@@ -89,9 +90,10 @@ class Gatekeeper:
         return None if opening.again else opening
 
     def open_at_once(self, tx: Transaction, look: Look) -> Opening | None:
-        """Begin in the unit that approves, None where that is for `open` to do.
+        """Begin within the unit that approves; None if that is left to `open`.
 
-        Raises NotAtOnce where that fails: the approval must not be undone with it.
+        Like all of a unit it runs on the writer's thread with SQLite. Raises NotAtOnce if anything
+        fails: the approval must not be undone with it.
         """
         proposal, facts = look
         if proposal is None or facts is None:
@@ -120,10 +122,10 @@ class Gatekeeper:
         )
 
     async def open(self, proposal_id: str, look: Look | None = None) -> Proposal | None:
-        """Try to begin what has an opener; the call goes on in the background.
+        """Try to begin a proposal that has an opener; its call goes on in the background.
 
-        `look` is what somebody saw just now, in a unit of their own; it is only the first look.
-        None where no proposal has this id.
+        `look` is what somebody saw just now, in a unit of their own; it stands for the first look
+        only. Return the proposal as it stands then, None if no proposal has this id.
         """
         proposal = None
         for _ in range(_FRESH_CHECKS):
@@ -146,7 +148,7 @@ class Gatekeeper:
         return self.look(tx, tx.proposals.get(proposal_id))
 
     def look(self, tx: Transaction, proposal: Proposal | None) -> Look:
-        """Return a proposal, and the facts about it where it waits to begin."""
+        """Return a proposal, and the facts about it if it waits to begin and can be judged."""
         if proposal is None or not _waits_to_begin(proposal):
             return proposal, None
         moment = self.world.moment()
@@ -158,12 +160,13 @@ class Gatekeeper:
     async def check(
         self, proposal: Proposal, *, executing: bool, subset: frozenset[str] | None = None
     ) -> tuple[Facts, Verdict] | None:
-        """Run the rules now; None where the tool is not configured any more."""
+        """Gather facts and run the rules now, all or a `subset`; None if the tool is not configured
+        any more, or the document was masked."""
         facts = await self._facts_now(proposal, executing=executing)
         return (facts, await self._verdict(proposal, facts, subset)) if facts else None
 
     async def check_evidence(self, proposal: Proposal) -> tuple[Facts, Verdict] | None:
-        """Ask what its evidence says, each packet as of when it was recorded; None as above."""
+        """Run the rules about evidence, each packet as of when it was recorded; None as `check`."""
         facts = await self._facts_now(proposal, executing=False)
         if facts is None:
             return None
@@ -186,7 +189,7 @@ class Gatekeeper:
         *,
         executing: bool,
     ) -> Facts:
-        """Gather what the rules may know, inside a unit or a view."""
+        """Gather what the rules may know, within a unit or a view."""
         real_path = self.world.toolbox.real_path
         return gather(tx, moment, proposal, tool, real_path, executing=executing)
 
@@ -194,14 +197,14 @@ class Gatekeeper:
         self, proposal: Proposal, facts: Facts, subset: frozenset[str] | None = None
     ) -> Verdict:
         law = self.world.law
-        # A document of their own: what a rule does to it reaches nobody else.
+        # The rules are given a document of their own, so that none can change what others read.
         document = ProposalDocument.of_bytes(proposal.document)
         return await law.sentinel.check(
             document, facts, policy_digest=law.policy.digest, subset=subset
         )
 
     async def _judged(self, proposal: Proposal, facts: Facts | None, *, answering: bool) -> Opening:
-        """Judge until verdict and policy belong together; the last word is never a stale one."""
+        """Judge, at most five times, until the verdict still holds in the unit that writes it."""
         opening = Opening(proposal)
         for _ in range(_FRESH_CHECKS):
             checked = await self._verdict_on(proposal, facts)
@@ -224,7 +227,7 @@ class Gatekeeper:
         return facts, await self._verdict(proposal, facts)
 
     async def follow(self, opening: Opening, *, wait: bool) -> Proposal:
-        """Make the call that an opening leads to, and wait for its end where asked to."""
+        """Make the call that an opening leads to; with `wait`, return when the call has ended."""
         if opening.token is None:
             return opening.proposal
         task = self.carrier.carry(opening.proposal, opening.token, answering=wait)
@@ -236,7 +239,7 @@ def _waits_to_begin(proposal: Proposal) -> bool:
 
 
 def _ended_unfit(moment: Moment, proposal_id: str, tx: Transaction) -> Proposal:
-    """End what was changed behind our back, before any rule reads what somebody wrote there."""
+    """End a proposal whose row was changed behind our back, before any rule reads it."""
     fresh = existing(tx, proposal_id)
     if not _waits_to_begin(fresh) or fits_its_digest(fresh):
         return fresh
@@ -263,9 +266,9 @@ def _judged_and_begun(
     if fresh.state is State.PENDING and not (timely and same_evidence(tx, fresh, facts)):
         return Opening(fresh, again=True)
     stands = stands_anew(tx, moment, fresh) if in_force(tx, moment) else fresh
-    if stands is not fresh:  # its row is not what the rules were told of
+    if stands is not fresh:  # a new policy changed the row: the rules were told of another
         return Opening(stands, again=stands.state is State.PENDING)
     judged = judge(tx, moment, fresh, verdict, there.lost)
     opening = begin(tx, moment, judged, verdict, facts)
-    # What begin could not do now the opening job does: the verdict is written and must stay.
+    # If begin failed, the opening job tries again; the verdict is written and must stay.
     return replace(opening, again=False) if opening.again else opening

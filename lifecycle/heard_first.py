@@ -1,4 +1,7 @@
-"""Before what had to wait begins: a ❌ that was given meanwhile and that nobody heard."""
+"""Before a proposal that had to wait begins, surfaces are asked for a ❌ that nobody has heard.
+
+The opening job, a re-check and an agent's redemption ask here.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,17 @@ from lifecycle.world import World
 
 log = logging.getLogger("signoff.workflow")
 
-#: So long it waits for cards that cannot be read, then it begins. Where nobody came back to it for
-#: as long, it is another wait, and what was heard before is no answer any more.
+#: A proposal waits this long for cards that cannot be read, then it begins. If nobody asked for it
+#: for this long, a new wait starts, and an answer of before counts no more.
 WAITED_MS: Final = 10_000
-#: So long the answers are waited for together; what is late is come back to.
+#: How long one call waits for all answers together; late ones are looked at by the next call.
 _TOGETHER_S: Final = 0.2
 _AGAIN_S: Final = 0.5
 
 
 @dataclass(slots=True)
 class _Asked:
-    """One question, since when it is asked, and when somebody last came back to it."""
+    """One question to the surfaces, since when it is asked, and when it was last looked at."""
 
     task: asyncio.Task[bool]
     since_ms: int
@@ -30,23 +33,24 @@ class _Asked:
 
     @property
     def heard(self) -> bool:
-        """True once every ❌ was heard; a question that failed is asked again."""
+        """True once every ❌ was heard; if the question failed, it is asked again."""
         task = self.task
         return task.done() and not task.cancelled() and not task.exception() and task.result()
 
 
 @dataclass(slots=True)
 class HeardFirst:
-    """Has the cards read on surfaces that may have missed something, by proposal.
+    """Has the cards of a proposal read on surfaces that may have missed something.
 
-    An approval counted long ago, perhaps in a former process: the ❌ after it stands on a card.
+    Its approval may have counted long ago, even in a former process, and a ❌ that came after it
+    may stand on a card.
     """
 
     world: World
     asked: dict[str, _Asked] = field(default_factory=dict)
 
     async def among(self, proposal_ids: Sequence[str]) -> Sequence[str]:
-        """Return, in order, which of these may begin; the others are to be tried again soon."""
+        """Return, in order, which of these may begin; try the others again soon."""
         if not proposal_ids:
             return ()
         now_ms = self.world.clock.now_ms()
@@ -56,7 +60,7 @@ class HeardFirst:
         return [proposal_id for proposal_id, each in asked if self._may_begin(proposal_id, each)]
 
     async def in_time(self, proposal_id: str) -> None:
-        """Wait until this one may begin."""
+        """Wait until this proposal may begin, at most about WAITED_MS."""
         while not await self.among([proposal_id]):
             await self.world.clock.sleep(_AGAIN_S)
 
@@ -80,7 +84,7 @@ class HeardFirst:
         return True
 
     def _forget(self, now_ms: int) -> None:
-        """Let go of what nobody came back to: it could not begin then, whatever was heard."""
+        """Drop the questions that nobody looked at for WAITED_MS: their answers may be outdated."""
         old = [key for key, each in self.asked.items() if now_ms - each.looked_ms > WAITED_MS]
         for key in old:
             del self.asked[key]

@@ -1,4 +1,4 @@
-"""How a document comes in: read, admitted, judged, answered."""
+"""Reads, admits, judges and answers a document; `Workflow.submit` and `check` call it."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ log = logging.getLogger("signoff.workflow")
 
 #: Documents larger than this are read off the event loop.
 _SMALL_BYTES = 16_384
-#: So often a document is read anew because the policy changed under it.
+#: How often a document is read anew because the policy changed meanwhile.
 _FRESH_POLICIES = 5
 _A_QUESTION = "It would be put to people as a question; a refinement plan is never executed."
 
 
 class _Replaced(Exception):
-    """The policy that a document was read under is not in force any more."""
+    """The policy under which a document was read is not in force any more; read it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What the first unit made of a document: a proposal, or the answer where none arose.
+    """What the first unit made of a document: a proposal, or the answer if none arose.
 
-    `opening` is there where it was judged at once.
+    `opening` is set if the unit judged the proposal at once.
     """
 
     made: Proposal | Answer
@@ -75,7 +75,7 @@ class Intake:
         return known or await self._dry_verdict(accepted, sender, moment)
 
     async def submit(self, raw: bytes, sender: Sender) -> Answer:
-        """Read, judge and store one document, under one policy from the first to the last."""
+        """Read, judge and store one document under one policy; begin anew if that is replaced."""
         for _ in range(_FRESH_POLICIES):
             try:
                 return await self._submitted(raw, sender)
@@ -102,7 +102,7 @@ class Intake:
         return await self._judged(admitted.made, admitted)
 
     async def _judged(self, proposal: Proposal, admitted: Admitted) -> Answer:
-        """Answer with what became of a proposal that is on record, whatever the store does now."""
+        """Answer with what became of a proposal on record, even if the store fails from now on."""
         opening = admitted.opening
         try:
             if opening is not None:
@@ -113,7 +113,7 @@ class Intake:
             return replace(answer_of(proposal), explanation=words)
 
     async def _asked(self, question: Question, sender: Sender, moment: Moment) -> Answer:
-        """A refinement plan is put to people and never executed (section 9)."""
+        """Put a refinement plan to people as a question; it is never executed (section 9)."""
         return await self.world.write(lambda tx: ask(tx, moment, question, sender))
 
     async def _accepted(self, raw: bytes, sender: Sender, moment: Moment) -> Accepted | Question:
@@ -127,7 +127,7 @@ class Intake:
         return read() if len(raw) <= _SMALL_BYTES else await asyncio.to_thread(read)
 
     async def _admitted(self, moment: Moment, accepted: Accepted, sender: Sender) -> Admitted:
-        """Admit, and judge in the same unit where that can be done at once."""
+        """Admit the document, and judge it in the same unit if the rules can answer at once."""
         try:
             return await self.world.write(
                 lambda tx: self._admit(tx, moment, accepted, sender, judges=True)
@@ -143,7 +143,7 @@ class Intake:
     ) -> Admitted:
         now = self.world.moment(answering=True)
         if now.policy is not moment.policy or not in_force(tx, now):
-            # Read and judged under one, it would be admitted, and begun, under the other.
+            # Else a document read under one policy would be admitted, and begun, under the other.
             raise _Replaced
         proposal = admit(tx, moment, accepted, sender)
         if isinstance(proposal, Answer):
@@ -179,9 +179,10 @@ class Intake:
             return refusal(error)
 
     async def told(self, answer: Answer) -> Answer:
-        """Take the end that this very answer tells out of the outbox, where it was to wait.
+        """Note that the proposer was told of the end by this very answer, so that the message about
+        it, which was held back in the outbox, is not sent. Returns the answer.
 
-        What cannot be noted is told twice rather than never.
+        If that cannot be noted, the proposer is told twice rather than never.
         """
         if answer.deduplicated or answer.proposal_id is None or not _ended(answer):
             return answer
@@ -197,7 +198,8 @@ def _ended(answer: Answer) -> bool:
 
 
 def _whose_fault(error: StoreUnavailable) -> str | None:
-    """Say where it is this document alone; the names of tables are for people."""
+    """Return words if the database refuses this document alone, None if it takes nothing. They
+    leave out the names of tables."""
     refused = f"The database refuses a row of this. {REFUSED_ROW}"
     return refused if isinstance(error, RowRefused) else None
 

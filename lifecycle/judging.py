@@ -1,4 +1,7 @@
-"""Sentinel's verdict arrives: the proposal advances or ends, and its opener is found."""
+"""When Sentinel's verdict arrives, the proposal advances or ends, and its opener is found.
+
+The functions are parts of units; `gating` and `rechecking` call them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def judge(
     verdict: Verdict,
     lost: Collection[str],
 ) -> Proposal:
-    """Write the verdict on what is pending: reject, or approve and name the opener.
+    """Write the verdict on a pending proposal: reject it, or approve it and name the opener.
 
     `lost` are people who approved already and whose membership cannot be confirmed.
     """
@@ -42,7 +45,7 @@ def judge(
         return policy_changed(tx, moment, proposal, "The tool may not be used any more.")
     raised = raised_by(moment.policy, stands, verdict).but(verdict=verdict)
     details = verdict_details(verdict) | standing_details(raised)
-    if verdict.needs_reason:  # who approved before the verdict did not know what it found
+    if verdict.needs_reason:  # people who approved before did not know what it found
         void = tx.reviews.void(proposal.proposal_id, None, "Sentinel found something since")
         details |= {"approvals_void": void} if void else {}
     return advance(
@@ -66,8 +69,8 @@ def reject_by_sentinel(
 ) -> Proposal:
     """End a proposal that a hard rule objects to.
 
-    A credential in it is kept masked only, whichever rule is the first to object: also where a
-    finding names or quotes it.
+    A credential in it is kept masked only, whichever rule was the first to object, and also in
+    findings that name or quote it.
     """
     changes: dict[str, Any] = {}
     hard = verdict.findings_at(Level.HARD)
@@ -91,7 +94,7 @@ def reject_by_sentinel(
 
 
 def policy_changed(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Proposal:
-    """End a proposal that the policy in force leaves no way to begin, though no rule objects."""
+    """End a proposal that cannot begin under the policy in force, although no rule objects."""
     words = f"{words} {_whether_run(tx, proposal)}"
     cause = Cause(SENTINEL, Puller.SENTINEL, "policy_changed", words)
     return end(tx, moment, proposal, Trigger.REJECT, cause)
@@ -104,8 +107,9 @@ def _whether_run(tx: Transaction, proposal: Proposal) -> str:
 def masked_forms(proposal: Proposal, secret: Collection[str] = ()) -> dict[str, Any]:
     """Return the changes that leave of a document its digests and a masked text (section 10).
 
-    What stands at a path in `secret` is masked whole: a rule may see through a disguise that the
-    masking of texts does not, and so are the texts of a list that are one only together.
+    A text at a path in `secret` is masked as a whole: a rule may see through a disguise that the
+    masking of texts does not. So are the texts of a list at such a path, which may be a credential
+    only together.
     """
     whole = proposal.read().model_dump(mode="json", exclude_none=True)
     shown = mask_secrets(_masked_at(whole, (), secret))
@@ -125,7 +129,7 @@ def _masked_at(value: Any, parts: Parts, secret: Collection[str]) -> Any:
 
 
 def _is_told(parts: Parts, secret: Collection[str]) -> bool:
-    """Say whether a finding names the text, or the list in which it stands."""
+    """Return whether a finding names the text, or the list in which it stands."""
     return dotted(parts) in secret or (isinstance(parts[-1], int) and dotted(parts[:-1]) in secret)
 
 
@@ -144,14 +148,15 @@ def _masked_verdict(verdict: Verdict) -> Verdict:
 
 
 def raised_by(policy: Policy, proposal: Proposal, verdict: Verdict) -> Proposal:
-    """Return the tier and quorum after soft findings: they ask for people, never for less."""
+    """Return the proposal as it stands after soft findings: they ask for people, never for less."""
     return by_people(policy, proposal) if verdict.needs_reason else proposal
 
 
 def by_people(policy: Policy, proposal: Proposal) -> Proposal:
-    """Return it with the tier and quorum that ask for people, and the window its tool has there.
+    """Return the proposal with the tier and quorum that ask for people, and its tool's window
+    there.
 
-    So stands what has a soft finding, and in any case what stood in a copy.
+    A soft finding makes it stand so, and anything that stood in a restored copy does.
     """
     tier = Tier.CONFIRM if proposal.tier is not Tier.BLOCK else Tier.BLOCK
     return proposal.but(
@@ -165,9 +170,9 @@ def by_people(policy: Policy, proposal: Proposal) -> Proposal:
 def opening_changes(
     tx: Transaction, policy: Policy, proposal: Proposal, lost: Collection[str]
 ) -> dict[str, Any]:
-    """Return who opens the gate, where that is settled by now; the opening itself comes later.
+    """Return who opens the gate, as changes of the row, if that is settled; empty if it is not.
 
-    Nobody who is `lost` is counted, or named.
+    Nobody who is `lost` is counted or named. The beginning itself comes later.
     """
     opener = _opener(tx, policy, proposal, lost)
     if opener is None:
@@ -193,7 +198,7 @@ def _opener(
 
 
 def auto_approvable(policy: Policy, proposal: Proposal) -> bool:
-    """Say whether the orchestrator's name opens this one by config."""
+    """Return whether the config lets the orchestrator's name open this proposal."""
     return (
         proposal.tier in policy.auto_approval_tiers
         and may_orchestrate(policy, proposal)
@@ -202,7 +207,7 @@ def auto_approvable(policy: Policy, proposal: Proposal) -> bool:
 
 
 def may_orchestrate(policy: Policy, proposal: Proposal) -> bool:
-    """Say whether the orchestrator may act on this proposal at all: PROPOSE, and not its own."""
+    """Return whether the orchestrator may act on this proposal at all: PROPOSE, and not its own."""
     return (
         policy.orchestrator is not None
         and proposal.tier is Tier.PROPOSE
@@ -213,7 +218,7 @@ def may_orchestrate(policy: Policy, proposal: Proposal) -> bool:
 def verdict_details(verdict: Verdict) -> dict[str, Any]:
     """Return what the trail keeps of a verdict: every rule with its finding codes and paths.
 
-    Where something was found, also a digest of all that was said, levels and words included.
+    If something was found, there is also a digest of all that was said, levels and words included.
     """
     found = {
         result.rule: [{"code": f.code, "path": f.path} for f in result.findings]
@@ -231,6 +236,6 @@ def _said(verdict: Verdict) -> list[Any]:
 
 
 def hard_words(verdict: Verdict) -> str:
-    """Say why Sentinel rejects; empty where it does not."""
+    """Say why Sentinel rejects; empty if it does not."""
     found = (f.suggestion or f.code for f in verdict.faults() if f.level == "hard")
     return "; ".join(found)

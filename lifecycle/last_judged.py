@@ -1,8 +1,10 @@
-"""By what a row was last judged, and whether that still holds: the policy and the evidence.
+"""Keeps by which policy and evidence a proposal was judged last, and tells whether those hold.
 
-`checked_policy_digest` names the policy. A mark behind it says that evidence objects which could
-decide nothing yet. Such a row counts as judged under another policy: nothing closes or commits it,
-and the check under the policy in force comes to it as soon as its tool's answer is known.
+`checked_policy_digest` of a proposal names the policy. If evidence objects, or may, and can decide
+nothing yet (the tool has not answered, or the policy in force has not judged the row), "+evidence"
+is appended to it on purpose: the value then differs from every policy's digest, so that the
+proposal counts as judged under another policy and is judged again. Nothing closes or commits it
+before, and the check under the policy in force comes to it as soon as its tool's answer is known.
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Outcome, Proposal
 
-#: The rules that ask what is on record as evidence.
+#: The rules that read the evidence on record.
 BY_EVIDENCE: Final = frozenset({"preconditions_hold"})
 _EVIDENCE_OBJECTS: Final = "+evidence"
 
 
 def judged_as_it_stands(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
-    """Say whether policy and evidence are those by which it was judged last."""
+    """Return whether it was judged last by the policy in force and by all evidence on record."""
     return (
         proposal.checked_policy_digest == moment.policy.digest
         and in_force(tx, moment)
@@ -34,18 +36,18 @@ def judged_as_it_stands(tx: Transaction, moment: Moment, proposal: Proposal) -> 
 
 
 def awaits_answer(proposal: Proposal) -> bool:
-    """Say whether nobody knows yet what came of its last call: then nothing can be taken back."""
+    """Return whether its last call has no known outcome yet; then it cannot be taken back."""
     execution = proposal.execution
     return execution is not None and execution.outcome in (Outcome.RUNNING, Outcome.UNKNOWN)
 
 
 def policy_before(proposal: Proposal) -> str:
-    """Return the digest of the policy under which it was last judged."""
+    """Return the digest of the policy that judged it last, without the mark; empty if none did."""
     return (proposal.checked_policy_digest or "").removesuffix(_EVIDENCE_OBJECTS)
 
 
 def is_owed(proposal: Proposal) -> bool:
-    """Say whether evidence is still to be judged by, as soon as that can decide something."""
+    """Return whether it carries the mark: its evidence is still to be judged by."""
     return (proposal.checked_policy_digest or "").endswith(_EVIDENCE_OBJECTS)
 
 
@@ -56,7 +58,7 @@ def note_judged(
     details: Mapping[str, Any] | None = None,
     **changes: Any,
 ) -> Proposal:
-    """Note that it was judged again under the policy of this moment, and what follows."""
+    """Note that it was judged again under the policy of this moment; set `changes` as well."""
     return amend(
         tx,
         moment,
@@ -71,7 +73,7 @@ def note_judged(
 
 
 def note_owed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
-    """Note that evidence objects, or may, and cannot decide anything yet."""
+    """Append the mark: evidence objects, or may, and can decide nothing yet."""
     mark = policy_before(proposal) + _EVIDENCE_OBJECTS
     told = {"why": why}
     return amend(
@@ -80,7 +82,7 @@ def note_owed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> 
 
 
 def note_paid(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """Note that it was judged by its evidence, and stays as it is."""
+    """Take the mark off: it was judged by its evidence, and stays as it is."""
     if not is_owed(proposal):
         return proposal
     before = policy_before(proposal)
@@ -88,9 +90,10 @@ def note_paid(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
 
 
 def _names_unjudged(tx: Transaction, proposal: Proposal) -> bool:
-    """Say whether it names a packet that was recorded and not yet judged by.
+    """Return whether it names a packet that was recorded and that nobody has judged by yet.
 
-    What names none asks the store nothing; what was changed behind our back names nothing.
+    The store is asked only if it names evidence; a row changed behind our back counts as naming
+    none.
     """
     named = evidence_ids(proposal) if fits_its_digest(proposal) else frozenset()
     return bool(named) and not named.isdisjoint(unjudged(tx))

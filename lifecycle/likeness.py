@@ -1,4 +1,4 @@
-"""What a content is like: one digest for all imitations of it (`previously_rejected`)."""
+"""Computes what a content is like: one digest for all imitations of it (`previously_rejected`)."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def known_by(content_digest: str, likeness_digest: str) -> str:
 def likeness(value: Any) -> Any:
     """Return a JSON value as its reader takes it, so that imitations are equal.
 
-    Texts are folded without escapes and without what only dresses them: where links lead, what tags
-    say and the signs in names and paths count. Names are folded; an amount is the value it comes
-    to, however it is spelt; recipients have no order. What is null or empty says nothing, in a list
-    either, and a list of one says what that one says.
+    Texts are folded without escapes and without what only decorates them; where links lead, what
+    tags say, and the signs in names and paths count. Names are folded; an amount is the value it
+    comes to, however it is spelt; recipients have no order. What is null or empty counts for
+    nothing, also in a list, and a list of one counts as that one.
     """
     return _alike(value, None, are_recipients=False)
 
@@ -79,7 +79,7 @@ def _money(amount: Amount) -> list[Any]:
 
 
 def _in_order(values: list[Any]) -> list[Any]:
-    """Return the values sorted, each once; any order will do that depends on them alone."""
+    """Return the values sorted, each once; any order will do that depends on the values alone."""
     spelt = {_spelt(value): value for value in values}
     return [spelt[key] for key in sorted(spelt)]
 

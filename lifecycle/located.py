@@ -1,7 +1,7 @@
-"""Where in the program something went wrong, in words that a log may keep.
+"""Tells where in the program something went wrong, in words that a log may keep.
 
-The words of an exception may hold what an agent sent, or a secret; its type, and the files, lines
-and functions that it went through, do not.
+The words of an exception may hold what an agent sent, or a secret. Its type does not, nor do the
+files, lines and functions that it went through.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Final
 
 from lifecycle.text.masking import mask_text
 
-#: What may come out of somebody's own code where it is loaded: what was written as a program ends
-#: the program that loads it, which is ours.
+#: What an operator's own module may raise while it is loaded. One that was written as a program may
+#: call `sys.exit`, which must not end the bot.
 NOT_LOADED: Final = (Exception, SystemExit)
 _MOST_FRAMES: Final = 6
 _MOST_CAUSES: Final = 3
@@ -41,7 +41,7 @@ def located(error: BaseException | None) -> str:
 
 
 def not_loaded(error: BaseException) -> str:
-    """Say why a module of somebody's own cannot be loaded: what is missing, or the line to mend."""
+    """Say why an operator's own module cannot be loaded: what is missing, or the line to mend."""
     match error:
         case SyntaxError():
             return f"{_short(error.filename or '?')} line {error.lineno}: {error.msg}"
@@ -56,7 +56,7 @@ def not_loaded(error: BaseException) -> str:
 
 
 def written_at(unit: Callable[..., object]) -> str:
-    """Return where in the program a function stands: `lifecycle/acting.py:129 in _unit`."""
+    """Return where a function stands in the program: `lifecycle/acting.py:129 in _unit`."""
     while isinstance(unit, partial):
         unit = unit.func
     code = getattr(unit, "__code__", None)
@@ -74,7 +74,7 @@ def _told(error: BaseException, most: int, causes: str = "") -> str:
 
 
 def _codes_of(error: BaseException) -> Iterator[tuple[CodeType, int]]:
-    """Yield what it went through, from the outside in; the import itself is nobody's mistake."""
+    """Yield the code that the exception went through, from the outside in, but for imports."""
     for frame, line in walk_tb(error.__traceback__):
         if not frame.f_code.co_filename.startswith(_IMPORTING):
             yield frame.f_code, line
@@ -90,7 +90,7 @@ def _causes_of(error: BaseException) -> Iterator[BaseException]:
 
 
 def _cause_of(error: BaseException) -> BaseException | None:
-    """Return what it came after; of a group, which tells nothing itself, the first in it."""
+    """Return the exception that it came after; of a group, which says nothing itself, the first."""
     if isinstance(error, BaseExceptionGroup):
         return error.exceptions[0]
     if error.__cause__ is not None:
@@ -99,9 +99,9 @@ def _cause_of(error: BaseException) -> BaseException | None:
 
 
 def _short(filename: str) -> str:
-    """Keep the folder and the file: where the program is installed says nothing.
+    """Return the last folder and the file: where the program is installed says nothing.
 
-    Whoever makes code while the program runs may have named it after anything.
+    Code that was made while the program ran may be named after anything; its name is not kept.
     """
     short = "/".join(PurePath(filename).parts[-2:])[-_LONGEST_NAME:]
     return short if short.isprintable() and short.endswith((".py", ">")) else _GENERATED
@@ -112,5 +112,5 @@ def _dotted(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """Return what can stand in a program as a name, or `<lambda>` and its like; nothing else."""
+    """Return a name if it can be one in a program, or `<lambda>` and the like; else `?`."""
     return text[:_LONGEST_NAME] if text.strip("<>").isidentifier() else "?"

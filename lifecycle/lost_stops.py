@@ -1,4 +1,4 @@
-"""Stops that neither the store nor the spool took until the bot ended: whoever ends it is told."""
+"""Tells of stops that neither the store nor the spool has taken when the bot ends."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _SHOWN_ID: Final = 64
 
 
 def tell_of_lost_stops(world: World) -> None:
-    """Say to the log which stops are lost with this process: they are in its memory alone.
+    """Log which stops are lost with this process, because they are in its memory alone.
 
-    Call it behind the last `stop`, when nothing is left that could carry them out.
+    Call it after the last `Workflow.stop`, when nothing is left that could carry them out.
     """
     spool_again(world)
     for stop in world.unspooled:

@@ -1,4 +1,4 @@
-"""The only door to the `transitions` package: one shared, checked table, no model, no callback."""
+"""Only this module uses the package `transitions`: one checked table, no model, no callback."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lifecycle.tier import Puller, Tier, pullers
 
 
 class _Cursor:
-    """What the machine moves: a state and nothing else, so that nothing is kept alive."""
+    """What the machine moves: it holds a state and nothing else, so that nothing is kept alive."""
 
     __slots__ = ("state",)
 
@@ -49,7 +49,7 @@ def next_state(state: State, trigger: Trigger) -> State:
 
 
 def checked_move(state: State, trigger: Trigger, tier: Tier, puller: Puller) -> State:
-    """Return the next state, where the table and the tier both allow `puller` this move.
+    """Return the next state if the table and the tier both allow `puller` this move.
 
     Raises IllegalTransition otherwise.
     """

@@ -1,4 +1,4 @@
-"""One proposal after the other, so that what is wrong with one stands in the way of none."""
+"""Does work on many proposals one after the other, so that a fault of one stops no other."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ CountingUnit = Callable[[Transaction, Sequence[str]], int]
 
 
 class Many:
-    """Works about many proposals; of what was left as it is the log is told, once."""
+    """Does work on many proposals; the log is told once of each that was left as it is."""
 
     def __init__(self, units: Units, troubles: Troubles) -> None:
-        """Write by these units."""
+        """Write by `units`, and log by `troubles`."""
         self._units = units
         self._troubles = troubles
 
     async def write(self, proposal_ids: Sequence[str], unit: CountingUnit) -> int:
-        """Run one unit for all of these, and one for each where anything is wrong with one; return
-        what they counted. Raises StoreUnavailable where the store itself fails."""
+        """Run one unit for all of these, or one for each if the first fails for a fault of one;
+        return the sum of what they counted. Raises StoreUnavailable if the store itself fails."""
         if not proposal_ids:
             return 0
         why = ""
@@ -36,27 +36,27 @@ class Many:
         except StoreUnavailable as error:
             if not isinstance(error, RowAtFault):
                 raise
-        except Exception as error:  # a value in one of them that nothing can be reckoned with
+        except Exception as error:  # such as a value in one row that cannot be computed with
             why = located(error)
         counts = [
             await self.beside(each, self._units.write(partial(_of_one, unit, each)))
             for each in proposal_ids
         ]
-        if why and None not in counts:  # then it is no row that is at fault
+        if why and None not in counts:  # each alone went well: no row is at fault
             self._troubles.say_once(f"Together they failed, and each was done by itself: {why}")
         return sum(count or 0 for count in counts)
 
     async def beside(self, proposal_id: str, work: Coroutine[Any, Any, T]) -> T | None:
-        """Do one of many works; what goes wrong with it stands in the way of none beside it.
+        """Do one of many works; return None if it failed by a fault of its own, which is logged.
 
-        Raises StoreUnavailable where it is the store, which fails for all of them.
+        Raises StoreUnavailable if the store fails, because it then fails for all of them.
         """
         try:
             return await work
         except RowAtFault as error:
             self._left(proposal_id, str(error))
             if not isinstance(error, RowUnreadable):
-                note_row(error)  # it may be mended, and nothing else says that it stands
+                note_row(error)  # whoever ran all of this is told: no other sign of it remains
         except StoreUnavailable:
             raise
         except Exception as error:

@@ -1,4 +1,8 @@
-"""What a unit knows of now: the time, the policy in force, the surfaces. One value a verb."""
+"""A moment is what one unit may know of now, such as the time, the policy and the surfaces.
+
+A verb takes one moment by `World.moment` and hands it to its unit, so that all that the unit writes
+tells the same time. Beside it stand the few functions that turn milliseconds into text.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,10 @@ from lifecycle.heard import HeardStops
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 
-#: The end of the year 9999, behind which no calendar goes on.
+#: The end of the year 9999: Python's calendar has no later day.
 _LAST_MS: Final = 253_402_300_799_999
-#: So long what was seen is acted on. A busy machine needs seconds; hours pass where one sleeps.
+#: For this long a unit may act on what was seen. A busy machine needs seconds of it; a machine that
+#: slept may come back hours later.
 _HOLDS_MS: Final = 30_000
 
 
@@ -27,12 +32,12 @@ def rfc3339(at_ms: int) -> str:
 
 
 def is_moment(told: object) -> TypeGuard[int]:
-    """Say whether something that was written down is ms UTC that a calendar has a day for."""
+    """Return whether a stored value is ms UTC of a day that a calendar has."""
     return isinstance(told, int) and not isinstance(told, bool) and 0 <= told <= _LAST_MS
 
 
 def ms_of(at: str) -> int:
-    """Return ms UTC of what `rfc3339` wrote."""
+    """Return the ms UTC that `rfc3339` wrote."""
     return round(datetime.fromisoformat(at).timestamp() * 1000)
 
 
@@ -42,8 +47,8 @@ def _whole_second(at_s: int) -> str:
 
 
 def later(noted_ms: int, at_ms: int, now_ms: int) -> int:
-    """Return the later of two moments, ms UTC; what was noted as later than now was noted by a
-    clock that has been set back since, and says nothing."""
+    """Return the later of two moments, ms UTC. A noted moment that is later than now counts for
+    nothing: it was noted by a clock that has been set back since."""
     return max(at_ms, noted_ms) if noted_ms <= now_ms else at_ms
 
 
@@ -54,13 +59,22 @@ def clock_words(at_ms: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A frozen view for one unit.
+    """What one unit may know of now. No field can be set anew; three of them show live state.
 
-    `answering` says that the proposer waits for this very answer, so that the message about the
-    end may hold back for a moment. `held` are the ids whose stop waits in the spool, live: a unit
-    that waited for the store sees the stop that was spooled meanwhile. So are those that were
-    `heard` and wait to be worked. While `stopping` nothing new begins. `clock_ms` says how late it
-    has become since the moment was taken: the store may have stood still, or the machine slept.
+    Fixed when the moment is taken:
+
+    - `now_ms`: the time, ms UTC
+    - `answering`: the proposer waits for this very answer, so that the message about the end may be
+      held back for a moment
+    - `stopping`: the bot is ending, and nothing new begins
+
+    Live, so that a unit that waited for the store sees what came meanwhile, and may see them change
+    while it runs:
+
+    - `held`: ids of proposals of which a stop waits in the spool
+    - `heard`: stops that were heard and are not processed yet
+    - `clock_ms`: asks the clock how late it has become since; the store may have stood still, or
+      the machine slept. None means that no more than `now_ms` is known
     """
 
     now_ms: int
@@ -76,12 +90,12 @@ class Moment:
     clock_ms: Callable[[], int] | None = None
 
     def is_long_since(self, at_ms: int) -> bool:
-        """Say whether what was looked at then, in ms UTC, was looked at too long ago to act on."""
+        """Return whether what was seen at `at_ms` (ms UTC) is too old to act on."""
         now_ms = self.now_ms if self.clock_ms is None else self.clock_ms()
         return now_ms - at_ms > _HOLDS_MS
 
     def by_now(self) -> Moment:
-        """Return what this moment has become, where a unit waited for the store."""
+        """Return this moment with the present time, for a unit that had to wait for the store."""
         return self if self.clock_ms is None else replace(self, now_ms=self.clock_ms())
 
     @property

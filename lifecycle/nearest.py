@@ -1,4 +1,4 @@
-"""The nearest known name, for the sentence that tells somebody what was probably meant."""
+"""Finds the nearest known name, to tell somebody what they probably meant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LONGEST_NAME: Final = 64
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name most like `name`, None where none is alike."""
+    """Return the known name most like `name`, None if none is like it."""
     if len(name) > _LONGEST_NAME:
         return None
     by_folded = {each.casefold(): each for each in sorted(known, reverse=True)}
@@ -20,6 +20,6 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Return ` Did you mean …?` with the nearest known name, else nothing."""
+    """Return ` Did you mean …?` with the nearest known name, or an empty text."""
     found = nearest(name, known)
     return f" Did you mean {found}?" if found else ""

@@ -1,4 +1,7 @@
-"""Open windows are judged again after policy or evidence changed: a hard finding rolls back."""
+"""Open windows are judged again after policy or evidence changed; a hard finding rolls back.
+
+`recheck_window` is for new evidence, `in_window` for a new policy; `rechecking` calls both.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
 from lifecycle.windows import defers
 
-#: What a rule found that was not done in time.
+#: The code of a finding that a rule did not end in time.
 LATE: Final = "rule_timeout"
 _NOT_YET: Final = "The policy in force has not judged it yet."
 _STILL: Final = "Its evidence is still to be judged by, under this policy."
@@ -35,9 +38,10 @@ _STILL: Final = "Its evidence is still to be judged by, under this policy."
 def rules_to_run(
     proposal: Proposal, before: Fingerprints | None, after: Fingerprints
 ) -> Collection[str] | None:
-    """Return which rules a re-check runs: all before execution, the changed ones in a window.
+    """Return which rules a re-check runs: before execution all, in a window those that changed.
 
-    None means all.
+    `before` and `after` are the fingerprints of the policy that judged it last, None if nothing is
+    kept of it, and of the one in force. None means all rules.
     """
     if proposal.state is not State.EXECUTING or before is None:
         return None
@@ -45,11 +49,11 @@ def rules_to_run(
 
 
 def owes_evidence(proposal: Proposal, before: Fingerprints | None) -> bool:
-    """Say whether its evidence has to be judged once more under the new policy.
+    """Return whether its evidence has to be judged once more under the new policy.
 
-    So it is where evidence objected, or might, and could decide nothing yet, and where nothing
-    could be judged meanwhile because its tool was gone from the config. What somebody wrote there
-    names no evidence.
+    That is so if evidence objected, or might have, and could decide nothing yet, or if nothing
+    could be judged meanwhile because its tool was gone from the config. A changed row names no
+    evidence.
     """
     was_gone = before is not None and proposal.tool not in before.tools
     asked = is_owed(proposal) or was_gone
@@ -59,13 +63,16 @@ def owes_evidence(proposal: Proposal, before: Fingerprints | None) -> bool:
 def recheck_window(
     tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict | None
 ) -> Concluded:
-    """Judge what is under way again after its evidence changed; a hard finding rolls back.
+    """Judge an executing proposal again after its evidence changed; a hard finding rolls back.
 
-    What cannot be taken back yet, because its tool has not answered, is judged again once it has;
-    so is what could not be judged (no `verdict` although its tool is there), and what a policy
-    judged that is not in force any more. That one policy finds nothing in its evidence says nothing
-    of another, by which the row is judged: that one may be in force again before this one has
-    judged it. Nothing closes it before.
+    `verdict` is None if it could not be judged, or its tool is gone. The proposal is marked to be
+    judged again (`note_owed`), and nothing closes it before:
+
+    - if the tool has not answered, so that it cannot be taken back yet
+    - if it could not be judged although its tool is configured
+    - if a policy judged it that is not in force any more
+    - if nothing objects, but the row was judged last by another policy, which may be in force again
+      before this one has judged the row
     """
     if proposal.state is not State.EXECUTING:
         return Concluded(proposal)
@@ -88,7 +95,7 @@ def recheck_window(
 
 
 def _owed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
-    """Note it once, where something may still be closed, committed or taken back."""
+    """Mark it once as owed, if something may still be closed, committed or taken back."""
     execution = proposal.execution
     if execution is None or execution.verb is Verb.ROLL_BACK or is_owed(proposal):
         return proposal
@@ -99,14 +106,14 @@ def _owed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Prop
 
 
 def passes_or_waits(verdict: Verdict) -> bool:
-    """Say whether no hard rule objects, or those alone that look at what passes by itself."""
+    """Return whether no hard rule objects, or only with findings that pass by themselves."""
     return all(finding.code in WAITABLE for _, finding in verdict.findings_at(Level.HARD))
 
 
 def was_late(verdict: Verdict) -> bool:
-    """Say whether Sentinel objects to nothing but that it was not done in time (ADR 0021).
+    """Return whether the only lasting objection is that a rule did not end in time (ADR 0021).
 
-    A large text may be late on a busy machine: that ends nothing which people approved.
+    A large text may take too long on a busy machine: that ends nothing which people approved.
     """
     codes = {finding.code for _, finding in verdict.findings_at(Level.HARD)}
     return LATE in codes and codes <= WAITABLE | {LATE}
@@ -121,10 +128,10 @@ def in_window(
     *,
     owes: bool = False,
 ) -> Concluded:
-    """Bring what is under way under the policy in force; a hard finding rolls back.
+    """Bring an executing proposal under the policy in force; a hard finding rolls back.
 
-    `owes`: its evidence is still to be judged by, under this very policy. So it is where it has
-    aged: under the policy before it may have objected to nobody who had to hear of it.
+    `owes`: its evidence is still to be judged by, under this very policy. That is so as well if its
+    evidence has aged: under the former policy its objection may have mattered to nobody.
     """
     if awaits_answer(proposal):
         return Concluded(proposal)  # looked at again once the tool has answered, or a person has

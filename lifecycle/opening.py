@@ -1,4 +1,7 @@
-"""From approved to executing: everything that must hold right before a tool is called."""
+"""Brings a proposal from approved to executing if all holds right before a tool is called.
+
+The functions are parts of units; `gating` asks Sentinel before and follows what comes of it.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +39,8 @@ WAITABLE: Final = frozenset({"evidence_stale", "outside_hours", "change_freeze"}
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What came of trying to begin. `token` is the permit where a tool is to be called now;
-    `again` asks for a fresh check because the evidence moved in between."""
+    """What came of trying to begin. `token` is the permit if a tool is to be called now; `again`
+    asks for a fresh check, because policy or evidence changed or too much time has passed since."""
 
     proposal: Proposal
     token: str | None = None
@@ -47,7 +50,7 @@ class Opening:
 def begin(
     tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict, facts: Facts
 ) -> Opening:
-    """Begin execution if all holds at this moment, with the intent and the permit on disk."""
+    """Begin execution if all holds at this moment; the unit also writes intent and permit."""
     tool = moment.policy.tools.get(proposal.tool)
     ended = _cannot_begin(tx, moment, proposal, tool)
     if ended is not None or tool is None:
@@ -68,7 +71,7 @@ def begin(
 
 
 def _unhindered(tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPolicy) -> Opening:
-    """Begin what nothing else stands against. Its trail, which may be long, is read last."""
+    """Begin, or hand the permit to the agent. The trail, which may be long, is compared last."""
     if not may_begin_as_told(tx, proposal):
         return Opening(digest_mismatch(tx, moment, proposal))
     if tool.kind is ToolKind.AGENT:
@@ -77,10 +80,10 @@ def _unhindered(tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolP
 
 
 def _judged_otherwise(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal | None:
-    """Return the proposal where it was not judged, or not opened, as the policy in force wants.
+    """Return the proposal if it was not judged or opened as the policy in force wants, else None.
 
-    After a new policy it is judged again first, and then tried again. A row that asks for less than
-    it must was changed by somebody.
+    After a new policy it is judged again first, then tried again. A row that asks for less than it
+    must was changed by somebody, and is ended.
     """
     if proposal.checked_policy_digest != moment.policy.digest:
         return proposal
@@ -92,20 +95,20 @@ def _judged_otherwise(tx: Transaction, moment: Moment, proposal: Proposal) -> Pr
 def still_true(
     tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict, facts: Facts
 ) -> bool:
-    """Say whether what the verdict was made of is still so: policy, evidence, and the hour."""
+    """Return whether what the verdict was made of still holds: policy, evidence, and the hour."""
     same_policy = of_this_policy(moment, proposal, verdict, facts) and in_force(tx, moment)
     timely = not moment.is_long_since(facts.now_ms)  # evidence has aged since then, hours ended
     return same_policy and timely and same_evidence(tx, proposal, facts)
 
 
 def of_this_policy(moment: Moment, proposal: Proposal, verdict: Verdict, facts: Facts) -> bool:
-    """Say whether both the rules and the tool that they judged are those of this policy."""
+    """Return whether the rules that judged and the tool that they judged are of this policy."""
     tool = moment.policy.tools.get(proposal.tool)
     return verdict.policy_digest == moment.policy.digest and facts.tool == tool
 
 
 def ask_people(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict) -> Proposal:
-    """Let people look again, with reasons, at what has a soft finding since it was approved."""
+    """Void approvals and ask people again, because of a soft finding that they did not know of."""
     raised = raised_by(moment.policy, proposal, verdict)
     revoked = revoke_permit(tx, moment, proposal)
     tx.reviews.void(proposal.proposal_id, None, "Sentinel found something new")
@@ -126,7 +129,7 @@ def ask_people(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Ver
 def _cannot_begin(
     tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPolicy | None
 ) -> Proposal | None:
-    """Return the proposal where it is not to begin: not approved, expired, or not what it was."""
+    """Return the proposal if it must not begin (not approved, expired, changed), else None."""
     if proposal.state is not State.SENTINEL_APPROVED or proposal.opener is None:
         return proposal
     if proposal.expired(moment.now_ms):
@@ -137,7 +140,7 @@ def _cannot_begin(
         return digest_mismatch(tx, moment, proposal)
     if configured(moment.policy, proposal.actor) is None:
         return policy_changed(tx, moment, proposal, "Its proposer is no longer configured.")
-    # Where the tool is gone, the check under the new policy ends it and says so.
+    # If the tool is gone, the check under the new policy ends it and says so.
     return proposal if tool is None else None
 
 
@@ -195,7 +198,7 @@ def _execution(
 
 
 def digest_mismatch(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """End a proposal whose row was changed behind our back, and tell everybody."""
+    """End a proposal whose row was changed behind our back, and announce that."""
     words = "The stored row no longer fits what was approved; nothing was run."
     tell_of_a_changed_row(tx, moment, proposal, words)
     cause = Cause(SENTINEL, Puller.SENTINEL, "digest_mismatch", words)
@@ -214,7 +217,10 @@ def tell_of_a_changed_row(tx: Transaction, moment: Moment, proposal: Proposal, w
 
 
 def card_is_out(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
-    """Say whether people can see the proposal: its card stands on a surface of the config."""
+    """Return whether people can see the proposal: a card stands on a surface of the config.
+
+    That is so in any case for tiers without a live card.
+    """
     if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE:
         return True
     cards = tx.cards.standing(proposal.proposal_id)
@@ -233,7 +239,7 @@ def _outer_obstacle(tx: Transaction, moment: Moment, proposal: Proposal) -> str 
 
 
 def newly_soft(proposal: Proposal, verdict: Verdict) -> bool:
-    """Say whether a soft finding stands that people did not know of when they approved."""
+    """Return whether a soft finding stands that people did not know of when they approved."""
     return not _soft(verdict) <= (_soft(proposal.verdict) if proposal.verdict else frozenset())
 
 
@@ -243,7 +249,7 @@ def _soft(verdict: Verdict) -> frozenset[tuple[str, str, str]]:
 
 
 def waits_for_rule(verdict: Verdict) -> str | None:
-    """Return the code of what passes by itself, where nothing else objects."""
+    """Return the code of a finding that passes by itself, if no other hard finding stands."""
     codes = [finding.code for _, finding in verdict.findings_at(Level.HARD)]
     if codes and all(code in WAITABLE for code in codes):
         return codes[0]
@@ -251,7 +257,7 @@ def waits_for_rule(verdict: Verdict) -> str | None:
 
 
 def _wait(tx: Transaction, moment: Moment, proposal: Proposal, waiting: str) -> Proposal:
-    """Note what it waits for, once, not at every look."""
+    """Note what it waits for, when that changes and not at every look."""
     if proposal.waiting_for == waiting:
         return proposal
     return amend(tx, moment, proposal, "waiting", SENTINEL, reason=waiting, waiting_for=waiting)

@@ -1,4 +1,4 @@
-"""What operators and reviewers do to no one proposal: freeze, thaw, answer a question."""
+"""Runs the acts that concern no one proposal: freeze, thaw, and the answer to a question."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _NOT_WRITTEN_YET: Final = (
 
 @dataclass(slots=True)
 class Operating:
-    """Carries out such acts; the freeze is a stop like any other, and kept like one."""
+    """Carries out such acts. The freeze is a stop like any other, and is kept like one."""
 
     world: World
     acting: Acting
 
     async def operate(self, sender: Sender, unit: Callable[[Transaction, Moment], Reply]) -> Reply:
-        """Run such a unit, once for each event."""
+        """Run a unit of this kind, once for each event; answer with words if the store fails."""
         try:
             return await self._written(sender, unit)
         except StoreUnavailable as error:
             return unavailable(None, error)
 
     async def freeze(self, sender: Sender, reason: str) -> Reply:
-        """Put the freeze in force. Nothing is made final meanwhile, and where the store cannot take
-        it, it is kept and holds everything until the store can (ADR 0023)."""
+        """Put the freeze in force. Nothing is made final meanwhile; if the store cannot take the
+        freeze, it is kept and holds everything until the store can (ADR 0023)."""
         return await self.world.background.surely(self._frozen(sender, reason))
 
     async def _frozen(self, sender: Sender, reason: str) -> Reply:
@@ -46,7 +46,7 @@ class Operating:
         sender = freezing.freezer(moment, sender)
         try:
             freezing.check_freeze(moment, sender, reason)
-        except ReviewRefused as error:  # which holds nothing up
+        except ReviewRefused as error:  # before anything is held
             await self.acting.note(Act("", sender), error.code)
             return Reply.of_error(error)
         act = self.acting.as_heard(Act("", sender, reason))
@@ -60,9 +60,12 @@ class Operating:
                 return self.acting.spooled.keep_freeze(kept, error)
 
     async def thaw(self, sender: Sender) -> Reply:
-        """Lift the freeze, and one that was given before and waits for the store."""
+        """Lift the freeze, and let go of freezes that could not be processed for a minute.
+
+        Nothing is done if a newer freeze still waits for the store.
+        """
         await self.acting.replay_spool()
-        said_ms = sender.said_ms(self.world.clock.now_ms())  # of a later freeze it says nothing
+        said_ms = sender.said_ms(self.world.clock.now_ms())  # later freezes are not lifted
         waited = [each.key for each in self.world.heard.overdue(said_ms)]
         if self.acting.spooled.keeps_freeze(but=waited):
             return Reply(_NOT_WRITTEN_YET, "audit_unavailable")
@@ -74,7 +77,7 @@ class Operating:
         return reply
 
     async def _written(self, sender: Sender, unit: Callable[[Transaction, Moment], Reply]) -> Reply:
-        """Run the unit. Raises StoreUnavailable."""
+        """Run the unit; a refusal is noted and answered. Raises StoreUnavailable."""
         moment = self.world.moment()
 
         def once(tx: Transaction) -> Reply:

@@ -1,4 +1,4 @@
-"""Where something stands in a JSON document: walking it, and naming a place in it."""
+"""Walks a JSON document, and names a place in it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_KEY: Final = 64
 
 
 class RepeatedKeys(list[tuple[str, Any]]):
-    """A JSON object that names a key more than once: all its pairs, in their order."""
+    """A JSON object that has a key more than once: all its pairs, in their order."""
 
 
 _CONTAINERS: Final = frozenset({dict, list, RepeatedKeys})
@@ -41,9 +41,10 @@ def values(container: Any) -> Iterable[Any]:
 
 
 def containers(document: Any, *, at_most: int | None = None) -> Iterator[tuple[Parts, Any]]:
-    """Yield the objects and lists that are not empty with their places, the outer before the inner.
+    """Yield the objects and lists that are not empty, each with its place, the outer before the
+    inner.
 
-    Needs no call stack, so the depth of the document does not matter. `at_most` bounds how many
+    No call stack is needed, so the depth of the document does not matter. `at_most` bounds how many
     are looked at inside any one container, and in all.
     """
     waiting: list[tuple[Parts, Any]] = [((), document)]

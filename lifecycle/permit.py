@@ -1,8 +1,7 @@
-"""The permit: a signed right to make exactly one call (design section 7, seeds 000 and 003).
+"""The permit is a signed right to make exactly one call (design section 7, seeds 000 and 003).
 
 A token is `base64url(canonical JSON).key id.base64url(HMAC-SHA256)`; the signature covers
-everything before its own point. Whether a permit was used is the store's knowledge, not the
-token's.
+everything before the second point. The store knows whether a permit was used; the token does not.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Permit:
     nonce: str
 
     def __post_init__(self) -> None:
-        """Hold the one bound that no issuer may widen."""
+        """Check the one bound that no issuer may widen."""
         if self.expires_at_ms - self.not_before_ms > LONGEST_VALIDITY_MS:
             raise ValueError("a permit is valid for at most one hour")
 
@@ -89,12 +88,12 @@ def issue(permit: Permit, ring: KeyRing) -> str:
 def read(token: str, ring: KeyRing) -> Permit:
     """Return the permit in a token whose signature holds.
 
-    Raises PermitRefused `permit_signature_invalid` for all else: another key, a changed byte,
-    a text that is no token.
+    Raises PermitRefused `permit_signature_invalid` for all else: another key, a changed byte, a
+    text that is no token.
     """
     body, key_id, signature = _parts(token)
     key = ring.keys.get(key_id)
-    # A key that is not known costs the same time as one that is.
+    # An unknown key must cost the same time as a known one.
     expected = _signature(f"{body}.{key_id}", key or bytes(_SHORTEST_KEY))
     if not hmac.compare_digest(expected.encode(), signature.encode()) or key is None:
         raise _not_ours()
@@ -105,7 +104,7 @@ def read(token: str, ring: KeyRing) -> Permit:
 
 
 def unverified(token: str) -> Permit:
-    """Return what a token says, whoever signed it: to be compared, never to be acted on.
+    """Return what a token says, whoever signed it. It may be compared, but must not be acted on.
 
     Raises PermitRefused `permit_signature_invalid` for a text that is no token.
     """

@@ -1,4 +1,4 @@
-"""Permits as the workflow uses them: granted with the intent, used up right before the call."""
+"""Grants permits as the workflow uses them: with the intent, and used up right before the call."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ def grant(
     *,
     used: bool = True,
 ) -> str:
-    """Issue and store the permit for one verb and attempt; return the signed string.
+    """Issue and store the permit for one verb and attempt; return the signed token.
 
-    A permit for a call of our own is used up in the very transaction that writes the intent, so
-    that it can never serve twice; one for an agent (`used` False) is used up at redemption.
-
-    The proposal's time window bounds execute alone, so that nothing stands in the way of a roll
-    back or of a commit whose window closed late.
+    A permit for a call of our own is used up in the very unit that writes the intent, so that it
+    can never serve twice; one for an agent (`used` False) is used up at redemption. The proposal's
+    time window bounds execute alone, so that nothing stands in the way of a roll back, or of a
+    commit whose window closed late.
     """
     issued = _permit(moment, proposal, tool, verb, attempt)
     token = permits.issue(issued, moment.ring)
@@ -73,11 +72,11 @@ def _permit(
 
 
 def _begins(proposal: Proposal, verb: Verb, attempt: int) -> bool:
-    """Say whether this call is a start; the same one taken up after a crash began long ago."""
+    """Return whether this call starts execution; a call taken up after a crash began long ago."""
     execution = proposal.execution
     return verb is Verb.EXECUTE and (execution is None or execution.attempt != attempt)
 
 
 def r3_uri(public_url: str, proposal: Proposal) -> str:
-    """Return where the R3 document of a proposal can be read (seed 003)."""
+    """Return the URI at which the R3 document of a proposal can be read (seed 003)."""
     return f"{public_url.rstrip('/')}/r3/{proposal.r3_s256}"

@@ -1,4 +1,4 @@
-"""The law's view of the config: who exists, which tools, which limits. Frozen."""
+"""A policy is the law's frozen view of the config: who exists, which tools, which limits."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ToolKind(StrEnum):
 
 
 class Level(StrEnum):
-    """What a finding of a rule does."""
+    """How hard a finding of a rule counts."""
 
     HARD = "hard"
     SOFT = "soft"
@@ -156,7 +156,7 @@ class RuleSettings:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of design section 4 and 6; all times in seconds."""
+    """Bounds of design section 4 and 6; times are in seconds, rates in uses a minute."""
 
     proposal_ttl_s: int = 86_400
     refusal_binds_s: int = 3_600

@@ -1,4 +1,7 @@
-"""The ports: what the law needs of the world. Every method is one sentence."""
+"""The ports are interfaces through which the law reaches the store, the tools and the surfaces.
+
+The bot implements them; `lifecycle` knows nothing of the platforms and the database behind them.
+"""
 
 from __future__ import annotations
 
@@ -53,45 +56,60 @@ class StoreUnavailable(Exception):
 
 
 class StoreClosed(StoreUnavailable):
-    """The process ends, and the store serves nobody any more: nothing is wrong with it."""
+    """The process ends and the store serves nobody any more; nothing is wrong with the store."""
 
 
 class RowAtFault(StoreUnavailable):
-    """One row stands in the way of this unit alone; the store itself is well."""
+    """One row makes this unit alone fail; the store itself is well."""
 
 
 class RowUnreadable(RowAtFault):
-    """One row holds what no record can be, changed by hand; everything else can be read."""
+    """One row was changed by hand into what no record can be; everything else can be read."""
 
 
 class RowChanged(RowAtFault):
-    """One row is not what this unit saw of it; the store itself can be written."""
+    """One row is not as this unit saw it; the store itself can be written."""
 
 
 class RowRefused(RowAtFault):
-    """The store refuses a row of this unit for what stands in it, and would refuse it again."""
+    """The store refuses a row of this unit because of its content, and would refuse it again."""
 
 
 class ProposalStore(Protocol):
-    """One writer, many readers. A unit runs whole in one transaction or not at all."""
+    """The database behind all books: one writer, many readers.
+
+    A unit is a function that is given the books; it runs whole in one transaction or not at all. A
+    view is a function that only reads.
+    """
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:
         """Run `unit` in a transaction and return its value once that is durable.
 
-        Units run, and are answered, in the order in which they were handed over: which of two
-        people was first is known by that alone. An exception of the unit undoes it alone and is
-        raised here; StoreUnavailable where the store itself failed.
+        `unit` runs on the writer's thread (with the memory store: on the event loop). It must not
+        await or touch asyncio objects; what it reads of live objects such as `World` may change
+        under it. The store runs it once; it runs again only if its caller says so, as
+        `Units.write_surely` does. If the caller is cancelled, the unit may be written all the same.
+
+        Units run, and are answered, in the order in which they were handed over: that order alone
+        tells which of two people was first. If the unit raises, it alone is undone, and the
+        exception is raised here. StoreUnavailable means that the store itself failed and nothing of
+        the unit remains.
         """
 
     async def read(self, view: Callable[[Transaction], T]) -> T:
-        """Run `view` on a consistent snapshot; it must not write."""
+        """Run `view` on a consistent snapshot and return its value; it must not write.
+
+        It runs on a reader's thread (with the memory store: on the event loop), and the same holds
+        for it as for a unit. Raises StoreUnavailable if the store cannot be read, or the view
+        writes.
+        """
 
     async def close(self) -> None:
-        """Finish what was accepted and let go of the file."""
+        """Finish what was accepted and let go of the file; then every call raises StoreClosed."""
 
 
 class Clock(Protocol):
-    """Time, in UTC."""
+    """The time, in UTC, and waiting; tests replace it by a clock that they move."""
 
     def now_ms(self) -> int:
         """Return milliseconds since the epoch, never moving backwards within a process."""
@@ -101,16 +119,19 @@ class Clock(Protocol):
 
 
 class ToolFailed(Exception):
-    """The tool failed and left nothing behind."""
+    """The tool failed and left nothing behind; people read its words."""
 
 
 class ToolDoubtful(Exception):
-    """Nobody knows whether the tool acted; its words are for people, as those of ToolFailed."""
+    """Nobody knows whether the tool acted; people read its words, like those of ToolFailed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """All that a tool is told; read from the stored bytes, nothing is added."""
+    """All that a tool is told about one call. It is read from the stored bytes; nothing is added.
+
+    `limit_s` is how many seconds the call may take; `permit` is the token that it is made under.
+    """
 
     verb: str
     proposal_id: str
@@ -139,9 +160,9 @@ class Call:
 
 
 class Tool(Protocol):
-    """What acts on the world.
+    """What acts on the world, by one method for each verb.
 
-    ToolFailed means that nothing is left behind; any other error, that nobody knows.
+    ToolFailed means that nothing is left behind; after any other error nobody knows what was done.
     """
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
@@ -158,7 +179,7 @@ class Toolbox(Protocol):
     """The tools by name."""
 
     def tool(self, name: str) -> Tool:
-        """Return the tool; KeyError where the config does not know it."""
+        """Return the tool of this name; KeyError if the config does not know it."""
 
     def real_path(self, path: str) -> str:
         """Return the real path of `path`, all links followed."""
@@ -168,38 +189,49 @@ class Toolbox(Protocol):
 
 
 class Notifier(Protocol):
-    """The surfaces seen from the law; no method raises for a platform's fault."""
+    """The surfaces as the law sees them; no method raises because a platform fails."""
 
     def nudge(self) -> None:
-        """Say that cards or messages may be waiting; returns at once."""
+        """Tell the surfaces that cards or messages may be waiting for them; returns at once."""
 
     def surfaces(self) -> tuple[str, ...]:
         """Return the names of the configured surfaces."""
 
     def alert(self, words: str) -> None:
-        """Say something on every surface now, without the store; returns at once."""
+        """Say these words on every surface now, without the store; returns at once."""
 
     async def read_cards(self, proposal_id: str) -> bool:
-        """Apply decisions found on the cards; True where one surface was read or had no gap."""
+        """Read the proposal's cards on all surfaces and apply the decisions found there.
+
+        Returns True if at least one surface was read, or has missed nothing.
+        """
 
     async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
-        """Return who left, is banned or cannot be read; `surely`: not the last (ADR 0011)."""
+        """Return which of these people are a member on no surface: they left, are banned, or cannot
+        be read. Whoever has an account on none is not among them.
+
+        With `surely` those whose membership merely cannot be read are left out (ADR 0011).
+        """
 
     async def catch_up(self) -> int:
-        """Read what the surfaces kept while nobody listened; return how many decisions it had."""
+        """Read what platforms kept while nobody listened; return how many decisions that were."""
 
     async def hear_others(self, proposal_id: str, but: str) -> bool:
-        """Hear what stands under ❌ on every surface in a gap `but` one; False where not yet."""
+        """Hear every ❌ on the proposal's cards on surfaces that may have missed one, `but` one
+        surface.
+
+        Returns False if one of them cannot be heard yet, so that the caller must wait.
+        """
 
 
 class Spool(Protocol):
-    """Stops that the store could not take, kept on disk until it can."""
+    """Stops that the store could not take: kept on disk until it can (design section 10)."""
 
     def keep(self, stop: Mapping[str, Any]) -> None:
-        """Append one stop and force it to disk."""
+        """Append one stop and force it to disk; raises OSError, and then nothing of it is kept."""
 
     def kept(self) -> Sequence[Mapping[str, Any]]:
-        """Return the stops that wait."""
+        """Return the stops that wait, oldest first; raises OSError."""
 
     def forget(self, stops: Collection[Mapping[str, Any]]) -> None:
         """Forget these stops, which are in the store now; raises OSError, and may have or not."""

@@ -1,6 +1,6 @@
-"""In which messages the cards of a proposal stand: by them a decision is known for this one's.
+"""The trail tells in which messages cards stand, so that a decision is known for its proposal's.
 
-Rows alone could be pointed at another card, and what people said of that would count here.
+A row of a card alone could be pointed at another card; what people said of that would count here.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ CARD: Final = "card"
 
 
 def note_card(tx: Transaction, moment: Moment, card: Card, message_id: str) -> None:
-    """Tell the trail that this card stands in this message."""
+    """Write to the trail that this card stands in this message."""
     proposal = tx.proposals.get(card.proposal_id)
     details = {"surface": card.surface, "message": message_id}
     record(tx, moment, POSTED, SENTINEL, proposal=proposal, details=details)
 
 
 def about_its_cards(trail: Sequence[AuditEntry]) -> Iterator[str]:
-    """Yield a sentence for every decision that was given on a message in which no card of it stood.
+    """Yield a sentence for every decision on a message in which no card of the proposal stood.
 
     Trails that an older version began do not tell where cards stand; `known_by` came with that.
     """
@@ -45,9 +45,10 @@ def about_its_cards(trail: Sequence[AuditEntry]) -> Iterator[str]:
 
 
 def was_shown(proposal: Proposal, trail: Sequence[AuditEntry]) -> bool:
-    """Say whether what people are to see was posted anywhere: no card, no window.
+    """Return whether a card that people are to see was posted anywhere: no card, no window.
 
-    The row of its card alone could be set as delivered.
+    The row of the card alone could have been set to delivered. True if the tier has no live card,
+    or an older version began the trail.
     """
     if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE or not _tells_of_cards(trail):
         return True
@@ -55,7 +56,7 @@ def was_shown(proposal: Proposal, trail: Sequence[AuditEntry]) -> bool:
 
 
 def about_its_showing(proposal: Proposal, trail: Sequence[AuditEntry]) -> Iterator[str]:
-    """Yield a sentence where it began before people could see it."""
+    """Yield a sentence if it began before people could see it."""
     begun = (i for i, entry in enumerate(trail) if entry.event.target == State.EXECUTING)
     at = next(begun, None)
     if at is not None and not was_shown(proposal, trail[:at]):

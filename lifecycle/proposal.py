@@ -1,4 +1,4 @@
-"""A proposal with its whole life: the record that the store keeps, frozen."""
+"""A proposal is one frozen record of its whole life, which the store keeps as one row."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ActorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Somebody or something, by kind and id; never by name."""
+    """Somebody or something that can act, by kind and id of the config; never by a display name."""
 
     kind: ActorKind
     id: str
@@ -53,7 +53,7 @@ class Verb(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How the last call of a tool stands."""
+    """How the last call of a tool ended, or that it is still running."""
 
     RUNNING = "running"
     DONE = "done"
@@ -62,7 +62,7 @@ class Outcome(StrEnum):
 
 
 class Attention(StrEnum):
-    """Why a person must look."""
+    """Why a person must look at a proposal."""
 
     OUTCOME_UNKNOWN = "outcome_unknown"
     ROLLBACK_INCOMPLETE = "rollback_incomplete"
@@ -85,7 +85,7 @@ STOPS_CLOSING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class KeptStop:
-    """A ❌ that came while a tool was running: carried out as soon as it can be."""
+    """A ❌ that came while a call ran, or its outcome was unknown: carried out once it can be."""
 
     person: str
     reason: str
@@ -105,15 +105,16 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """Exists only once execution began. Times in ms UTC; no window: both window times are None.
+    """The last call of the tool, and the window (both times None if there is none). Times in ms
+    UTC.
 
     - `receipt`: what execute returned
-    - `tries`: how often it was called under the same idempotency key
+    - `tries`: how often the verb was called under the same idempotency key
     - `early`: the orchestrator opened the window, so that a person's ✅ may close it
-    - `by_agent`: the agent carries it out itself, so that its receipt is awaited and no tool's
-    - `deferred`: execute only stages and commit carries out, whatever the config says by now;
-      None in older rows, for which the config is asked
-    - `doubted`: the same verb was called before, and nobody knows what came of that
+    - `by_agent`: the agent acts itself, so that its receipt is awaited and no tool's
+    - `deferred`: execute only stages and commit carries out, whatever the config says by now; None
+      in older rows, for which the config is asked
+    - `doubted`: the verb was called before, and nobody knows what came of that
     """
 
     verb: Verb
@@ -134,11 +135,11 @@ class Execution:
 
     @property
     def windowed(self) -> bool:
-        """True where a rollback window belongs to this execution."""
+        """True if a rollback window belongs to this execution."""
         return self.window_closes_at_ms is not None
 
     def stages(self, *, by_config: bool) -> bool:
-        """Say whether a commit has to follow; `by_config` is what its tool would do by now."""
+        """Return whether a commit has to follow; `by_config` is what its tool would do by now."""
         if self.by_agent:
             return False
         return by_config if self.deferred is None else self.deferred
@@ -152,10 +153,12 @@ class Proposal:
     - `document`: the canonical bytes that were accepted
     - `deadline_ms`: from this moment on it counts as expired, unless it is executing
     - `opener`: who opened the gate, while it has not begun (frozen, too early, card undelivered…)
+    - `checked_policy_digest`: the policy that judged it last. `last_judged` appends "+evidence" on
+      purpose: the value then differs from every policy's digest, and the proposal is judged again
     - `permit_waits`: an agent holds a permit that it has not redeemed
     - `masked`: the document held a credential and was replaced by a masked text
     - `anew_version`: the version in which approvals last became void, or verdict, tier, quorum or
-      window changed: a card of an earlier one does not show what is decided on
+      window changed: a card of an earlier version does not show what is decided on
     """
 
     proposal_id: str
@@ -207,15 +210,15 @@ class Proposal:
 
     @property
     def terminal(self) -> bool:
-        """True where nothing can follow."""
+        """True if nothing can follow."""
         return self.state.terminal
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Proposal:
-        """Return the proposal of these fields; what a store reads back at every move.
+        """Return the proposal of these fields, as a store reads them back at every move.
 
-        The same as `Proposal(**values)`, which sets each of forty-five fields by a call of its
-        own. Raises TypeError for a field too many or a required one too few.
+        It equals `Proposal(**values)`, which sets each of forty-five fields by a call of its own.
+        Raises TypeError for a field too many or a required one too few.
         """
         made = object.__new__(cls)
         made.__dict__.update(_OPTIONAL, extra={})
@@ -227,8 +230,7 @@ class Proposal:
     def but(self, **changes: Any) -> Proposal:
         """Return a copy with these fields changed: `dataclasses.replace`, at a tenth of its cost.
 
-        A move changes a few of many fields, and there is one in every unit. Raises TypeError for
-        a field that there is none of.
+        There is one in every unit. Raises TypeError for a field that a proposal does not have.
         """
         if not _FIELDS.issuperset(changes):
             raise TypeError(f"a proposal has no {sorted(changes.keys() - _FIELDS)}")
@@ -240,14 +242,14 @@ class Proposal:
         return copy
 
     def fits(self, judge: Callable[[Proposal], bool]) -> bool:
-        """Return what `judge` says of the bytes and columns that were proposed, once for them."""
+        """Return what `judge` says of the bytes and columns that were proposed, asking it once."""
         known: bool | None = self.__dict__.get(_FITS)
         if known is None:
             known = self.__dict__[_FITS] = judge(self)
         return known
 
     def read(self) -> ProposalDocument:
-        """Read the document from the stored bytes, once for this row; to be looked at only.
+        """Return the document of the stored bytes, read once for this row; it must not be changed.
 
         Whoever hands it to others reads it anew: `ProposalDocument.of_bytes(self.document)`.
         """
@@ -257,18 +259,18 @@ class Proposal:
         return known
 
     def having_read(self, document: ProposalDocument) -> Proposal:
-        """Keep what somebody has just read from these very bytes; return self."""
+        """Keep what was just read from these very bytes, so that `read` returns it; return self."""
         self.__dict__[_READ] = document
         return self
 
     def expired(self, now_ms: int) -> bool:
-        """Say whether the deadline has passed before execution began."""
+        """Return whether it still waits and its deadline has passed."""
         waiting = self.state in (State.PENDING, State.SENTINEL_APPROVED)
         return waiting and now_ms >= self.deadline_ms
 
     @property
     def waits_for(self) -> str:
-        """What `waiting_for` means to people; empty where it waits for nothing by itself."""
+        """What `waiting_for` means to people; empty if it waits for nothing but people."""
         waiting = self.waiting_for or ""
         return _WAITS_FOR.get(waiting, waiting)
 
@@ -286,11 +288,11 @@ _WAITS_FOR: Final = {
     "frozen": "thaw, for everything is frozen",
     "valid_from_ms": "its time to begin (valid_from_ms)",
 }
-#: Where a row keeps what it has read of its own bytes, and whether they are what was digested; no
-#: fields, so they are in no comparison.
+#: Names under which a row keeps the document it has read, and whether that fits its digest. They
+#: are no fields, so that rows are not compared by them.
 _READ: Final = "_read"
 _FITS: Final = "_fits"
-#: What these two depend on.
+#: The fields that these two depend on.
 _WHAT_IT_IS: Final = frozenset(
     {"proposal_id", "actor", "tool", "digest", "document", "r3_document", "r3_s256", "masked"}
 )

@@ -1,4 +1,4 @@
-"""Who may propose at all: the agents and people of the config."""
+"""The agents and people of the config are the only ones who may propose."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lifecycle.proposal import ActorKind, Identity
 
 
 def configured(policy: Policy, actor: Identity | None) -> Agent | Person | None:
-    """Return the agent or person of an identity, None where the config has none."""
+    """Return the agent or person of an identity, None if the config has none."""
     if actor is None:
         return None
     match actor.kind:

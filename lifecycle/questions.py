@@ -1,4 +1,7 @@
-"""A refinement plan is a question: posted to people, answered by the first reviewer (section 9)."""
+"""A refinement plan is a question: posted to people, answered by the first reviewer (section 9).
+
+Questions are kept in flags. `ask` and `answer_question` are units of the workflow.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _POSTED: Final = "question:"
 
 
 def ask(tx: Transaction, moment: Moment, question: Question, sender: Sender) -> Answer:
-    """Post a question on every surface, unless this very one of its proposer waits already.
+    """Post a question on every surface, unless the same one of its proposer waits already.
 
     One that was answered, or has lapsed, is asked anew: people answered what they were asked then.
     Raises Refused too_many_open.
@@ -102,33 +105,33 @@ def answer_question(
 
 
 def note_posted(tx: Transaction, message: Message, message_id: str) -> None:
-    """Remember under which message a question stands, so that a reply to it is its answer."""
+    """Remember in which message a question stands, so that a reply to that is its answer."""
     key, _, _ = message.key.rpartition("@")
     if key.startswith(_POSTED):
         tx.flags.put(_place(message.surface, message_id), key.removeprefix(_POSTED))
 
 
 def waits_in(tx: Transaction, surface: str, message_id: str) -> str | None:
-    """Return the id of the question that stands in this message and waits for its answer."""
+    """Return the id of the question in this message if it waits for its answer, else None."""
     asked_id: str | None = tx.flags.get(_place(surface, message_id))
     asked = question_of(tx, asked_id) if asked_id is not None else None
     return asked_id if asked is not None and asked["answer"] is None else None
 
 
 def may_answer(moment: Moment, sender: Sender) -> bool:
-    """Say whether this is a reviewer, whose reply is an answer."""
+    """Return whether the sender is a reviewer, whose reply is an answer."""
     by_person = sender.kind is ActorKind.PERSON and sender.is_known_to(moment.policy)
     return by_person and sender.id in moment.policy.group(_GROUP)
 
 
 def question_of(tx: Transaction, asked_id: str) -> Mapping[str, Any] | None:
-    """Return a question as it stands, None where no question has this id."""
+    """Return a question as it stands, None if no question has this id."""
     found: Mapping[str, Any] | None = tx.flags.get(_flag(asked_id))
     return found
 
 
 def shown_of(asked: Mapping[str, Any]) -> str:
-    """Return the digest of who asked and of what people are shown, as the trail has it."""
+    """Return the digest, as it stands in the trail, of who asked and of what people are shown."""
     shown = {name: asked[name] for name in ("actor", "intent", "scope", "target")}
     return digest_of(canonical_bytes(shown))
 
@@ -149,7 +152,7 @@ def question_json(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def answer_to(asked: Mapping[str, Any], *, deduplicated: bool = False) -> Answer:
-    """Return the answer object for a question: nothing is proposed, and nothing refused."""
+    """Return the answer object for a question; nothing is proposed or refused by it."""
     return Answer(
         proposal_id=None,
         state=None,
@@ -163,7 +166,7 @@ def answer_to(asked: Mapping[str, Any], *, deduplicated: bool = False) -> Answer
 
 
 def _digest(question: Question, sender: Sender) -> str:
-    """Return what makes it this question: all that was asked, and who asked."""
+    """Return the digest that identifies a question: of all that was asked, and of who asked."""
     return digest_of(
         canonical_bytes(
             {
@@ -184,7 +187,7 @@ def _new_id(tx: Transaction, moment: Moment, digest: str, sender: Sender) -> str
 
 
 def _waiting(tx: Transaction, moment: Moment, sender: Sender) -> Sequence[Mapping[str, Any]]:
-    """Return the proposer's questions that nobody answered; an old one lapses by itself."""
+    """Return the proposer's questions that nobody answered; old ones lapse by themselves."""
     since_ms = moment.now_ms - moment.policy.limits.proposal_ttl_s * 1000
     listed = (tx.flags.get(_flag(asked_id)) for asked_id in tx.flags.get(_list(sender)) or [])
     asked = (each for each in listed if each is not None)
@@ -192,7 +195,7 @@ def _waiting(tx: Transaction, moment: Moment, sender: Sender) -> Sequence[Mappin
 
 
 def _leave_room(moment: Moment, sender: Sender, waiting: int) -> None:
-    """Count the proposer's open questions like open proposals."""
+    """Raise Refused if the proposer's open questions reach the limit of its open proposals."""
     proposer = moment.policy.agents.get(sender.id or "") or moment.policy.people.get(
         sender.id or ""
     )

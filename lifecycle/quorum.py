@@ -1,4 +1,4 @@
-"""Who may approve and stop, and how many must (design sections 3 and 6)."""
+"""Decides who may approve and stop, and how many must (design sections 3 and 6)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lifecycle.tier import ALWAYS_BLOCKED, TIER_POLICIES, Tier
 
 #: The group whose members may stop anything.
 OPERATORS: Final = "operators"
-#: The group that reviews where a tool names none, or has left the config.
+#: The group that reviews for a tool that names none, or has left the config.
 REVIEWERS: Final = "approvers"
 
 
 def approval_class_of(document: ProposalDocument) -> ApprovalClass | None:
-    """Return the class that the proposal asks for, `none` where it asks for nothing.
+    """Return the class that the proposal asks for, `none` if it asks for nothing.
 
     None for a class that does not exist, which is V-PROP-014.
     """
@@ -51,7 +51,7 @@ def _explicit(tool: ToolPolicy, document: ProposalDocument) -> int:
 
 
 def configured_tier(tool: ToolPolicy) -> Tier:
-    """Return the tool's tier; what is always blocked is blocked whatever a config says."""
+    """Return the tool's tier; tools that are always blocked are BLOCK whatever a config says."""
     return Tier.BLOCK if tool.name in ALWAYS_BLOCKED else tool.tier
 
 
@@ -95,14 +95,14 @@ def eligible(policy: Policy, tool: ToolPolicy, proposer: str) -> frozenset[str]:
 
 
 def can_auto_approve(policy: Policy, proposer: str) -> bool:
-    """Say whether there is an orchestrator that may stand for PROPOSE's own quorum here."""
+    """Return whether there is an orchestrator that may stand in for PROPOSE's own quorum here."""
     return policy.orchestrator is not None and policy.orchestrator != proposer
 
 
 def within_reach(
     policy: Policy, tool: ToolPolicy, proposer: str, quorum: int, needs_people: bool
 ) -> bool:
-    """Say whether enough people exist who may approve, or auto-approval may stand for them."""
+    """Return whether enough people may approve, or auto-approval may stand in for them."""
     if len(eligible(policy, tool, proposer)) >= quorum:
         return True
     return not needs_people and quorum <= 1 and can_auto_approve(policy, proposer)
@@ -111,7 +111,7 @@ def within_reach(
 def may_approve(
     policy: Policy, tool: ToolPolicy, proposal_actor: Identity, person_id: str
 ) -> tuple[str, str] | None:
-    """Return None where this person may approve, else (code, words) of why not.
+    """Return None if this person may approve, else (code, words) of why not.
 
     Codes: `own_proposal`, `not_a_reviewer`, `owner_of_agent`.
     """
@@ -133,7 +133,7 @@ def may_approve(
 def may_stop(
     policy: Policy, tool: ToolPolicy, proposal_actor: Identity, person_id: str
 ) -> tuple[str, str] | None:
-    """Return None where this person may reject and roll back, else (code, words) of why not.
+    """Return None if this person may reject and roll back, else (code, words) of why not.
 
     Reviewers, operators and the owner of the proposing agent may; a proposer who is none of them
     withdraws instead.
@@ -151,7 +151,7 @@ def may_stop(
 
 
 def may_stop_anything(policy: Policy, person_id: str) -> bool:
-    """Say whether there is anything at all that this person may reject or roll back."""
+    """Return whether there is anything at all that this person may reject or roll back."""
     person = policy.people.get(person_id)
     if person is None:
         return False

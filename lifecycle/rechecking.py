@@ -1,4 +1,7 @@
-"""The policy or the evidence changed: what is open is judged again (design section 5)."""
+"""What is open is judged again after the policy or its evidence changed (design section 5).
+
+These are parts of units; `adopting` asks Sentinel before and runs them.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +50,11 @@ _OUT_OF_REACH: Final = "Its quorum can no longer be reached."
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnew:
-    """What is known of a proposal under the policy in force; no `verdict` where the tool is gone.
+    """What is known of a proposal under the policy in force. `verdict` is None if the tool is gone.
 
-    `before` and `after` are the standings of the policy that it was judged under last, None where
-    nothing is kept of that, and of the one in force. `lost` are people who approved and whose
-    membership cannot be confirmed.
+    `before` and `after` are the fingerprints of the policy that judged it last, None if nothing is
+    kept of it, and of the one in force. `lost` are people who approved and whose membership cannot
+    be confirmed.
     """
 
     verdict: Verdict | None
@@ -61,9 +64,9 @@ class JudgedAnew:
 
 
 def recheck(tx: Transaction, moment: Moment, proposal: Proposal, anew: JudgedAnew) -> Concluded:
-    """Bring one open proposal under the policy in force."""
+    """Bring one open proposal under the policy in force, within a unit."""
     verdict = anew.verdict
-    over = proposal.terminal or proposal.expired(moment.now_ms)  # no policy brings that back
+    over = proposal.terminal or proposal.expired(moment.now_ms)  # whatever the policy says
     if over or _is_of(moment.policy, proposal):
         return Concluded(proposal)
     tool = moment.policy.tools.get(proposal.tool)
@@ -74,7 +77,7 @@ def recheck(tx: Transaction, moment: Moment, proposal: Proposal, anew: JudgedAne
         return Concluded(digest_mismatch(tx, moment, proposal))
     if tool is None or tool.tier is Tier.BLOCK or verdict is None:
         return Concluded(policy_changed(tx, moment, proposal, "The tool may not be used any more."))
-    if proposal.state is State.PENDING:  # judged under this policy by whoever judges it
+    if proposal.state is State.PENDING:  # whoever judges it will do so under this policy
         return Concluded(stands_anew(tx, moment, proposal))
     if not passes_or_waits(verdict):
         return Concluded(reject_by_sentinel(tx, moment, proposal, verdict))
@@ -86,11 +89,11 @@ def recheck(tx: Transaction, moment: Moment, proposal: Proposal, anew: JudgedAne
 def recheck_by_evidence(
     tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict | None
 ) -> Concluded:
-    """Judge one open proposal again by evidence recorded since: a hard finding ends it.
+    """Judge one open proposal again by evidence recorded since; a hard finding ends it.
 
-    What is under way is taken back; what waits is rejected, so that nobody is asked about what
-    could not begin, and a soft finding is put before people again. `verdict` is of the rules that
-    ask for evidence alone.
+    What executes is rolled back. What waits is rejected, so that nobody is asked about what could
+    not begin; on a new soft finding people are asked again. `verdict` is of the rules about
+    evidence alone.
     """
     if proposal.state is not State.SENTINEL_APPROVED:
         return recheck_window(tx, moment, proposal, verdict)
@@ -98,9 +101,9 @@ def recheck_by_evidence(
         return Concluded(proposal)
     judged_by = (proposal.checked_policy_digest, verdict.policy_digest)
     if judged_by != (moment.policy.digest,) * 2 or not in_force(tx, moment):
-        return Concluded(proposal)  # all rules are run anew under the policy in force
+        return Concluded(proposal)  # `recheck` runs all rules under the policy in force
     if was_late(verdict):
-        return Concluded(proposal)  # nothing was found; all rules are run before it begins
+        return Concluded(proposal)  # nothing was found, and all rules run again before it begins
     whole = _brought_up_to_date(proposal.verdict, verdict)
     if not passes_or_waits(verdict):
         return Concluded(reject_by_sentinel(tx, moment, proposal, _without_waits(whole, verdict)))
@@ -110,8 +113,7 @@ def recheck_by_evidence(
 
 
 def _brought_up_to_date(known: Verdict | None, fresh: Verdict) -> Verdict:
-    """Return the verdict on record with what the rules that ran again say now, each in its place:
-    what says the same is the same."""
+    """Return the verdict on record with the results of the rules that ran again in place."""
     ran = {result.rule: result for result in fresh.results}
     others = known.results if known else ()
     brought = [ran.pop(result.rule, result) for result in others]
@@ -119,7 +121,7 @@ def _brought_up_to_date(known: Verdict | None, fresh: Verdict) -> Verdict:
 
 
 def _without_waits(whole: Verdict, fresh: Verdict) -> Verdict:
-    """Leave out what merely made it wait when the other rules ran: that may be over by now."""
+    """Leave out findings of the other rules that merely made it wait: they may be over by now."""
     results = (
         each if each in fresh.results else replace(each, findings=tuple(_lasting(each)))
         for each in whole.results
@@ -134,9 +136,9 @@ def _lasting(result: RuleResult) -> Iterator[Finding]:
 
 
 def stands_anew(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """Bring what no rule has judged yet under the policy in force, or end it.
+    """Bring a pending proposal, which no rule has judged yet, under the policy in force, or end it.
 
-    Whether its proposer may ask, and who has to approve, was settled under the one before.
+    Whether its proposer may ask, and who has to approve, was settled under the policy before.
     """
     if proposal.state is not State.PENDING or _is_of(moment.policy, proposal):
         return proposal
@@ -156,7 +158,7 @@ def stands_anew(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal
 
 
 def fingerprints_before(tx: Transaction, proposal: Proposal) -> Fingerprints | None:
-    """Return what is kept of the policy under which it was last judged."""
+    """Return the fingerprints of the policy that judged it last, None if they are not kept."""
     return fingerprints_under(tx, policy_before(proposal))
 
 
@@ -178,9 +180,9 @@ def _restand(
     verdict: Verdict,
     anew: JudgedAnew,
 ) -> Proposal:
-    """Set tier and quorum anew; where what was approved changed, approvals are void."""
+    """Set tier and quorum anew; if what people approved has changed, approvals become void."""
     fresh = raised_by(moment.policy, restood(moment.policy, proposal) or proposal, verdict)
-    if is_of_a_copy(tx, proposal):  # no policy lets begin by itself what may be done already
+    if is_of_a_copy(tx, proposal):  # it may have been done already: only people let it begin
         fresh = by_people(moment.policy, fresh)
     if not _within_reach(moment.policy, tool, fresh):
         return policy_changed(tx, moment, proposal, _OUT_OF_REACH)
@@ -190,7 +192,7 @@ def _restand(
     changes: dict[str, Any] = {
         **standing_changes(fresh),
         "verdict": verdict,
-        # A permit names the policy it was given under: it is taken back, and given anew.
+        # A permit names the policy it was given under: it is revoked, and another given later.
         **revoke_permit(tx, moment, proposal),
     }
     if changed:
@@ -202,7 +204,7 @@ def _restand(
 
 
 def _opener_stands(tx: Transaction, moment: Moment, fresh: Proposal, lost: Collection[str]) -> bool:
-    """Say whether whoever opened the gate could still open it under this policy."""
+    """Return whether whoever opened the gate could still open it under this policy."""
     match fresh.opener_puller:
         case Puller.PERSON:
             reviews = tx.reviews.of(fresh.proposal_id)
@@ -212,7 +214,7 @@ def _opener_stands(tx: Transaction, moment: Moment, fresh: Proposal, lost: Colle
         case Puller.ORCHESTRATOR:
             still = fresh.opener is not None and fresh.opener.id == moment.policy.orchestrator
             return still and may_orchestrate(moment.policy, fresh)
-        case None:  # nobody so far, and by this policy perhaps the orchestrator
+        case None:  # nobody so far; by this policy the orchestrator may
             return False
         case _:
             return True
@@ -229,17 +231,17 @@ def _changed(proposal: Proposal, fresh: Proposal, verdict: Verdict) -> bool:
 
 
 def _found(verdict: Verdict) -> list[tuple[Level, str, Finding]]:
-    """Return what of a verdict people answered for.
+    """Return the findings of a verdict that people answered for when they approved.
 
-    Not which rules found nothing, nor what merely makes it wait: the hour passes by itself, and
-    evidence ages.
+    Rules without findings are left out, and so is what merely makes it wait: the hour passes by
+    itself, and evidence ages.
     """
     everything = [(level, *found) for level in Level for found in verdict.findings_at(level)]
     return [each for each in everything if not (each[0] is Level.HARD and each[2].code in WAITABLE)]
 
 
 def _stands_otherwise(proposal: Proposal, fresh: Proposal) -> bool:
-    """Say whether another tier or quorum counts, or less can be taken back, than people saw."""
+    """Return whether tier or quorum is another, or the window is shorter, than what people saw."""
     return (
         proposal.tier is not fresh.tier
         or proposal.quorum != fresh.quorum
@@ -251,7 +253,8 @@ def _stands_otherwise(proposal: Proposal, fresh: Proposal) -> bool:
 def _people_or_call_changed(
     tool: ToolPolicy, before: Fingerprints | None, after: Fingerprints
 ) -> bool:
-    """Who approves, or what the config adds to the call, is not what it was when people looked."""
+    """Return whether who approves, or what the config adds to the call, may have changed since
+    people looked; True if nothing is kept of the policy of then."""
     if before is None:
         return True
     return before.reviewers.get(tool.name) != after.reviewers.get(tool.name) or (

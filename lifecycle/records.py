@@ -1,4 +1,4 @@
-"""Small frozen records that stand beside a proposal in the store."""
+"""These small frozen records stand beside a proposal in the store."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ LONGEST_WAIT_MS: Final = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """The card of one proposal on one surface; stale while `shown_version` < `wanted_version`.
+    """The card of one proposal on one surface; it is stale while `shown_version` <
+    `wanted_version`.
 
-    `message_ids` are all messages it ever stood in, the current one last; `full` says that the
-    whole of every parameter can be seen there. `claim` is a nonce kept across attempts to post.
+    `message_ids` are all messages it ever stood in, the current one last; `full` says that every
+    parameter can be seen there in full. `claim` is a nonce that stays the same over attempts to
+    post. Times in ms UTC.
     """
 
     proposal_id: str
@@ -36,7 +38,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Something that must be told once: `key` makes it so.
+    """Something that must be told once; the `key` makes sure of it.
 
     `surface` is where it is delivered, `recipient` an id of policy (agent, person) or "" for the
     channel; `kind` is what it is (answer, ended, announcement, note, summary).
@@ -74,7 +76,7 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class PermitRecord:
-    """An issued permit as stored: `token` is the signed string that is shown to nobody else."""
+    """An issued permit as stored: `token` is the signed string, which is shown to nobody else."""
 
     permit_id: str
     proposal_id: str
@@ -87,7 +89,7 @@ class PermitRecord:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task of the backlog, its proposer's own: `state` is `done` or `backlog`."""
+    """A task of its proposer's own in the backlog; `state` is `done` or `backlog`."""
 
     actor: str
     task_id: str

@@ -1,4 +1,4 @@
-"""What was sent before: the same document, the same wish, or one that people refused."""
+"""Recognises what was sent before: the same document, the same wish, or one that people refused."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from lifecycle.text.masking import mask_text
 
 
 def same_document(tx: Transaction, accepted: Accepted, sender: Sender) -> Proposal | None:
-    """Return the proposal that this very document made before, None where its id is free.
+    """Return the proposal that this very document made before, None if its id is free.
 
-    Raises Refused where the sender speaks in another name, or the id stands for something else.
+    Raises Refused if the sender speaks in another name, or the id stands for something else.
     """
     document = accepted.document
     if document.actor != sender.id:
@@ -53,20 +53,20 @@ def same_document(tx: Transaction, accepted: Accepted, sender: Sender) -> Propos
 
 
 def as_known(existing: Proposal, moment: Moment) -> Answer:
-    """Answer with what every view says of it, also while a stop keeps its deadline from ending it
-    (ADR 0020)."""
+    """Answer with the proposal as every view shows it: past its deadline as expired, even while a
+    stop keeps the deadline from ending it (ADR 0020)."""
     return answer_of(as_seen(existing, moment.now_ms), deduplicated=True)
 
 
 def as_twin(twin: Proposal, accepted: Accepted, moment: Moment) -> Answer:
-    """Answer with the open proposal of the same content, and name what its document says else."""
+    """Answer with the open proposal of the same content, and name the other fields that differ."""
     return replace(as_known(twin, moment), differs=_differing_paths(twin, accepted))
 
 
 def twin_of(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal | None:
-    """Return the proposer's open proposal of the same content, None where a new one may arise.
+    """Return the proposer's open proposal of the same content, None if a new one may arise.
 
-    Raises Refused where a person refused the same lately, or too many are open.
+    Raises Refused if a person refused the same lately, or too many are open.
     """
     twin = tx.proposals.open_like(accepted.document.actor, accepted.content_digest)
     if twin is not None and (not twin.expired(moment.now_ms) or undecided(tx, moment, twin)):
@@ -78,9 +78,9 @@ def twin_of(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender)
 
 def _check_not_refused(tx: Transaction, moment: Moment, accepted: Accepted) -> None:
     binds_ms = moment.policy.limits.refusal_binds_s * 1000
-    # Whoever waits for as long as it was told to is not refused again.
+    # The + 1: whoever waits for as long as it was told to is not refused again.
     since_ms, until_ms = moment.now_ms - binds_ms + 1, moment.now_ms + binds_ms
-    # One from later on is of a clock that was set back since: it binds twice as long at most.
+    # A refusal from the future was noted by a clock set back since: it binds twice as long at most.
     known_as = accepted.likeness_digest, accepted.content_digest
     refused = tx.proposals.refused_like(accepted.document.actor, *known_as, (since_ms, until_ms))
     if refused is not None:
@@ -119,7 +119,7 @@ def _previously_rejected(refused: Proposal, since_ms: int) -> Refused:
 
 
 def _differing_paths(twin: Proposal, accepted: Accepted) -> tuple[str, ...]:
-    """Name the top-level fields outside the content digest in which two documents differ."""
+    """Name the top-level fields outside the content digest that differ between two documents."""
     mine: Mapping[str, Any] = accepted.document.model_dump(mode="json")
     theirs: Mapping[str, Any] = twin.read().model_dump(mode="json")
     covered = {"proposal_id", "ts_ms", "actor", "tool", "target", "parameters"}

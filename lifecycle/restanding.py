@@ -1,4 +1,4 @@
-"""Tier, quorum and window of a proposal under the policy in force, computed anew from its bytes."""
+"""Computes how a proposal stands under a policy: tier, quorum and window, from its bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lifecycle.windows import window_asked
 
 
 def restood(policy: Policy, proposal: Proposal) -> Proposal | None:
-    """Return the proposal as this policy makes it stand; None where its tool may not be used."""
+    """Return the proposal as this policy makes it stand; None if its tool may not be used."""
     tool = policy.tools.get(proposal.tool)
     if tool is None or configured_tier(tool) is Tier.BLOCK:
         return None
@@ -33,7 +33,7 @@ def restood(policy: Policy, proposal: Proposal) -> Proposal | None:
 def window_at(policy: Policy, proposal: Proposal, tier: Tier) -> int:
     """Return the window in seconds that this policy gives a proposal at `tier`.
 
-    It is never shortened; where its tool can take nothing back any more, there is none.
+    A window is never shortened; if its tool can take nothing back any more, there is none.
     """
     tool = policy.tools.get(proposal.tool)
     if tool is None:
@@ -43,9 +43,9 @@ def window_at(policy: Policy, proposal: Proposal, tier: Tier) -> int:
 
 
 def stands_as_judged(policy: Policy, proposal: Proposal) -> bool:
-    """Say whether the row asks for at least what this policy makes of its bytes.
+    """Return whether the row asks for at least what this policy makes of its bytes.
 
-    A tier or a quorum below that was never written by the law.
+    The law never writes a lower tier, quorum or window: then somebody changed the row.
     """
     fresh = restood(policy, proposal)
     if fresh is None:
@@ -60,7 +60,7 @@ def stands_as_judged(policy: Policy, proposal: Proposal) -> bool:
 
 
 def standing_changes(fresh: Proposal) -> dict[str, Any]:
-    """Return the fields of a row that follow from the policy."""
+    """Return the fields of a row that follow from the policy, taken from `fresh`."""
     return {
         "tier": fresh.tier,
         "tool_tier": fresh.tool_tier,
@@ -81,9 +81,9 @@ def standing_details(fresh: Proposal) -> dict[str, Any]:
 
 
 def revoke_permit(tx: Transaction, moment: Moment, proposal: Proposal) -> dict[str, Any]:
-    """Use up a permit that an agent holds and has not redeemed; return what follows for the row.
+    """Use up a permit that an agent holds and has not redeemed; return the changes of its row.
 
-    The deadline is that of a proposal without a permit again.
+    The deadline becomes that of a proposal without a permit again. Empty if no permit waits.
     """
     if not proposal.permit_waits:
         return {}

@@ -1,4 +1,4 @@
-"""A review: one person's decision with a reason."""
+"""A review is one person's decision, with a reason."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-#: Ends that a person decided, whose words may still follow.
+#: Reasons of ends that a person's ❌ decided: words for it may still follow.
 BY_A_CROSS: Final = frozenset({"rejected_by_person", "rolled_back_by_person"})
 
 

@@ -1,5 +1,7 @@
-"""Rows that stand in the way of one work among many: the others are done, and whoever began them
-all is told, since nobody waits for the one."""
+"""Lets a job hear of rows that were left out because they stood in the way of their own work.
+
+Work on many proposals (`many`) goes on without such a row, and nobody waits for that one.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _MET: ContextVar[list[RowAtFault] | None] = ContextVar("rows_met", default=None)
 
 @contextmanager
 def rows_met() -> Iterator[list[RowAtFault]]:
-    """Give a list of the rows that are met within, in the order in which they are."""
+    """Give a list that collects the rows met within the context, in order."""
     met: list[RowAtFault] = []
     token = _MET.set(met)
     try:
@@ -24,7 +26,7 @@ def rows_met() -> Iterator[list[RowAtFault]]:
 
 
 def note_row(error: RowAtFault) -> None:
-    """Let whoever asked for it know of a row that was left as it is."""
+    """Add a row that was left as it is to the list of whoever asked for it, if anybody did."""
     met = _MET.get()
     if met is not None:
         met.append(error)

@@ -1,4 +1,4 @@
-"""The JSON Schema of a proposal, made from the model, for `schema/proposal.schema.json`."""
+"""Makes the JSON Schema of a proposal from the model, for `schema/proposal.schema.json`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lifecycle.first_gate.structure import BINDING_TYPES, OPERATORS
 from lifecycle.policy import ApprovalClass
 
 _ID: Final = {"type": "string", "pattern": r"^(?!\.+$)[A-Za-z0-9._-]{1,64}$"}
-#: For who reads the schema alone, as the model of an agent does.
+#: For readers who see the schema alone, such as the model of an agent.
 _PROPOSAL: Final = "One action that an agent asks for. Rules check it, and people sign off."
 _FIELDS: Final = {
     "proposal_id": "An id of its own; the same id again means the same proposal.",
@@ -30,7 +30,7 @@ _PARTS: Final = {
 def proposal_schema() -> dict[str, Any]:
     """Return the schema (2020-12) of what an agent may send as a Proposal (design section 4).
 
-    It says what the gate says where JSON Schema can; tools, evidence and time are judged there.
+    It says what the gate says as far as JSON Schema can; tools, evidence and time are judged there.
     """
     schema = ProposalDocument.model_json_schema(mode="validation")
     fields = schema["properties"]

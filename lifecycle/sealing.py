@@ -1,7 +1,7 @@
-"""A seal on what is kept to be worked later: whoever writes into the database alone makes none.
+"""Seals what is kept for later: whoever can only write into the database cannot make a seal.
 
-Rows that tell of people are compared with the trail (ADR 0013). What was heard and is not worked
-yet stands in no entry; it would be worked as if the person had said it.
+Rows that tell of people are compared with the trail (ADR 0013). What was heard and is not processed
+yet stands in no entry, and it would be processed as if the person had said it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from lifecycle.permit import KeyRing
 
-#: No permit begins so: a seal is good for nothing else.
+#: No permit begins like this, so a seal can serve as nothing else.
 _PURPOSE: Final = b"signoff kept event\n"
 
 
@@ -23,7 +23,7 @@ def sealed(ring: KeyRing, *parts: Any) -> str:
 
 
 def holds(ring: KeyRing, seal: Any, *parts: Any) -> bool:
-    """Say whether a seal is of exactly these values, by a key that is known."""
+    """Return whether a seal is of exactly these values, by a key of the ring."""
     key_id, _, mark = seal.partition(".") if isinstance(seal, str) else ("", "", "")
     key = ring.keys.get(key_id)
     return key is not None and hmac.compare_digest(

@@ -1,4 +1,4 @@
-"""Sentinel's side of a rule: what a rule is, what it is given, how its own cases look."""
+"""Defines what a rule is for Sentinel, what facts it is given, and how its own cases look."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Facts:
     - `spent`: what the proposer's open and completed proposals of the last 24 h hold by currency,
       this one left out
     - `evidence`: the recorded packets that the proposal names
-    - `real_path`: follows links; returns the path as it is where nothing can be looked at
+    - `real_path`: follows links; returns the path unchanged if nothing can be looked at
     - `executing`: true for the check right before execution
     """
 
@@ -62,7 +62,7 @@ class RuleOptions(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class RuleCase:
-    """A case of a rule's own: changes to a valid proposal, settings and facts, and what is found.
+    """A rule's own case: changes to a valid proposal, settings and facts, and what the rule finds.
 
     `proposal` is merged (top level keys replace) into a valid document; `tool` replaces fields of
     the tool's policy; `facts` replaces fields of the facts. `code` is the finding's code for a case
@@ -78,10 +78,10 @@ class RuleCase:
 
 
 class Rule(Protocol):
-    """One business law. Built once from its settings; pure.
+    """One business law. It is built once from its settings, and pure.
 
-    One of Signoff's own that looks neither at `facts.now_ms` nor outside may say `timeless = True`
-    (ADR 0010); of a rule from elsewhere that is not believed.
+    A rule of Signoff's own that looks neither at `facts.now_ms` nor outside may say `timeless =
+    True` (ADR 0010); a rule from elsewhere is not believed in that.
 
     A rule whose settings name tools may have a class method `tools_named(options)` that returns
     pairs of the path in the settings and the tool's name; the config checks that they exist.
@@ -98,7 +98,7 @@ class Rule(Protocol):
         """Take the settings, already read."""
 
     def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
-        """Say whether the law concerns this proposal at all."""
+        """Return whether the law concerns this proposal at all."""
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
         """Return PASSED, a Finding, or a tuple of all findings; anything else is rule_error."""
@@ -108,7 +108,7 @@ class Rule(Protocol):
 class LoadedRule:
     """A rule with its settings as read, and how hard its findings count.
 
-    `own` are the rules that come with Signoff; `timeless` is true of those of them that say that
+    `own` marks the rules that come with Signoff; `timeless` is true for those of them that say that
     they look neither at the time nor outside.
     """
 
@@ -120,7 +120,7 @@ class LoadedRule:
     timeless: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Ask the rule once what it says of itself."""
+        """Read once what the rule says of itself."""
         object.__setattr__(self, "id", self.rule.id)
         object.__setattr__(self, "timeless", self.own and getattr(self.rule, "timeless", False))
 
@@ -130,9 +130,9 @@ MOST_FINDINGS: Final = 100
 
 
 def said(findings: Iterable[Finding]) -> Any:
-    """Return what a rule says: its findings, PASSED where there are none.
+    """Return what a rule says: its findings, or PASSED if there are none.
 
-    Looks no further after 100 that are as hard as the rule; softer ones never end the search.
+    It looks no further after 100 that are as hard as the rule; softer ones never end the search.
     """
     kept: list[Finding] = []
     firm = 0

@@ -1,4 +1,4 @@
-"""A stop that the store cannot take: kept on disk, and the proposal held meanwhile (section 10)."""
+"""Keeps on disk the stops that the store cannot take, and holds their proposals (section 10)."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ REFUSED_ROW: Final = (
     "Tell an operator: somebody changed the database, or this is a fault of Signoff's. The log "
     "says where."
 )
-#: Whoever gave the stop knows, or it came to what was wanted.
+#: Nobody need be told of these: the giver knows, or what they wanted has come about.
 _KNOWN_ALREADY: Final = frozenset({"duplicate_event", "already_decided"})
 _IN_MEMORY: Final = (
     "Neither the store nor the spool can be written. What you stopped is held, and your stop is "
     "carried out as soon as one of them can be: free the disk, and let the bot run until then. It "
     "is in its memory alone."
 )
-#: What marks the line of a freeze, which is of no one proposal.
+#: The key that marks the line of a freeze, which names no proposal.
 _FREEZES: Final = "freezes"
 _KEPT: Final = "spool:"
 _EVERYTHING: Final = "everything (freeze)"
@@ -47,29 +47,29 @@ _EVERYTHING: Final = "everything (freeze)"
 class Spooled:
     """The stops that wait for the store.
 
-    `over` are those that were carried out or refused and whose lines the spool cannot forget yet;
-    they are not brought through the door again.
+    `over` are stops that were carried out or refused and whose lines the spool cannot forget yet;
+    they are not carried out again.
     """
 
     world: World
     over: list[Mapping[str, Any]] = field(default_factory=list)
 
     def keep(self, act: Act, error: StoreUnavailable) -> tuple[Mapping[str, Any], Reply]:
-        """Keep a stop on disk, else in memory, and hold its proposal at once."""
+        """Hold the proposal, keep the stop on disk, else in memory; return its line and a reply."""
         stop = self._line(act)
         kept = self._put(stop)
         words = _kept_words(error) if kept else _IN_MEMORY
         return stop, Reply(words, None if kept else "audit_unavailable", act.proposal_id)
 
     def keep_freeze(self, act: Act, error: StoreUnavailable) -> Reply:
-        """Keep a freeze on disk, else in memory, and hold everything at once (ADR 0023)."""
+        """Hold everything and keep the freeze on disk, else in memory (ADR 0023)."""
         kept = self._put({**self._line(act), _FREEZES: True})
         return Reply(
             _kept_words(error) if kept else _IN_MEMORY, None if kept else "audit_unavailable"
         )
 
     def _put(self, stop: Mapping[str, Any]) -> bool:
-        """Hold, then write down; False where it stands in memory alone."""
+        """Hold first, then write; return False if the stop is in memory alone."""
         self.hold(stop)
         try:
             self.world.spool.keep(stop)
@@ -80,7 +80,7 @@ class Spooled:
         return True
 
     def hold(self, stop: Mapping[str, Any]) -> None:
-        """Let nothing be made final of what a stop is of, until it is settled."""
+        """Let nothing that this stop is about begin, commit or close until it is settled."""
         if not is_freeze(stop):
             self.world.held.add(str(stop["proposal_id"]))
             return
@@ -89,20 +89,20 @@ class Spooled:
         self.world.heard.add(HeardStop(_key(stop), stop["surface"], at_ms))
 
     def keeps_freeze(self, *, but: Collection[str] = ()) -> bool:
-        """Say whether a freeze waits for the store, those of these keys left out; also where the
-        spool cannot be read."""
+        """Return whether a freeze waits for the store, without those of the keys `but`. It looks at
+        what is held, and so knows even if the spool cannot be read."""
         waiting = (each.key for each in self.world.heard.freezes())
         return any(key.startswith(_KEPT) and key not in but for key in waiting)
 
     def let_go(self, keys: Collection[str]) -> None:
-        """Forget the freezes that somebody lifted before they could be put in force."""
+        """Forget the freezes of these keys, which somebody lifted before they were in force."""
         for stop in self.waiting():
             if is_freeze(stop) and _key(stop) in keys:
                 self.settled(stop)
 
     def _line(self, act: Act) -> dict[str, Any]:
-        """Return what is kept, for whoever of its account may give it once it is carried out. Each
-        has an id, so that the store knows what it has heard before."""
+        """Return the line that is kept of a stop. `heir`, who has the account by now, may be who
+        gives it. By the event id the store knows what it has heard before."""
         identity, heir = act.sender.identity, heir_of(act)
         return {
             "proposal_id": act.proposal_id,
@@ -120,7 +120,7 @@ class Spooled:
         }
 
     def waiting(self) -> list[Mapping[str, Any]]:
-        """Return the stops that can be carried out, oldest first: on disk, then in memory."""
+        """Return the stops that can be carried out: on disk, oldest first, then in memory."""
         try:
             return self._all()
         except OSError:
@@ -134,7 +134,7 @@ class Spooled:
         return [each for each in kept if each not in self.over]
 
     def settled(self, kept: Mapping[str, Any]) -> None:
-        """Forget a stop that was carried out or refused, and let go of its proposal."""
+        """Forget a stop that was carried out or refused, and end its hold."""
         with suppress(ValueError):
             self.world.unspooled.remove(kept)
         if is_freeze(kept):
@@ -143,9 +143,9 @@ class Spooled:
         self.tidy()
 
     def tidy(self) -> None:
-        """Bring to the disk what it could not take, and off it what is over, where that can be.
+        """Write to the spool what is in memory alone and take off it what is over, if possible.
 
-        What is over holds its proposal no more, unless another stop of it waits.
+        A stop that is over no longer holds its proposal, unless another stop of it waits.
         """
         spool_again(self.world)
         if not self.over:
@@ -162,8 +162,8 @@ class Spooled:
 
 
 def carry_out(moment: Moment, kept: Mapping[str, Any], tx: Transaction) -> Reviewed | None:
-    """Give a stop that waited its effect; return what that led to, None for a freeze. Raises what
-    `stop` and `freeze` raise."""
+    """Carry out a stop that waited; return what it led to, None for a freeze. Raises what `stop`
+    and `freeze` raise."""
     act = _act_of(kept)
     if is_freeze(kept):
         first_heard(tx, moment, act.sender)
@@ -178,7 +178,7 @@ def carry_out(moment: Moment, kept: Mapping[str, Any], tx: Transaction) -> Revie
 def give_up(
     moment: Moment, kept: Mapping[str, Any], error: GovernanceError, tx: Transaction
 ) -> None:
-    """Write that a stop that waited has no effect; who was told otherwise hears of it."""
+    """Write that a stop that waited has no effect; announce it unless its giver knows."""
     note_ignored(tx, moment, _act_of(kept), error.code)
     if error.code not in _KNOWN_ALREADY:
         _tell_of_no_effect(tx, moment, kept, str(error))
@@ -197,7 +197,7 @@ def _tell_of_no_effect(tx: Transaction, moment: Moment, kept: Mapping[str, Any],
 
 
 def spool_again(world: World) -> None:
-    """Bring to the disk what neither the store nor the spool could take."""
+    """Write to the spool the stops that neither the store nor the spool could take before."""
     while world.unspooled:
         try:
             world.spool.keep(world.unspooled[0])
@@ -207,12 +207,12 @@ def spool_again(world: World) -> None:
 
 
 def held_words(world: World) -> str | None:
-    """Say which proposals wait for somebody's stop to be carried out, None where none does."""
+    """Say which proposals wait until somebody's stop is carried out; None if there are none."""
     return _held_words(bool(world.heard.freezes()), world.held | world.heard.ids())
 
 
 def spooled_words(stops: Collection[Mapping[str, Any]]) -> str | None:
-    """Say the same of what stands in a spool, for a process that is not its bot."""
+    """Say the same from the lines of a spool, for a process other than the bot, such as the CLI."""
     named = {str(stop["proposal_id"]) for stop in stops if not is_freeze(stop)}
     return _held_words(any(map(is_freeze, stops)), named)
 
@@ -240,19 +240,19 @@ def _kept_words(error: StoreUnavailable) -> str:
 
 
 def is_freeze(stop: Mapping[str, Any]) -> bool:
-    """Say whether a line keeps a freeze."""
+    """Return whether this line of the spool is a freeze, and not the stop of one proposal."""
     return stop.get(_FREEZES) is True
 
 
 def said_of(stop: Mapping[str, Any]) -> str:
-    """Return what a line is of, for the log."""
+    """Return what a line stops, for the log."""
     return "a freeze" if is_freeze(stop) else str(stop["proposal_id"])
 
 
 def _key(freeze: Mapping[str, Any]) -> str:
-    """Return under what a freeze that is kept holds everything; no inbox names one so.
+    """Return the key under which a kept freeze holds everything; no inbox uses one that begins so.
 
-    It stands in the trail where somebody lets go of it, so it is what a record can hold.
+    It is plain text, for it stands in the trail if somebody lets go of it.
     """
     return _KEPT + plain_words(key_of(freeze["surface"], freeze.get("event_id") or ""))
 
@@ -280,8 +280,8 @@ def _act_of(stop: Mapping[str, Any]) -> Act:
 
 
 def unavailable(proposal_id: str | None = None, error: StoreUnavailable | None = None) -> Reply:
-    """Return the word to a person whose act could not be written; `passing` where it is the store
-    that fails, and not one row for what stands in it."""
+    """Return the word to a person whose act could not be written; it is `passing` if the store
+    fails, and not one row."""
     if isinstance(error, RowUnreadable):
         words = f"{error} Nothing was done. Tell an operator: somebody changed the database."
         return Reply(words, "digest_mismatch", proposal_id)

@@ -1,4 +1,4 @@
-"""The six states and the six moves between them: the whole lifecycle as data (seed 002)."""
+"""The six states and the six moves between them are the whole lifecycle as data (seed 002)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class State(StrEnum):
 
     @property
     def terminal(self) -> bool:
-        """True where nothing can follow."""
+        """True if nothing can follow."""
         return self in TERMINAL
 
     @property

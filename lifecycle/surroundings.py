@@ -1,4 +1,4 @@
-"""What stands around the law: the ports, and whether the bot still takes work."""
+"""The surroundings of the law are its ports, and whether the bot still takes work."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from lifecycle.ports import Clock, Notifier, ProposalStore, Spool, Toolbox
 
 @dataclass(slots=True, kw_only=True)
 class Surroundings:
-    """The ports, bundled; `stopping` once nothing new begins.
+    """The ports, bundled; `stopping` is set once nothing new may begin.
 
-    Whoever works with a port asks for it here each time: a port may be put in another's place.
+    Whoever uses a port asks for it here each time, because a port may be replaced by another.
     """
 
     store: ProposalStore

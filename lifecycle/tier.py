@@ -1,4 +1,4 @@
-"""The five autonomy tiers as data: who opens the gate, how long the window is (section 3)."""
+"""These are the five tiers as data: who opens the gate, and how long the window is (section 3)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CardKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TierPolicy:
-    """One row of the table of tiers; `window_s` is 0 where there is no window by default."""
+    """One row of the table of tiers; `window_s` is 0 if there is no window by default."""
 
     quorum: int
     window_s: int
@@ -82,7 +82,7 @@ def _row(
     }
 
 
-#: For each tier and each row of TRANSITIONS: who may pull it. What is absent nobody may pull.
+#: For each tier and each row of TRANSITIONS: who may pull it. Nobody may pull one that is absent.
 PULLERS: Final = {
     Tier.AUTO: _row(frozenset({Puller.SENTINEL}), _STOPPERS),
     Tier.AUTO_PLUS: _row(frozenset({Puller.SENTINEL}), _STOPPERS),

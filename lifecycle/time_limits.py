@@ -1,4 +1,4 @@
-"""A time limit that does not count against what came while this process could not look."""
+"""This time limit gives a moment to take what came while this process could not look."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-#: A limit that is noticed so much later than it passed was passed while nobody could look.
+#: If a limit is noticed this much later than it passed, the process could not look meanwhile.
 _LATE_S: Final = 0.2
-#: So long is waited then for what has come and only has to be taken.
+#: How much longer is then waited for what has arrived and only has to be taken.
 _TAKING_S: Final = 2.0
 
 
@@ -17,9 +17,9 @@ _TAKING_S: Final = 2.0
 async def within(limit_s: float) -> AsyncIterator[asyncio.Timeout]:
     """Raise TimeoutError in the body after `limit_s` seconds, as asyncio.timeout does.
 
-    A process that was stopped (SIGSTOP, a machine that was paused) finds all its limits passed
-    when it goes on, before it reads what arrived meanwhile: an answer given in time would be taken
-    for none. Whoever had no chance to look gets a moment for that.
+    A process that was stopped (SIGSTOP, a machine that was paused) finds all its limits passed when
+    it goes on, before it reads what arrived meanwhile: an answer given in time would be taken for
+    none. If the end of the limit is noticed late, the body therefore has two more seconds.
     """
     loop = asyncio.get_running_loop()
     passes_s = loop.time() + limit_s

@@ -1,4 +1,20 @@
-"""Units run in the store: once, or again until it takes what must not be lost."""
+"""Units run in the store: once, or again until the store takes what must not be lost.
+
+There are three ways to write. What a failure costs decides which one is right:
+
+- `World.write` is the normal way, for what people and agents ask and for what jobs do. It runs the
+  unit once. If the store fails, people are alerted, once until it is well again, and the caller is
+  given StoreUnavailable. Afterwards the surfaces are nudged (`news=False`: they are not), and the
+  all-clear is given.
+- `World.write_surely` is for what has happened already and nobody will say again: a tool's answer,
+  the end of an event of an inbox, a ✅ that could not be judged. It tries with back-off until the
+  store takes it, and alerts and nudges as well.
+- `store.write` skips alert, check of the row and nudge. The bot uses it for its own books that no
+  surface waits for, or where it nudges itself (who was called, where the board stands, retries,
+  callbacks, calls of AAP), for taking an event into an inbox, which is not acknowledged if that
+  fails, for trying the store out, and where there is no World (`signoff freeze`). The law itself
+  uses it only to try the store out, or to wait for what was written before.
+"""
 
 from __future__ import annotations
 
@@ -26,21 +42,22 @@ _OWING = "writing down what must not be lost"
 
 
 class Units:
-    """What is asked of the store and written to it; whom it fails is told, once.
+    """Writes to the store and reads from it; people are told once when the store fails.
 
-    `owed` are the writes that are tried until the store takes them, and why it did not so far.
+    `owed` are the writes that are tried until the store takes them, each with why it did not so
+    far.
     """
 
     def __init__(self, around: Surroundings, troubles: Troubles) -> None:
-        """Work with the store that stands around then."""
+        """Use the store that `around` holds at the time of each call."""
         self._around = around
         self._troubles = troubles
         self.owed: dict[object, StoreUnavailable] = {}
 
     async def write(self, unit: Callable[[Transaction], T], *, news: bool = True) -> T:
-        """Run a unit, then let the surfaces know that there may be something to show (`news`).
+        """Run a unit once, then let the surfaces know that there may be something to show (`news`).
 
-        Raises StoreUnavailable where nothing of it has happened, and what the unit raises.
+        Raises StoreUnavailable if nothing of the unit has happened, and whatever the unit raises.
         """
         value = await self._tried(unit)
         await self._written(news=news)
@@ -49,9 +66,10 @@ class Units:
     async def write_surely(
         self, unit: Callable[[Transaction], T], *, failed: StoreUnavailable | None = None
     ) -> T:
-        """Run a unit that must not be lost, with back-off until the store takes it.
+        """Run a unit that must not be lost, again and again with back-off until the store takes it.
 
-        `failed` is why it was not taken before: it is owed from the beginning then.
+        `failed` is why the store refused it before, if it did: then it is owed from the beginning.
+        Raises what the unit itself raises.
         """
         ours, pause_s, given_up = object(), _MOMENT_S, ""
         if failed is not None:
@@ -63,7 +81,7 @@ class Units:
                     break
                 except StoreUnavailable as error:
                     self.owed[ours] = error
-                    if isinstance(error, RowAtFault):  # of which nobody is told otherwise
+                    if isinstance(error, RowAtFault):  # `_tried` tells people of the store alone
                         self._troubles.step_failed(_OWING, str(error), whose=str(id(ours)))
                 pause_s = await self._paused("written", pause_s, told=True)
         except Exception as error:
@@ -76,9 +94,9 @@ class Units:
         return value
 
     async def read_surely(self, step: str, view: Callable[[Transaction], T]) -> T:
-        """Run a view on which it depends what a call does, with back-off until it can be read.
+        """Run a view that decides what a call does, again with back-off until it can be read.
 
-        `step` says what waits for it, to people who are to know when it waits for long. Raises
+        `step` says what waits for it, for people who are told if it waits long. Raises
         RowUnreadable for a row that cannot be read however long one waits.
         """
         pause_s, given_up = _MOMENT_S, ""
@@ -98,13 +116,13 @@ class Units:
             self._troubles.step_mended(step, given_up=given_up)
 
     async def check_others(self, error: RowAtFault) -> None:
-        """Raise StoreUnavailable, and tell people, where no other unit is taken either."""
+        """Raise StoreUnavailable, and tell people, if the store takes no other unit either."""
         if isinstance(error, RowRefused) and not await takes_others(self._around.store):
             self._troubles.store_failed(error)
             raise StoreUnavailable(str(error)) from error
 
     async def _tried(self, unit: Callable[[Transaction], T]) -> T:
-        """Run a unit; tell people of the first one that the store does not take."""
+        """Run a unit once; the first unit that the store does not take is told to people."""
         try:
             return await self._around.store.write(unit)
         except RowAtFault as error:
@@ -115,7 +133,7 @@ class Units:
             raise
 
     async def _written(self, *, news: bool = True) -> None:
-        """Let the surfaces know of a unit, and give the all-clear once no other still fails."""
+        """Nudge the surfaces after a unit was written, and give the all-clear if none fails now."""
         if news:
             self._around.notifier.nudge()
         unwritten = self._troubles.unwritten
@@ -123,17 +141,17 @@ class Units:
             self._troubles.store_mended()
 
     def owes(self) -> bool:
-        """Say whether a write waits for the store itself, not for one row of it."""
+        """Return whether a write waits for the store itself, and not for one row of it."""
         return any(not isinstance(why, RowAtFault) for why in self.owed.values())
 
     async def _paused(self, what: str, pause_s: float, *, told: bool) -> float:
-        """Wait before the store is tried again; return how long to wait after the next failure.
+        """Wait before the store is tried again; return how many seconds to wait the next time.
 
-        Near the end that is a moment: what the store takes until then is not lost.
+        Near the end the wait is short: what the store takes until then is not lost.
         """
         around = self._around
         pause_s = _MOMENT_S if around.stopping else pause_s
-        tell = log.info if told else log.error  # many may wait for one thing
+        tell = log.info if told else log.error  # many may wait for the same and would all log it
         tell("the store cannot be %s; trying again in %.1f s", what, pause_s)
         until_ms = around.clock.now_ms() + round(pause_s * 1000)
         await around.clock.sleep(_MOMENT_S)

@@ -1,4 +1,4 @@
-"""That the store could not be written, remembered where no store is needed (design section 10)."""
+"""Remembers in memory that the store cannot be written, and tries out when it can (section 10)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _ANY_TIME: Final = "1970-01-01T00:00:00.000Z"
 
 @dataclass(slots=True)
 class Unwritten:
-    """Since when writes fail, how many did, and why the last one did; nothing where they work.
+    """Since when writes fail (ms UTC), how many did, and why the last one did; None while all is
+    well.
 
-    `looking` while it is tried out whether they work again.
+    `looking` is True while it is tried out whether they work again.
     """
 
     since_ms: int | None = None
@@ -28,7 +29,7 @@ class Unwritten:
     looking: bool = False
 
     def failed(self, now_ms: int, why: str) -> str | None:
-        """Note a failed write; return for the first one what people are to be told."""
+        """Note a failed write; for the first one return what people are to be told."""
         self.attempts, self.why = self.attempts + 1, why
         if self.since_ms is not None:
             return None
@@ -36,10 +37,10 @@ class Unwritten:
         return self.words()
 
     async def over(self, store: ProposalStore) -> bool:
-        """Say whether the trouble is over: the store takes as much as any unit may need.
+        """Return whether the trouble is over: the store takes as much as any unit may need.
 
-        A write that went well is no proof: on a full disk a small one finds room in the log of the
-        database, and the next one fails again.
+        One write that went well is no proof: on a full disk a small one finds room in the log of
+        the database, and the next one fails again.
         """
         if self.since_ms is None or self.looking:
             return False
@@ -55,7 +56,7 @@ class Unwritten:
         return taken and self.attempts == before
 
     def mended(self, now_ms: int) -> str | None:
-        """Note that writes work again; return what people are to be told of the time before."""
+        """Note that writes work again; return what people are to be told, None if nothing."""
         if self.since_ms is None:
             return None
         words = (
@@ -67,7 +68,7 @@ class Unwritten:
         return words
 
     def words(self) -> str | None:
-        """Say how it stands, None where writes work."""
+        """Say how it stands, None while writes work."""
         if self.since_ms is None:
             return None
         return (
@@ -81,8 +82,10 @@ class Unwritten:
 
 
 async def takes_others(store: ProposalStore) -> bool:
-    """Say whether the store takes what any unit has, an entry of the trail and something large;
-    where it does, a unit that it refuses is at fault itself. Nothing of this stays."""
+    """Return whether the store takes what any unit may have: an entry, and something large.
+
+    If it does, a unit that it refuses is at fault itself. Nothing of what is tried stays.
+    """
     try:
         await store.write(_try_out)
     except _Taken:
@@ -93,14 +96,14 @@ async def takes_others(store: ProposalStore) -> bool:
 
 
 class _Taken(Exception):
-    """It was written, and is to be undone."""
+    """It could be written, and is to be undone."""
 
 
 def _try_out(tx: Transaction) -> None:
     """Write an entry and see it stand, then undo all of it."""
     tx.flags.put(_ROOM_FLAG, _ROOM)
     entry = tx.audit.append(AuditEvent(at=_ANY_TIME, kind="tried"))
-    tx.audit.exported(entry.seq - 1, 1)  # which only a written one can be
+    tx.audit.exported(entry.seq - 1, 1)  # reading it back needs it to be written
     raise _Taken
 
 

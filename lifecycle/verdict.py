@@ -1,4 +1,4 @@
-"""What Sentinel's rules say: findings, one result a rule, and the verdict over all of them."""
+"""A verdict holds what Sentinel's rules say: one result for each rule, with its findings."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lifecycle.policy import Level
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One objection of one rule: a stable code, where, and in words.
+    """One objection of one rule: a stable code, the place, and words.
 
-    `level` is set only where a finding is softer or harder than its rule.
+    `level` is set only if a finding is softer or harder than its rule.
     """
 
     code: str
@@ -47,7 +47,7 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The results of all rules at one moment, under one policy; `clean` where nothing was found."""
+    """The results of all rules at one moment, under one policy; `clean` if nothing was found."""
 
     results: tuple[RuleResult, ...]
     at_ms: int
@@ -55,7 +55,7 @@ class Verdict:
     clean: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Look once whether there is any finding: it is asked at every move."""
+        """Look once whether there is any finding, because that is asked at every move."""
         object.__setattr__(self, "clean", not any(result.findings for result in self.results))
 
     def findings_at(self, level: Level) -> tuple[tuple[str, Finding], ...]:
@@ -71,17 +71,17 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """True where no hard finding stands."""
+        """True if no hard finding stands."""
         return not self.findings_at(Level.HARD)
 
     @property
     def needs_reason(self) -> bool:
-        """True where a soft finding asks every review for a reason."""
+        """True if a soft finding asks every review for a reason."""
         return bool(self.findings_at(Level.SOFT))
 
     @property
     def reason(self) -> str | None:
-        """The id of the first rule with a hard finding, in the order of the table."""
+        """The id of the first rule with a hard finding, in the order of the table, or None."""
         hard = self.findings_at(Level.HARD)
         return hard[0][0] if hard else None
 

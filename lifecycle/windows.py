@@ -1,4 +1,4 @@
-"""How long what was done can be taken back, and what a proposal may say about it (section 3)."""
+"""Rules how long a call can be taken back, and what a proposal may say about it (section 3)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lifecycle.tier import TIER_POLICIES, Tier
 DEFERRED: Final = "deferred"
 COMPENSATED: Final = "compensated"
 NONE: Final = "none"
-#: A closing that failed is tried again within this time.
+#: A failed closing is tried again within this time.
 CLOSED_AGAIN_MS: Final = 60_000
 
 
@@ -36,9 +36,10 @@ def window_of(tool: ToolPolicy, tier: Tier) -> int:
 
 
 def closing_place(proposal: Proposal) -> tuple[int, str]:
-    """Return where it stands among the windows that close: when it can, in ms, and its id.
+    """Return the place of a proposal among the windows that close: from when on it can (ms UTC),
+    and its id.
 
-    It can once its window has passed and the back-off of a closing that failed is over.
+    It can once its window has passed and the back-off of a failed closing is over.
     """
     execution = proposal.execution
     closes_at_ms = execution.window_closes_at_ms if execution is not None else None
@@ -46,18 +47,18 @@ def closing_place(proposal: Proposal) -> tuple[int, str]:
 
 
 def call_limit_ms(timeout_s: int, window: TimeWindow | None) -> int:
-    """Return how long a call may take: the tool's limit, or the document's where it is shorter."""
+    """Return how long a call may take, in ms: the tool's limit, or the document's if shorter."""
     asked_ms = window.max_duration_ms if window is not None else 0
     return min(timeout_s * 1000, asked_ms) if asked_ms > 0 else timeout_s * 1000
 
 
 def defers(tool: ToolPolicy | None) -> bool:
-    """Say whether a tool stages first and commits later; of one that is gone it is assumed."""
+    """Return whether a tool stages first and commits later; True if the tool is gone."""
     return tool is None or tool.deferred
 
 
 def window_asked(tool: ToolPolicy, tier: Tier, asked: RollbackSemantics | None) -> int:
-    """Return the window in seconds that counts for a proposal: it may lengthen one that exists."""
+    """Return the window in seconds that counts for a proposal: it may ask for a longer one."""
     window_s = window_of(tool, tier)
     if not window_s or asked is None or asked.kind == NONE:
         return window_s
@@ -65,7 +66,7 @@ def window_asked(tool: ToolPolicy, tier: Tier, asked: RollbackSemantics | None) 
 
 
 def rollback_fault(tool: ToolPolicy, asked: Any) -> Fault | None:
-    """Return `rollback_not_available` where a proposal expects what its tool cannot do.
+    """Return `rollback_not_available` if a proposal expects what its tool cannot do, else None.
 
     `asked` is the raw `rollback_semantics`; a wrong type in it is not this rule's concern.
     """

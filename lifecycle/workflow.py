@@ -1,4 +1,4 @@
-"""All verbs, in the order of a proposal's life: the one page of the law to read first."""
+"""This module has all verbs, in the order of a proposal's life: read it first."""
 
 from __future__ import annotations
 
@@ -39,7 +39,13 @@ from lifecycle.world import Law, World
 
 
 class Workflow:
-    """The object with the verbs. Every door of the product calls these and nothing else."""
+    """The object with the verbs: all that people, agents, sources and the clock do to proposals.
+
+    Every door and job of a running bot calls these for that. Its own books the bot writes in units
+    without a verb: where cards stand, what of the outbox arrived, inboxes, calls of AAP. By
+    `lifecycle.door` such a unit may write to the trail, and mark a proposal whose card cannot be
+    shown. The commands `freeze`, `thaw` and `restore` run units by themselves.
+    """
 
     def __init__(self, world: World) -> None:
         """Take the ports; nothing is read or started before `start`."""
@@ -65,7 +71,7 @@ class Workflow:
     async def submit(self, raw: bytes, sender: Sender) -> Answer:
         """Read, judge and store one document; AUTO and AUTO+ are answered when the call ended."""
         answer = await self.world.background.surely(self.intake.submit(raw, sender))
-        return await self.intake.told(answer)  # by a caller who still waits
+        return await self.intake.told(answer)  # not reached if the caller has gone
 
     async def check(self, raw: bytes, sender: Sender) -> Answer:
         """Say what `submit` would answer now; nothing is stored, shown or counted."""
@@ -82,7 +88,7 @@ class Workflow:
         card: CardPlace | None = None,
         found_late: bool = False,
     ) -> Reply:
-        """Count a ✅; begin where the quorum is reached."""
+        """Count a ✅; begin execution if the quorum is reached with it."""
         return await self.acting.act(Act(proposal_id, sender, reason, card, found_late), approve)
 
     async def reject(
@@ -94,12 +100,14 @@ class Workflow:
         card: CardPlace | None = None,
         found_late: bool = False,
     ) -> Reply:
-        """Carry out a ❌: reject before execution, roll back within the window."""
+        """Carry out a ❌: reject before execution, roll back within the window. It is kept while
+        execute runs or an outcome is unknown, and waits in the spool if the store fails."""
         act = Act(proposal_id, sender, reason, card, found_late)
         return await self.acting.act(act, stop, spools=True)
 
     async def roll_back(self, proposal_id: str, sender: Sender, reason: str) -> Reply:
-        """Roll back within the window; the same law as ❌."""
+        """Roll back within the window, by the same unit as `reject`: before execution it rejects
+        the proposal, so that nothing is run."""
         return await self.acting.act(Act(proposal_id, sender, reason), stop, spools=True)
 
     async def take_back(
@@ -113,7 +121,8 @@ class Workflow:
         return await self.acting.act(Act(proposal_id, sender, reason), give_reason)
 
     def waits_for_words(self, proposal_id: str, sender: Sender) -> bool:
-        """Say whether a bare ❌ of theirs waits for the store: its words are given after it."""
+        """Return whether a bare ❌ of this sender waits in the spool: words that follow are its
+        reason, and can be given only once the store has taken it."""
         held = proposal_id in self.world.held
         return held and bare_among(self.acting.spooled.waiting(), proposal_id, sender)
 
@@ -136,7 +145,9 @@ class Workflow:
         return await self.acting.act(act, lambda tx, m, a: settle(tx, m, a, happened=happened))
 
     async def retry(self, proposal_id: str, sender: Sender) -> Reply:
-        """Repeat a failed verb after Sentinel, with a new attempt and permit."""
+        """Call a failed verb again, with a new attempt and permit; Sentinel must agree, but for
+        roll back. If stops that nobody could process for a minute hold the proposal up, let go of
+        those instead."""
         return await self.acting.retry(Act(proposal_id, sender))
 
     # -- an agent carries out what it was permitted -----------------------------------------
@@ -152,7 +163,7 @@ class Workflow:
         """Use up a permit: execution begins with exactly the approved parameters (seed 003).
 
         With a `proposal_id` the permit must be of that proposal. `along` is written in the same
-        unit, and only where this very call uses the permit up.
+        unit, and only if this very call uses the permit up.
         """
         redemption = agent_tools.Redemption(parameters, sender, proposal_id, along)
         return await self.world.background.surely(
@@ -176,7 +187,7 @@ class Workflow:
 
     async def _recorded(self, raw: bytes, sender: Sender) -> Reply:
         try:
-            moment = self.world.moment()  # one for both: its entry tells when it was recorded
+            moment = self.world.moment()  # one for packet and entry: both tell when it was recorded
             packet = read_packet(raw, sender, moment)
             reply = await self.world.write(lambda tx: record_packet(tx, moment, packet, sender))
         except Refused as error:
@@ -184,7 +195,7 @@ class Workflow:
             return Reply.of_error(error)
         except StoreUnavailable:
             return unavailable()
-        with suppress(StoreUnavailable):  # `recover` takes it up
+        with suppress(StoreUnavailable):  # then `recover` judges by it
             await self.adopter.judge_evidence()
         return reply
 
@@ -206,28 +217,28 @@ class Workflow:
     async def put_in_force(
         self, policy: Policy, sentinel: Sentinel, swap: Callable[[], None]
     ) -> None:
-        """Let a new policy hold from now on: nothing acts before it was judged by it.
+        """Put a new policy in force: from now on nothing acts that this policy has not judged.
 
-        `swap` puts its tools in service, in the very moment in which the policy is in force. One
-        after the other; raises StoreUnavailable, and then the policy before it stays.
+        `swap` puts its tools in service, in the very moment in which the policy is in force. Do
+        this for one policy at a time. Raises StoreUnavailable, and then the former policy stays.
         """
         await self.adopter.put_in_force(Law(policy, sentinel), swap)
 
     async def judge_open(self) -> None:
-        """Judge what is open by the policy in force; `recheck` goes on where the store fails."""
+        """Judge what is open by the policy in force; if the store fails, `recheck` goes on."""
         await self.adopter.judge_open()
 
     # -- keeping house --------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Take up what a former process left: stops first, then calls, then what waits."""
+        """Take up what a former process left: first stops, then calls, then proposals that wait."""
         for kept in self.world.spool.kept():
             self.acting.spooled.hold(kept)
         now_ms = self.world.clock.now_ms()
         for waiting in await self.world.store.read(kept_stops):
-            # A clock that was set back meanwhile must not make it wait until that time comes.
+            # If the clock was set back meanwhile, the stop must not wait until that time comes.
             self.world.heard.add(replace(waiting, at_ms=min(waiting.at_ms, now_ms)))
-        await self.recoverer.find_orphans()  # before a replayed stop makes a call of our own
+        await self.recoverer.find_orphans()  # before a replayed stop begins a call in this process
         await self.acting.replay_spool()
         await self.adopter.take_policy(self.world.law, announced=False)
         await self.adopter.forget_policies()
@@ -243,25 +254,26 @@ class Workflow:
         return await self.keeper.expire_due()
 
     async def open_ready(self) -> int:
-        """Begin what is approved and had to wait; return how many began."""
+        """Try to begin what is approved and had to wait; return how many began, or ended."""
         return await self.keeper.open_ready()
 
     async def recover(self) -> int:
-        """Replay stops that the store could not take, and take up calls nobody waits for."""
+        """Replay spooled stops, judge by new evidence that nobody judged by yet, and take up calls
+        that nobody waits for; return how many in all."""
         replayed = await self.acting.replay_spool()
         judged = await self.adopter.judge_evidence()
         return replayed + judged + await self.recoverer.recover()
 
     async def recheck(self) -> int:
-        """Judge again what was last judged under another policy; return how many."""
+        """Judge again what was last judged under another policy; return how many were looked at."""
         return await self.adopter.recheck()
 
     async def remind(self) -> int:
-        """Remind people once, and tell proposers of decisions nobody gave a reason for."""
+        """Remind people once, and tell proposers of ❌ without a reason; return how many."""
         return await self.keeper.remind() + await self.keeper.reasons_due()
 
     async def anchor(self) -> int:
-        """Show the head of the audit trail on every surface, once a day."""
+        """Show the head of the audit trail on every surface, once a day; return 1 if it was due."""
         return await self.keeper.anchor()
 
     async def note_ignored(self, proposal_id: str, sender: Sender, code: str) -> None:
@@ -279,7 +291,7 @@ class Workflow:
     async def stop(self, grace_s: float = 8.0) -> None:
         """Take no new work; give calls under way `grace_s` seconds to end, then cut them off.
 
-        Asked again, for what a job has begun meanwhile, it gives no more time than at first.
+        A second call, for what a job has begun meanwhile, gives no more time than the first did.
         """
         self.world.stopping = True
         spool_again(self.world)

@@ -1,4 +1,7 @@
-"""What the verbs work with: the world around them, the law in force, and this moment."""
+"""The world is what the verbs work with: the ports, the law in force, and the stops that wait.
+
+The bot makes one World at its start; the verbs take a moment from it and run their units by it.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +34,11 @@ class Law:
 
 @dataclass(slots=True, kw_only=True)
 class World(Surroundings):
-    """What the verbs work with. `nonce` gives unguessable strings.
+    """The ports and all live state of the law. `nonce` gives unguessable strings.
 
-    `held` are the ids whose stop waits in the spool, `heard` the stops that wait to be worked,
-    `unspooled` those that neither the store nor the spool has taken.
+    - `held`: ids of proposals of which a stop waits in the spool
+    - `heard`: stops that were heard and are not processed yet
+    - `unspooled`: stops that neither the store nor the spool has taken, in memory alone
     """
 
     ring: KeyRing
@@ -50,14 +54,14 @@ class World(Surroundings):
     background: Background = field(init=False)
 
     def __post_init__(self) -> None:
-        """Put together what works with the ports."""
+        """Put together the parts that work with the ports."""
         self.troubles = Troubles(self)
         self.units = Units(self, self.troubles)
         self.many = Many(self.units, self.troubles)
         self.background = Background(self.troubles)
 
     def moment(self, *, answering: bool = False) -> Moment:
-        """Return this moment, for one unit."""
+        """Return what one unit may know of now. Its `held` and `heard` are these very objects."""
         return Moment(
             now_ms=self.clock.now_ms(),
             clock_ms=self.clock.now_ms,
@@ -73,7 +77,10 @@ class World(Surroundings):
         )
 
     async def write(self, unit: Callable[[Transaction], T], *, news: bool = True) -> T:
-        """Run a unit, then let the surfaces know that there may be something to show (`news`)."""
+        """Run a unit, then let the surfaces know that there may be something to show (`news`).
+
+        This is the normal way to write; `units` says when another one is right.
+        """
         return await self.units.write(unit, news=news)
 
     async def write_surely(self, unit: Callable[[Transaction], T]) -> T:
@@ -81,5 +88,5 @@ class World(Surroundings):
         return await self.units.write_surely(unit)
 
     async def read_surely(self, step: str, view: Callable[[Transaction], T]) -> T:
-        """Run a view that must be read, as `Units.read_surely` says."""
+        """Run a view that must be read, as `Units.read_surely` does."""
         return await self.units.read_surely(step, view)
