@@ -18,6 +18,7 @@ from lifecycle.heard import HeardStop
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening
 from lifecycle.people.acts import Act, Reviewed, note_ignored
+from lifecycle.people.force import Force
 from lifecycle.people.letting_go import let_go
 from lifecycle.people.membership import (
     AskAlso,
@@ -62,47 +63,42 @@ class Acting:
         self,
         act: Act,
         unit: Callable[[Transaction, Moment, Act], Reviewed],
-        *,
-        spools: bool = False,
-        holds: bool = False,
+        force: Force = Force.GOES_ON,
     ) -> Reply:
-        """Run one act to its end, also if its caller is cancelled. `spools` keeps a stop on disk if
-        the store cannot take it; `holds` lets nothing be made final meanwhile, as `spools` does."""
-        acting = self._holding if spools or holds else self._acting
-        return await self.world.background.surely(acting(act, unit, spools=spools))
+        """Run one act to its end, also if its caller is cancelled."""
+        acting = self._holding if force.holds else self._acting
+        return await self.world.background.surely(acting(act, unit, force))
 
     async def _holding(
-        self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed], *, spools: bool
+        self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed], force: Force
     ) -> Reply:
         """Hold the proposal meanwhile: to ask who stops it, or takes a ✅ back, may take long."""
         surface, now_ms = act.sender.surface, self.world.clock.now_ms()
-        with self.world.heard.meanwhile(surface, now_ms, act.proposal_id, takes_back=not spools):
-            return await self._acting(act, unit, spools=spools, opens=False)
+        takes_back = force is Force.TAKES_BACK
+        with self.world.heard.meanwhile(surface, now_ms, act.proposal_id, takes_back=takes_back):
+            return await self._acting(act, unit, force)
 
     async def _acting(
         self,
         act: Act,
         unit: Callable[[Transaction, Moment, Act], Reviewed],
-        *,
-        spools: bool,
-        opens: bool = True,
+        force: Force = Force.GOES_ON,
     ) -> Reply:
-        """Run one act. `opens` tries at once to begin what the act opened; an act that holds the
-        proposal must not, for the beginning would be told to wait for that very act."""
-        if spools:
+        """Run one act, and what follows from it."""
+        if force is Force.STOPS:
             act = await with_who_left(self.world, self.as_heard(act))
         try:
-            led_to = await self._reviewed(act, unit, counts=not spools, opens=opens)
+            led_to = await self._reviewed(act, unit, force)
         except GovernanceError as error:
             reply = Reply.of_error(error, act.proposal_id)
             if not (reply.passing and act.found_late):  # else the card is read, and it tried, again
                 await self.note(act, error.code)
             return reply
         except StoreUnavailable as error:
-            if spools and people_behind(act):
+            if force is Force.STOPS and people_behind(act):
                 return await self._kept(replace(act, given_at_ms=act.heard_at_ms), error)
             return unavailable(act.proposal_id, error)
-        return await self._followed(led_to, opens=opens)
+        return await self._followed(led_to, opens=not force.holds)
 
     def as_heard(self, act: Act) -> Act:
         """Set when a stop was heard: its surface may have taken it long before this."""
@@ -135,18 +131,17 @@ class Acting:
         self,
         act: Act,
         unit: Callable[[Transaction, Moment, Act], Reviewed],
-        *,
-        counts: bool,
-        opens: bool,
+        force: Force,
     ) -> LedTo:
         """Run the unit once the membership is known of everybody whose approval it may count.
 
         Nearly always that is the sender alone; if the store knows of more, nothing is written until
-        they have been asked for as well. A stop counts nobody (`counts`) and waits for nobody.
+        they have been asked for as well. A stop counts nobody and waits for nobody.
         """
         by_person = act.sender.kind is ActorKind.PERSON and act.sender.id is not None
+        counts = force is not Force.STOPS
         asked = {str(act.sender.id)} if by_person and counts else set()
-        at_once = opens
+        at_once = not force.holds
         while True:
             if asked:
                 act = await self._with_lost(act, asked)
@@ -231,14 +226,14 @@ class Acting:
     async def _retried(self, act: Act) -> Reply:
         waited = await self._held_up_by(act.proposal_id, act.sender)
         if waited:
-            reply = await self._acting(act, let_go, spools=False)
+            reply = await self._acting(act, let_go)
             for each in waited if reply.done else ():
                 self.world.heard.drop(each.key)
             return reply
         for _ in range(_FRESH_CHECKS):
             try:
                 checked = await self._checked_to_repeat(act.proposal_id)
-                return await self._acting(act, partial(retry, checked=checked), spools=False)
+                return await self._acting(act, partial(retry, checked=checked))
             except StoreUnavailable as error:
                 return unavailable(act.proposal_id, error)
             except CheckAgain:

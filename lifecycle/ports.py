@@ -6,7 +6,7 @@ The bot implements them; `lifecycle` knows nothing of the platforms and the data
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from lifecycle.books import (
@@ -143,7 +143,6 @@ class Call:
     receipt: Mapping[str, Any] | None
     permit: str
     limit_s: float
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that webhook and command tools are sent."""

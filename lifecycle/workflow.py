@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -26,6 +27,7 @@ from lifecycle.intaking import Intake
 from lifecycle.operating import Operating
 from lifecycle.people.acts import Act
 from lifecycle.people.explaining import bare_among, give_reason
+from lifecycle.people.force import Force
 from lifecycle.people.reviewing import approve, take_back
 from lifecycle.people.settling import settle
 from lifecycle.people.stopping import stop
@@ -103,32 +105,31 @@ class Workflow:
         """Carry out a ❌: reject before execution, roll back within the window. It is kept while
         execute runs or an outcome is unknown, and waits in the spool if the store fails."""
         act = Act(proposal_id, sender, reason, card, found_late)
-        return await self.acting.act(act, stop, spools=True)
+        return await self.acting.act(act, stop, Force.STOPS)
 
     async def roll_back(self, proposal_id: str, sender: Sender, reason: str) -> Reply:
-        """Roll back within the window, by the same unit as `reject`: before execution it rejects
-        the proposal, so that nothing is run."""
-        return await self.acting.act(Act(proposal_id, sender, reason), stop, spools=True)
+        """Roll back within the window; before execution this rejects, as `reject` does."""
+        return await self.acting.act(Act(proposal_id, sender, reason), stop, Force.STOPS)
 
     async def take_back(
         self, proposal_id: str, sender: Sender, *, card: CardPlace | None = None
     ) -> Reply:
         """Withdraw the sender's own ✅."""
-        return await self.acting.act(Act(proposal_id, sender, card=card), take_back, holds=True)
+        act = Act(proposal_id, sender, card=card)
+        return await self.acting.act(act, take_back, Force.TAKES_BACK)
 
     async def give_reason(self, proposal_id: str, sender: Sender, reason: str) -> Reply:
         """Take up the words that follow a bare ❌."""
         return await self.acting.act(Act(proposal_id, sender, reason), give_reason)
 
     def waits_for_words(self, proposal_id: str, sender: Sender) -> bool:
-        """Return whether a bare ❌ of this sender waits in the spool: words that follow are its
-        reason, and can be given only once the store has taken it."""
+        """True while a bare ❌ of this sender waits in the spool: its words must wait as well."""
         held = proposal_id in self.world.held
         return held and bare_among(self.acting.spooled.waiting(), proposal_id, sender)
 
     async def withdraw(self, proposal_id: str, sender: Sender) -> Reply:
         """Take a proposal back in its proposer's name."""
-        return await self.acting.act(Act(proposal_id, sender), withdraw, holds=True)
+        return await self.acting.act(Act(proposal_id, sender), withdraw, Force.TAKES_BACK)
 
     async def answer_question(self, question_id: str, sender: Sender, words: str) -> Reply:
         """Give an agent the first reply of a reviewer to its question (seed 001)."""
@@ -141,8 +142,8 @@ class Workflow:
 
     async def settle(self, proposal_id: str, sender: Sender, happened: bool) -> Reply:
         """Write what a person found out about an unknown outcome."""
-        act = Act(proposal_id, sender)
-        return await self.acting.act(act, lambda tx, m, a: settle(tx, m, a, happened=happened))
+        settled = partial(settle, happened=happened)
+        return await self.acting.act(Act(proposal_id, sender), settled)
 
     async def retry(self, proposal_id: str, sender: Sender) -> Reply:
         """Call a failed verb again, with a new attempt and permit; Sentinel must agree, but for
@@ -210,7 +211,7 @@ class Workflow:
     async def adopt(
         self, policy: Policy, sentinel: Sentinel, swap: Callable[[], None] = lambda: None
     ) -> None:
-        """Put a new policy in force, announce it, and judge what is open again."""
+        """Put a new policy in force, and judge what is open again."""
         await self.put_in_force(policy, sentinel, swap)
         await self.judge_open()
 
