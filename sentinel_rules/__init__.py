@@ -1,4 +1,4 @@
-"""The business rules: one file a rule, law, documentation and proof together."""
+"""This package has the business rules: one file a rule, law, documentation and proof together."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ _PARAMETERS: Final[Parts] = ("parameters",)
 
 
 def _as_text(value: Any) -> Any:
-    """Take a whole number as well; a number with a point is not what was written any more."""
+    """Return a whole number as text; a number with a point may have been changed by its reader."""
     if isinstance(value, float):
         raise ValueError(f"write {value} in quotes, with the decimals of its currency")
     return str(value) if type(value) is int else value
@@ -117,7 +117,7 @@ class AmountWithinLimit:
         self._day = {c: Decimal(limit) for c, limit in options.per_agent_day.items()}
 
     def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
-        """Say yes: money may be moved by any tool."""
+        """Return True: any tool may move money."""
         return True
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
@@ -149,11 +149,14 @@ class AmountWithinLimit:
                     yield self._above(parts, currency, f"This list comes to {total}, which is")
 
     def _together(self, read: AmountsRead) -> Iterator[Finding]:
-        """Find a sum that no amount and no list shows: payments by name, or in several lists."""
+        """Yield a finding for a sum above the limit that no single amount and no list is above.
+
+        Those are payments under names, or in several lists.
+        """
         for currency, total in sorted(read.total.items()):
             limit = self._action.get(currency, total)
             if total <= limit:
-                continue  # before all amounts are looked at: a document may name 2,000 currencies
+                continue  # first, since a document may name 2,000 currencies
             parts = [a.value for a in read.amounts if a.currency == currency and a.value]
             parts += [totals[currency] for _, totals in read.lists if currency in totals]
             if all(part <= limit for part in parts):

@@ -39,11 +39,11 @@ from lifecycle.verdict import Finding
 
 _ALLOWED: Final = "allowed_fields"
 _FORBIDDEN: Final = "forbidden_fields"
-#: Enforced here or, max_rows, by authority.
+#: Constraints that are enforced here or, for max_rows, by authority.
 _ENFORCED: Final = frozenset({_ALLOWED, _FORBIDDEN, "max_rows"})
 _UPDATES: Final = ("updates",)
-#: What a shell or a tool may turn into other paths, whose real places nobody has read. `[id].tsx`
-#: and `$slug.tsx` are names of files.
+#: A shell or a tool may turn these into other paths, which nobody has checked. `[id].tsx` and
+#: `$slug.tsx` are names of files, and allowed.
 _REPLACED: Final = re.compile(r"[*?`]|\$(?:[A-Z_]{2,}|[{(])|%[A-Z_]{2,}%|^\s*-")
 _ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -76,15 +76,15 @@ class BlastRadiusBounded:
 
     @classmethod
     def tools_named(cls, options: Options) -> tuple[tuple[tuple[str, ...], str], ...]:
-        """Return where the settings name which tool."""
+        """Return the places in the settings that name a tool, each with its name."""
         return tuple((("roots", tool), tool) for tool in options.roots)
 
     def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
-        """Say whether there is anything to hold to: an envelope or a root."""
+        """Return True if there is an envelope, or a root for the tool."""
         return proposal.risk_envelope is not None or facts.tool.name in self._roots
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
-        """Find everything that reaches too far."""
+        """Return a finding for everything that reaches too far."""
         found: list[Finding] = []
         if envelope := proposal.risk_envelope:
             found += _effects(envelope, facts)
@@ -134,9 +134,9 @@ def _fields(proposal: ProposalDocument) -> Iterator[Finding]:
 
 
 def _unchangeable(updates: dict[str, Any], constraints: dict[str, Any]) -> Iterator[Parts]:
-    """Yield the fields that must stay: outside what is allowed, or what is forbidden in any depth.
+    """Yield the fields that may not change: not among the allowed, or forbidden at any depth.
 
-    A field is allowed as it is written, and forbidden however it is spelt.
+    A field is allowed only as it is written, and forbidden however it is spelt.
     """
     allowed, forbidden = constraints.get(_ALLOWED), constraints.get(_FORBIDDEN)
     if allowed is not None:
@@ -154,13 +154,13 @@ def _unchangeable(updates: dict[str, Any], constraints: dict[str, Any]) -> Itera
 
 
 def _is_among(name: str, names: set[str]) -> bool:
-    """Say whether the field, or one that it is a part of (`role.name`), is one of these."""
+    """Return True if the field, or one that it is a part of (`role.name`), is one of these."""
     pieces = name.split(".")
     return any(_spelt(".".join(pieces[: end + 1])) in names for end in range(len(pieces)))
 
 
 def _spelt(name: str) -> str:
-    """Return what `user_role`, `userRole` and `User-Role` have in common."""
+    """Return the form that `user_role`, `userRole` and `User-Role` share."""
     return re.sub(r"[\s_-]", "", folded(name))
 
 
@@ -182,7 +182,7 @@ def _paths(proposal: ProposalDocument, root: str, facts: Facts) -> Iterator[Find
 
 
 def _stays_below(path: str, root: str, facts: Facts) -> bool:
-    """Say whether the path leads below the root, and without the blanks around it as well."""
+    """Return True if the path leads below the root, with and without blanks around it."""
     return all(_leads_below(each, root, facts) for each in {path, path.strip()})
 
 
@@ -196,7 +196,7 @@ def _leads_below(path: str, root: str, facts: Facts) -> bool:
 
 
 def _is_plain(path: str) -> bool:
-    """Say whether everybody who reads this path reads the same one."""
+    """Return True if all programs read the same path here."""
     shown = normalize("NFKC", path)
     return not (
         not shown.strip()

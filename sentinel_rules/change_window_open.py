@@ -32,7 +32,8 @@ from lifecycle.verdict import Finding
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _TIME: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])|24:00")
 
-#: Digits alone are read as seconds or as milliseconds since 1970, by how many there are.
+#: A moment must begin with a year. Pydantic would read digits alone as seconds or milliseconds
+#: since 1970, depending on how many there are.
 _DATE: Final = re.compile(r"[0-9]{4}-")
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -107,7 +108,7 @@ class Hours(RuleOptions):
         return self
 
     def are_open(self, now: datetime) -> bool:
-        """Say whether `now` lies inside."""
+        """Return True if `now` lies inside."""
         local = now.astimezone(ZoneInfo(self.zone))
         time = local.hour * 60 + local.minute
         begin, end = _minutes(self.from_), _minutes(self.to)
@@ -121,7 +122,7 @@ class Hours(RuleOptions):
         return _DAYS[local.weekday()] in self.days
 
     def words(self) -> str:
-        """Tell the hours to a person."""
+        """Return the hours in words for a person."""
         return f"{', '.join(self.days) or 'never'} {self.from_}-{self.to} {self.zone}"
 
 
@@ -144,7 +145,7 @@ class ChangeWindowOpen:
 
     @classmethod
     def tools_named(cls, options: Options) -> tuple[tuple[tuple[str | int, ...], str], ...]:
-        """Return where the settings name which tool."""
+        """Return the places in the settings that name a tool, each with its name."""
         frozen = (
             (("freezes", index, "tools", place), tool)
             for index, freeze in enumerate(options.freezes)
@@ -153,11 +154,11 @@ class ChangeWindowOpen:
         return (*frozen, *((("hours", tool), tool) for tool in options.hours))
 
     def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
-        """Say whether any time is closed to this tool."""
+        """Return True if a freeze or hours may concern this tool."""
         return bool(self._freezes) or facts.tool.name in self._hours
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
-        """Find a freeze that is on, and hours that are not open."""
+        """Return a finding for each freeze that is on, and for hours that are not open."""
         return said(self._findings(facts.tool.name, facts.now_ms))
 
     def _findings(self, tool: str, now_ms: int) -> Iterator[Finding]:

@@ -44,7 +44,7 @@ def _names_a_place(target: str) -> str:
 
 
 def _places_named(proposal: ProposalDocument) -> Iterator[Place]:
-    """Yield what names a place in all that a tool is handed beside the target."""
+    """Yield what names a place in parameters and constraints, which a tool is handed as well."""
     yield from named_in(proposal.parameters, _SAY_WHERE)
     for place in named_in(proposal.target.constraints, _SAY_WHERE):
         yield Place(("target", "constraints", *place.parts[1:]), place.value)
@@ -70,15 +70,15 @@ class DeployTargetAllowed:
 
     @classmethod
     def tools_named(cls, options: Options) -> tuple[tuple[tuple[str, ...], str], ...]:
-        """Return where the settings name which tool."""
+        """Return the places in the settings that name a tool, each with its name."""
         return tuple((("targets", tool), tool) for tool in options.targets)
 
     def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
-        """Say whether the tool deploys."""
+        """Return True if the tool deploys."""
         return facts.tool.name in self._targets or facts.tool.name.endswith(_SUFFIX)
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
-        """Find a target that is not allowed, and parameters that name another one."""
+        """Return findings for a target not allowed, and for values that name another place."""
         return said(self._findings(proposal, facts.tool.name))
 
     def _findings(self, proposal: ProposalDocument, tool: str) -> Iterator[Finding]:

@@ -55,18 +55,18 @@ class PreconditionsHold:
 
     @classmethod
     def sources_named(cls, options: Options) -> tuple[tuple[tuple[str | int, ...], str], ...]:
-        """Return where the settings name which source."""
+        """Return the places in the settings that name a source, each with its name."""
         return tuple(
             (("trusted_sources", index), source)
             for index, source in enumerate(options.trusted_sources)
         )
 
     def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
-        """Say whether the proposal leans on evidence."""
+        """Return True if the proposal relies on evidence."""
         return bool(proposal.preconditions or proposal.evidence_bindings)
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
-        """Find every precondition that does not hold, and evidence that does not count."""
+        """Return findings for preconditions that do not hold, and evidence that does not count."""
         return said([*self._preconditions(proposal, facts), *self._bindings(proposal, facts)])
 
     def _preconditions(self, proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
@@ -97,7 +97,7 @@ class PreconditionsHold:
     def _fault(
         self, ref: str, packet: EvidencePacket | None, proposal: ProposalDocument, facts: Facts
     ) -> tuple[str, str] | None:
-        """Return the code and words of what is wrong with this evidence, None where it counts."""
+        """Return code and words of what is wrong with this evidence, None if it counts."""
         if packet is None:
             return "evidence_missing", "This evidence is not on record: a source must record it."
         if packet.source not in self._trusted:
@@ -125,11 +125,11 @@ class PreconditionsHold:
 
 
 def _is_ahead(packet: EvidencePacket, now_ms: int) -> bool:
-    """Say whether it was observed later than now by more than its source's clock explains.
+    """Return True if it was observed later than now by more than its source's clock explains.
 
-    A source's clock may be ahead of ours by `limits.clock_skew_s`: nothing further ahead is ever
-    recorded. So what was recorded by now is not; what was recorded later than now has lost its time
-    together with our clock.
+    A source's clock may be ahead of ours by `limits.clock_skew_s`; evidence from further ahead is
+    never recorded. So evidence that was recorded before now is not ahead. If it was recorded after
+    now, our own clock has been set back, and its times mean nothing any more.
     """
     return now_ms < min(packet.observed_at_ms, packet.recorded_at_ms)
 
@@ -141,14 +141,14 @@ class _Members:
         self._known: dict[int, tuple[list[Any], frozenset[tuple[str, Any]]]] = {}
 
     def hold(self, items: list[Any], wanted: Any) -> bool:
-        """Say whether an item is equal to `wanted`, as `_equal` does."""
+        """Return True if an item is equal to `wanted`, as `_equal` compares."""
         if id(items) not in self._known:  # kept with the list, so that its id stays its own
             self._known[id(items)] = items, frozenset(map(_identity, items))
         return _identity(wanted) in self._known[id(items)][1]
 
 
 def _identity(value: Any) -> tuple[str, Any]:
-    """Return what two JSON values have in common exactly where they are equal."""
+    """Return a value that is the same for two JSON values exactly if they are equal."""
     kind = _kind(value)
     return kind, canonical_bytes(value) if kind in ("object", "list") else value
 
@@ -175,7 +175,7 @@ def _holds(condition: Precondition, payload: Mapping[str, Any], members: _Member
 
 
 def _at(payload: Any, field: str) -> Any:
-    """Follow a dotted path: names in objects, positions in lists."""
+    """Return the value at a dotted path: names in objects, positions in lists."""
     value = payload
     for part in field.split("."):
         if isinstance(value, Mapping):
@@ -204,7 +204,7 @@ def _kind(value: Any) -> str:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Compare JSON values with their type, all the way down: true is not 1, and 1.0 is 1."""
+    """Compare JSON values with their types, all the way down: true is not 1, and 1.0 is 1."""
     if _kind(one) != _kind(other):
         return False
     if isinstance(one, Mapping):

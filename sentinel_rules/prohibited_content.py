@@ -38,22 +38,22 @@ from lifecycle.text.patterns import BadPattern, compiled
 from lifecycle.text.values import Place, content_of, pieces_in, texts_of
 from lifecycle.verdict import Finding
 
-#: Digits and signs that may stand for a letter, and the letter for itself.
+#: Digits and signs that may stand for a letter, and letters, as classes of a pattern.
 _LOOKS: Final = {
     "0": "[o0]", "1": "[il1]", "3": "[e3]", "4": "[a4@]", "5": "[s5$]", "7": "[t7]",
     "o": "[o0]", "i": "[i1]", "l": "[l1]", "e": "[e3]", "a": "[a4@]", "s": "[s5$]", "t": "[t7]",
     "@": "[a4@]", "$": "[s5$]", " ": r"[ \-_+]",
 }  # fmt: skip
-#: Pairs of letters that look like one; only in phrases, where `corn` cannot be taken for `com`.
+#: Pairs of letters that look like one letter. Only for phrases: in one word `corn` would be `com`.
 _PAIRS: Final = (("rn", "(?:rn|m)"), ("m", "(?:m|rn)"), ("vv", "(?:vv|w)"), ("w", "(?:w|vv)"))
 _SPECIAL: Final = frozenset(r"\.+*?()|[]{}^-")
 #: A letter that modifies another one may be an apostrophe (U+02BC).
 _BEFORE: Final = r"(?:^|[^\pL\pN]|\p{Lm})"
 _AFTER: Final = r"(?:$|[^\pL\pN]|\p{Lm})"
 _LONGEST_SHOWN: Final = 60
-#: Texts that have nothing in common.
+#: Texts with nothing in common: a pattern that finds something in all of them finds it anywhere.
 _ANYTHING: Final = ("", "x", "!", "7 \n")
-#: So many texts are looked at together, with something between them that no phrase reaches across.
+#: This many texts are searched as one, with a separator that no phrase can span.
 _TOGETHER: Final = 64
 _APART: Final = "\n;\n"
 
@@ -92,14 +92,14 @@ class _Phrase:
         self._other = compiled(self.other_source) if self.other_source else None
 
     def is_in(self, shown: str) -> bool:
-        """Say whether the phrase is there; digits alone are a number and never a word."""
+        """Return True if the phrase is in a text; digits alone are a number and never a word."""
         return any(
             not self._has_letter or any(map(str.isalpha, found[0]))
             for found in self._pattern.finditer(shown)
         )
 
     def is_in_script(self, other: str) -> bool:
-        """Say whether the phrase is there in its own script."""
+        """Return True if the phrase is in a text in its own script."""
         return self._other is not None and self._other.search(other) is not None
 
 
@@ -117,7 +117,7 @@ def _escaped(shown: str) -> str:
 
 
 def _bounded(shown: str, source: str) -> str:
-    """Ask for whole words where there is one word, in scripts that put blanks between words."""
+    """Return a pattern for a whole word if there is one word, in scripts with blanks between."""
     if " " in shown:
         return source
     before = "" if runs_on(shown[0]) else _BEFORE
@@ -149,11 +149,11 @@ class ProhibitedContent:
         self._patterns = [(pattern, compiled(pattern)) for pattern in options.patterns]
 
     def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
-        """Say yes: every proposal has texts."""
+        """Return True: every proposal has texts."""
         return True
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
-        """Find every phrase, pattern and leftover escape, by path."""
+        """Return every phrase, pattern and leftover escape that is found, by path."""
         return said(self._findings(proposal))
 
     def _findings(self, proposal: ProposalDocument) -> Iterator[Finding]:
@@ -171,7 +171,10 @@ class ProhibitedContent:
                     yield Finding(code, place.path, words, level)
 
     def _suspects(self, places: Iterable[Place]) -> Iterator[Place]:
-        """Yield the texts that need a look of their own: plain ones are looked at together."""
+        """Yield the texts to search one by one.
+
+        Plain texts are searched together first, and yielded only if something was found in them.
+        """
         plain: list[Place] = []
         for place in places:
             if self._patterns or not is_plain(place.value):

@@ -41,7 +41,7 @@ from lifecycle.verdict import Finding
 _LOCAL: Final = re.compile(r"[A-Za-z0-9_'+=&~-]+(?:\.[A-Za-z0-9_'+=&~-]+)*")
 _LABEL: Final = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _DOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
-#: Whatever any program might take for the beginning of an encoded word.
+#: Anything that some program takes for the beginning of an encoded word.
 _ENCODED_WORD: Final = compiled(r"=\?[^?]*\?[bBqQ]\?")
 _BODIES: Final = frozenset({"body", "html", "text"})
 _LONGEST_ADDRESS: Final = 254
@@ -50,7 +50,7 @@ _LONGEST_SHOWN: Final = 80
 
 
 def _ascii_domain(written: str) -> str | None:
-    """Return a domain in small ASCII letters, None for what is no plain domain."""
+    """Return a domain in small ASCII letters, None if it is no plain domain."""
     try:
         domain = written if written.isascii() else idna.encode(written).decode("ascii")
     except (idna.IDNAError, UnicodeError):
@@ -80,7 +80,10 @@ def _domain_of(address: Any) -> str | None:
 
 
 def _encoded_words(proposal: ProposalDocument) -> Iterator[Finding]:
-    """Find them in whatever may become a line of a mail's head: texts of several lines cannot."""
+    """Yield a finding for each encoded word in a text that may become a line of a mail's head.
+
+    Texts of several lines cannot.
+    """
     for place in texts_of(proposal):
         is_line = "\n" not in place.value and place.parts[-1] not in _BODIES
         if (
@@ -110,12 +113,12 @@ class RecipientsAllowed:
         self._below = tuple(d for d in options.domains if d.startswith("."))
 
     def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
-        """Say whether the tool sends something to somebody."""
+        """Return True if the tool sends something to somebody."""
         said = (proposal.action_type, facts.tool.action_type)
         return ActionType.COMMUNICATE in said or facts.tool.kind is ToolKind.EMAIL
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
-        """Find every recipient that is not one plain, allowed address."""
+        """Return a finding for each recipient that is not one plain, allowed address."""
         return said([*self._findings(proposal), *_encoded_words(proposal)])
 
     def _findings(self, proposal: ProposalDocument) -> Iterator[Finding]:

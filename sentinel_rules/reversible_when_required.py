@@ -34,14 +34,14 @@ class ReversibleWhenRequired:
         """Nothing can be set."""
 
     def __init__(self, options: Options) -> None:
-        """Take the settings, which are none."""
+        """Take the options, of which there are none."""
 
     def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
-        """Say whether anybody asks for a way back."""
+        """Return True if the envelope or the tier asks for a way back."""
         return _is_asked(proposal) or window_of(facts.tool, facts.tier) > 0
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
-        """Find a tool that cannot roll back."""
+        """Return a finding if the tool cannot roll back."""
         if facts.tool.reversible:
             return PASSED
         asked = _is_asked(proposal)

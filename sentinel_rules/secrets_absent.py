@@ -51,16 +51,16 @@ _DETECTORS: Final = (
     ("telegram_token", "TelegramBotTokenDetector"),
 )
 _IGNORES_CASE: Final = 2
-#: Between texts that are looked at together: no credential and no assignment reaches across it.
-#: The quotes close one that a text left open.
+#: The separator of texts that are searched as one: no credential and no assignment spans it. Its
+#: quotes close a quotation that a text left open.
 _APART: Final = '\n";"\n'
-#: An AWS key, an API key, an age key; all other kinds begin with a consonant.
+#: For an AWS key, an API key, an age key; all other kinds begin with a consonant.
 _ARTICLES: Final = {"A": "an", "a": "an"}
 
 
 @cache
 def _known_shapes() -> Any:
-    """Return one RE2 pattern of everything that the detectors of detect-secrets know."""
+    """Return one RE2 pattern with everything that the detectors of detect-secrets know."""
     sources = []
     for module, name in _DETECTORS:
         detector = getattr(import_module(f"detect_secrets.plugins.{module}"), name)()
@@ -85,11 +85,11 @@ class SecretsAbsent:
         self._shapes = _known_shapes()
 
     def applies_to(self, proposal: ProposalDocument, facts: Facts) -> bool:
-        """Say yes: a credential may hide in any proposal."""
+        """Return True: a credential may hide in any proposal."""
         return True
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
-        """Find every credential by its shape or by the name of its field, never repeating it."""
+        """Return each credential, known by its shape or its field's name, without repeating it."""
         return said(self._findings(proposal))
 
     def _findings(self, proposal: ProposalDocument) -> Iterator[Finding]:
@@ -106,9 +106,11 @@ class SecretsAbsent:
                 yield _finding(place.parts, kind)
 
     def _may_be_in(self, texts: list[str]) -> bool:
-        """Look at all texts at once, which settles it for nearly every proposal.
+        """Return False if no text holds a credential; that is settled at once for nearly every
+        proposal.
 
-        Markup is taken out of each text for itself: it must not reach into another one.
+        All texts are searched as one. Markup is taken out of each text by itself, since it must not
+        span two.
         """
         if self._kind_in(unescaped_forms(_APART.join(texts))) is not None:
             return True

@@ -1,4 +1,4 @@
-"""config.yaml: read, checked whole, turned into the law's Policy and the bot's settings."""
+"""This package reads config.yaml, checks it whole, and makes the Policy and the bot's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`policyDigest`: the same policy has the same digest, however its file is written."""
+"""Compute `policyDigest`: one policy has one digest, however its file is written."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, Final
 from lifecycle.canonical import policy_digest
 from lifecycle.policy import Policy, RuleSettings
 
-#: What of a proposer decides what it may ask for, and who may answer.
+#: The fields of a proposer that decide what it may ask for, and who may answer.
 _OF_PROPOSERS: Final = ("owner", "roles", "attributes", "open_limit")
 
 
 def digest_of_policy(
     policy: Policy, rules: Mapping[str, RuleSettings], versions: Mapping[str, int]
 ) -> str:
-    """Return the digest over what decides: defaults filled in, no secret (section 5, ADR 0015).
+    """Return the digest over all that decides: defaults filled in, no secret (section 5, ADR 0015).
 
     `rules` are the settings as they were written, `versions` the loaded rules' versions by id. The
-    config holds names of environment variables, never what stands in them, so nothing secret can
-    be part of it.
+    config has names of environment variables, never their values, so that no secret can be part of
+    it.
     """
     return policy_digest(
         {

@@ -1,7 +1,7 @@
-"""What a config may say and surely does not mean: told at the check and at each start, not refused.
+"""Find what a config may say and probably does not mean; it is told at the check and at each start.
 
-Roles and groups of one's own are allowed, so a misspelt one is no mistake by itself; and without
-an operator the bot works, until somebody has to freeze it.
+It is not refused. Roles and groups of one's own are allowed, so that a misspelt one is no mistake
+by itself; and without an operator the bot works until somebody has to freeze it.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Final
 from lifecycle.policy import Agent, Person, Policy, ToolKind, ToolPolicy
 from lifecycle.tier import Tier
 
-#: Roles and groups that mean something without any tool that names them (docs/config.md).
+#: Roles and groups that have a meaning although no tool names them (docs/config.md).
 _ROLES: Final = frozenset({"reader", "writer", "admin", "secrets_reader", "service"})
 _GROUPS: Final = frozenset({"approvers", "operators"})
-#: What stands between the words of a tool's name, whose style people do not remember.
+#: Signs between the words of a name; people do not remember which one it was.
 _BETWEEN_WORDS: Final = str.maketrans("", "", "-_.")
-#: So alike are two words of which one is taken for a slip.
+#: The likeness from which one of two words is taken for a slip.
 _ALIKE: Final = 0.8
 
 
 def doubts(policy: Policy, environment: Mapping[str, str]) -> Iterator[str]:
-    """Say who may not do what they are there for, which calls will not come about, and which tool
-    may be taken for another."""
+    """Yield sentences: who may not do what they are there for, which calls will fail, and which
+    names may be taken for each other."""
     tools = [tool for tool in policy.tools.values() if tool.tier is not Tier.BLOCK]
     yield from _twins(policy.tools, "tools, each with a tier of its own,")
     everybody = (*policy.people, *policy.agents, *policy.sources)
@@ -36,9 +36,11 @@ def doubts(policy: Policy, environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _twins(names: Collection[str], what: str) -> Iterator[str]:
-    """Say which are told apart by a letter's case or a hyphen alone: whoever asks for one tool may
-    mean the other, and nothing strict that is said of that holds for it; one person under two ids
-    is two approvals."""
+    """Yield a sentence for names that differ only by case or by a sign between words.
+
+    Whoever asks for one tool may mean the other, and rules that are strict about that one do not
+    apply. One person under two ids gives two approvals.
+    """
     alike: dict[str, list[str]] = {}
     for name in sorted(names):
         alike.setdefault(_spelt(name), []).append(name)
@@ -81,13 +83,13 @@ def _roles(policy: Policy, tools: Collection[ToolPolicy]) -> Iterator[str]:
 
 
 def _slip(word: str, known: Collection[str]) -> str:
-    """Return which known word was meant, nothing where none is alike."""
+    """Return words with the known word that was meant, empty if none is alike."""
     close = get_close_matches(word, sorted(known), n=1, cutoff=_ALIKE)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
 def _unset(tool: ToolPolicy, environment: Mapping[str, str]) -> Iterator[str]:
-    """Say which variables a tool is to see, or to log in with, and will not find."""
+    """Yield a sentence for variables that a tool needs and that are not set."""
     smtp = tool.settings.get("smtp") if tool.kind is ToolKind.EMAIL else None
     for key in ("username_env", "password_env"):
         named = (smtp or {}).get(key)

@@ -1,4 +1,4 @@
-"""From a path to the text of a config: a file of its own, in UTF-8, of bounded size."""
+"""Read the text of a config from its path: a regular file in UTF-8, of bounded size."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Final
 
 from bot.config.problems import ConfigInvalid, Problem
 
-#: A config is written by people; what is larger is a mistake or an attack.
+#: People write configs; a larger file is a mistake or an attack.
 LARGEST_FILE: Final = 256 * 1024
-#: Names under which a process finds what it was handed open.
+#: Paths of the descriptors that a process was started with.
 _HANDED: Final = re.compile(r"/dev/(std(in|out|err)|fd/\d+)|/proc/[^/]+/(task/[^/]+/)?fd/\d+")
 _NO_FOLDER: Final = (
     "this has no folder of its own, in which data/ would stand: write the config into a file, and "
@@ -21,7 +21,7 @@ _NO_FOLDER: Final = (
 
 
 def text_of(path: Path) -> str:
-    """Return what the file says; raises ConfigInvalid where it is no text that may be read."""
+    """Return the text of the file. Raises ConfigInvalid if it is no text that can be read."""
     if _passing(path):
         raise invalid(path, 0, _NO_FOLDER)
     try:
@@ -43,10 +43,10 @@ def text_of(path: Path) -> str:
 
 
 def _passing(path: Path) -> bool:
-    """Say whether it is a pipe, a device or a descriptor: whoever opened it knows where it stands.
+    """Return True if it is a pipe, a device or a descriptor: its real place is not known.
 
-    Paths are counted from the folder of the config; below /dev they would be gone by the next
-    start. A pipe is gone once it was read, and keeps waiting whom nobody writes to.
+    Paths are relative to the folder of the config; below /dev they would be gone at the next start.
+    A pipe is empty once it was read, and one that nobody writes to would be waited for.
     """
     try:
         kind = path.stat().st_mode
@@ -57,5 +57,5 @@ def _passing(path: Path) -> bool:
 
 
 def invalid(path: Path, line: int, words: str) -> ConfigInvalid:
-    """Return the one mistake that keeps a file from being read, in line 0 where in all of it."""
+    """Return the one mistake that keeps a file from being read; line 0 is the whole file."""
     return ConfigInvalid([Problem(str(path), line, "", words)])

@@ -1,4 +1,4 @@
-"""People, agents and sources: who exists, and that nobody is two (design sections 6 and 8)."""
+"""Read people, agents and sources, and check that nobody is two of them (sections 6 and 8)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ E = TypeVar("E", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """Everybody the config knows, and what a card may call."""
+    """Everybody the config knows, and the groups that a card may call."""
 
     people: Mapping[str, Person] = field(default_factory=dict)
     agents: Mapping[str, Agent] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Identities:
 def read_entries(
     file: Mapping[str, Any], section: str, model: type[E], problems: Problems
 ) -> dict[str, E]:
-    """Return the entries of a section that can be read, by id, in the order of the file."""
+    """Return the readable entries of a section, by id, in the order of the file."""
     found: dict[str, E] = {}
     for name, value in section_of(file, section, problems).items():
         parts = (section, name)
@@ -45,7 +45,7 @@ def read_entries(
 
 
 def section_of(file: Mapping[str, Any], section: str, problems: Problems) -> dict[str, Any]:
-    """Return a section as a mapping; absent is empty, anything else is noted."""
+    """Return a section as a mapping; absent is empty, anything else is noted as a problem."""
     value = file.get(section, {})
     if isinstance(value, dict):
         return value
@@ -54,7 +54,7 @@ def section_of(file: Mapping[str, Any], section: str, problems: Problems) -> dic
 
 
 def read_identities(file: Mapping[str, Any], problems: Problems) -> Identities:
-    """Read people, agents, sources and groups, and check that they fit each other."""
+    """Read people, agents, sources and groups, and check that they fit together."""
     people = read_entries(file, "people", PersonEntry, problems)
     agents = read_entries(file, "agents", AgentEntry, problems)
     sources = read_entries(file, "sources", SourceEntry, problems)

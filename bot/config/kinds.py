@@ -1,4 +1,4 @@
-"""What each kind of tool can take back, read from its settings alone (design section 7)."""
+"""Tell what each kind of tool can take back, from its settings alone (design section 7)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lifecycle.located import NOT_LOADED, not_loaded
 
 
 class Capabilities(NamedTuple):
-    """`reversible`: it can roll back; `deferred`: execute only stages, commit carries out."""
+    """`reversible`: it can roll back. `deferred`: execute only stages, commit carries it out."""
 
     reversible: bool
     deferred: bool
@@ -28,13 +28,13 @@ _NEITHER = Capabilities(reversible=False, deferred=False)
 
 
 class OptionsMisfit(ValueError):
-    """The class of a tool cannot be made with the options that stand beside it."""
+    """The class of a tool does not take the options that the config gives it."""
 
 
 def capabilities(entry: ToolEntry, folder: Path) -> Capabilities:
     """Return what the tool can do.
 
-    Raises ValueError where its class cannot be found, OptionsMisfit where that does not take its
+    Raises ValueError if its class cannot be found, OptionsMisfit if the class does not take its
     options.
     """
     match entry:
@@ -64,10 +64,10 @@ def capabilities_of(found: type[Any]) -> Capabilities:
 
 
 def never_committed(found: type[Any], made: object = None) -> str | None:
-    """Return why what a class stages would be told as done and never be carried out, None where it
-    says of itself that it stages nothing, or is committed.
+    """Return words if what a class stages would be told as done and never be committed; else None.
 
-    `made` is the object, once there is one: it may say more than its class.
+    None means that the class says that it stages nothing, or that it is committed. `made` is the
+    object, once there is one; it may say more than its class.
     """
     if capabilities_of(found).deferred:
         return None
@@ -83,8 +83,11 @@ def never_committed(found: type[Any], made: object = None) -> str | None:
 
 
 def commit_unasked(found: type[Any]) -> str | None:
-    """Return what is to be noted of a commit that a class has and nobody calls: it may have it to
-    be whole, as the port has it, or have forgotten to say that it stages."""
+    """Return words about a commit method that nobody calls; None if there is none.
+
+    The class may have it only because the port has one, or may have forgotten to say that it
+    stages.
+    """
     said = getattr(found, "deferred", None) is not None
     if said or not callable(getattr(found, "commit", None)):
         return None
@@ -95,7 +98,7 @@ def commit_unasked(found: type[Any]) -> str | None:
 
 
 def takes(called: Any, *given: Any) -> bool:
-    """Say whether it can be called with what it is given; where it does not tell, the call will."""
+    """Return True if it can be called with these arguments, or if nobody can tell beforehand."""
     try:
         taken = inspect.signature(called, follow_wrapped=False)
     except (TypeError, ValueError):
@@ -110,7 +113,7 @@ def takes(called: Any, *given: Any) -> bool:
 def _check_options(found: type[Any], entry: PythonEntry) -> None:
     try:
         taken = inspect.signature(found)
-    except ValueError:  # written in C, and says nothing of it
+    except ValueError:  # a class written in C may have no signature
         return
     try:
         taken.bind(**entry.options)
@@ -122,7 +125,7 @@ def _check_options(found: type[Any], entry: PythonEntry) -> None:
 
 
 def class_in(name: str, folder: Path) -> type[Any]:
-    """Import the class that `module:Class` names; raises ValueError where there is none."""
+    """Import the class that `module:Class` names. Raises ValueError if there is none."""
     found = _named_in(name, folder)
     if not isinstance(found, type):
         raise ValueError(f'"{name}" is no class: write module:Class')

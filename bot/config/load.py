@@ -1,4 +1,4 @@
-"""`load_config`: from a file to a Config, or to everything that is wrong with it."""
+"""Load a config: from a file to a Config, or to everything that is wrong with it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _EnvNameOnly(Entry):
 class Config:
     """What an operator decided. `database` is a URL: `sqlite:///…` or `memory:`.
 
-    `text_digest` is that of the file's text, whatever of it counts.
+    `text_digest` is the digest of the file's whole text.
     """
 
     path: Path
@@ -58,37 +58,37 @@ class Config:
     intake: IntakeEntry
     groups: Mapping[str, GroupEntry]
     text_digest: str
-    #: The rules as they loaded, in their order; none where nobody asked for them.
+    #: The loaded rules, in their order; none if they were not asked for (`ask_rules`).
     rules: tuple[LoadedRule, ...] = ()
 
     @property
     def folder(self) -> Path:
-        """The folder of the file, from which relative paths are counted."""
+        """The folder of the file; relative paths count from there."""
         return self.path.parent
 
     @property
     def database_file(self) -> Path | None:
-        """The file of the database, None where it is in memory."""
+        """The file of the database, None if it is in memory."""
         if self.database == _MEMORY:
             return None
         return self.folder / self.database.removeprefix(_SQLITE)
 
     @property
     def data(self) -> Path:
-        """Where the bot keeps keys, drafts and the spool."""
+        """The folder in which the bot keeps keys, drafts and the spool."""
         return self.folder / "data"
 
     @property
     def spool(self) -> Path:
-        """Where stops wait that the database could not take."""
+        """The file with stops that the database could not take."""
         return self.data / "spool.jsonl"
 
 
 def load_config(path: Path, *, ask_rules: bool = True) -> Config:
-    """Read and check `path`; raises ConfigInvalid with every problem that was found.
+    """Read and check `path`. Raises ConfigInvalid with every problem that was found.
 
-    Whoever only looks may spare the time it takes to load the rules (`ask_rules`): their settings
-    are not checked then, and the policy has no digest.
+    Without `ask_rules` the rules are not loaded, which saves time for commands that only look. Then
+    their settings are not checked, and the policy has no digest.
     """
     config, problems = _loaded(path.absolute(), ask_rules=ask_rules)
     problems.raise_if_any()
@@ -98,9 +98,9 @@ def load_config(path: Path, *, ask_rules: bool = True) -> Config:
 def load_what_is_needed(path: Path) -> tuple[Config, tuple[Problem, ...]]:
     """Read where the database is and who the people are, whatever else is wrong with the file.
 
-    A misspelt key must not take the emergency brake away while a bot runs on. Returns the config,
-    which is good for looking, freezing and copying alone, and what is wrong with it. Raises
-    ConfigInvalid where it is the people or the database that are wrong.
+    A misspelt key must not take the emergency brake away while a bot runs on. Return the config,
+    which is good only for looking, freezing and copying, and the problems. Raises ConfigInvalid if
+    people or database are wrong.
     """
     config, problems = _loaded(path.absolute(), ask_rules=False)
     in_the_way = [

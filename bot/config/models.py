@@ -1,4 +1,4 @@
-"""The keys of config.yaml but for tools and rules, as typed models (design section 8)."""
+"""Define the keys of config.yaml, except those of tools and rules, as typed models (section 8)."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from lifecycle.tier import Tier
 
 _DEFAULT = Limits()
 
-#: A key without a value is one that somebody, or a template, meant to fill in.
+#: A key without a value was to be filled in by somebody, or by a template.
 NOTHING_WRITTEN: Final = "nothing is written here; give it a value, or take the key out"
 
 
 class Entry(BaseModel):
-    """Anything that stands in the file: no unknown key, no value of another type, no empty one."""
+    """Anything in the file: no unknown key, no value of another type, no empty value."""
 
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, populate_by_name=False, hide_input_in_errors=True
@@ -44,9 +44,10 @@ class Entry(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _written(cls, value: Any) -> Any:
-        """Raise ValueError for null: the default of a key that stands there is nobody's decision.
+        """Raise ValueError for null: nobody decided on the default of a key that stands in the
+        file.
 
-        An empty `quorum` meant one person, an empty `owner` let the owner approve.
+        An empty `quorum` would mean one person, an empty `owner` would let the owner approve.
         """
         if value is None:
             raise ValueError(NOTHING_WRITTEN)
@@ -79,7 +80,7 @@ class Accounts(Entry):
 
 
 class Attributes(Entry):
-    """What authority asks for beside roles (seed 004)."""
+    """What authority asks for besides roles (seed 004)."""
 
     tenant: Label | None = None
 
@@ -112,14 +113,14 @@ class SourceEntry(Accounts):
 
 
 class GroupEntry(Entry):
-    """The role or user group that a card calls once, where it needs people."""
+    """The role or user group that a card calls, once, when it needs people."""
 
     discord_role: DiscordId | None = None
     slack_usergroup: SlackUsergroup | None = None
 
 
 class AutoApprovalEntry(Entry):
-    """`by` names the orchestrator; `tiers` is what opens in its name without a hand."""
+    """`by` names the orchestrator; `tiers` opens in its name without people."""
 
     by: Identifier
     tiers: list[Annotated[Tier, Field(strict=False)]] = []
@@ -154,7 +155,7 @@ class DiscordEntry(Entry):
 
 
 class SlackHttpEntry(Entry):
-    """Where signed events are taken in."""
+    """The address at which signed events are received."""
 
     host: Host = "127.0.0.1"
     port: Port = 3000

@@ -1,4 +1,4 @@
-"""The code of an operator's own tools, which a process loads once, whatever its file says later."""
+"""Load the code of an operator's own tools, once for a process, whatever its file says later."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOADED: Final[dict[Path, str]] = {}
 
 
 def module_in(name: str, folder: Path) -> ModuleType:
-    """Import a module, looking in `folder` first; raises whatever its code does."""
+    """Import a module, looking in `folder` first. Raises whatever its code raises."""
     place = str(folder)
     sys.path.insert(0, place)
     try:
@@ -29,7 +29,7 @@ def module_in(name: str, folder: Path) -> ModuleType:
 
 
 def changed_since_loaded() -> Iterator[str]:
-    """Yield a sentence on each file that is another one by now: nothing of that works yet."""
+    """Yield a sentence for each file that has changed since it was loaded; it needs a restart."""
     for file, loaded in sorted(_LOADED.items()):
         if _digest_of(file) not in (None, loaded):
             yield f"{file} was changed since the bot loaded it: restart the bot to work with it."

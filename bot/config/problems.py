@@ -1,4 +1,4 @@
-"""What is wrong with a config file: every problem with its place, all of them at once."""
+"""Collect what is wrong with a config file: every problem with its place, all at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN_AT_MOST: Final = 60
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One mistake: where it stands (`line` from 1, 0 for the whole file), which key, in words."""
+    """One mistake: `file`, `line` (from 1, 0 for the whole file), `key`, and the words."""
 
     file: str
     line: int
@@ -29,7 +29,7 @@ class Problem:
 
 
 class ConfigInvalid(Exception):
-    """The config does not say what the bot may do, so the bot does not start."""
+    """The config does not say what the bot may do, so that the bot does not start."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         """Keep all problems in the order of the file; the message has one on each line."""
@@ -39,9 +39,9 @@ class ConfigInvalid(Exception):
 
 @dataclass(slots=True)
 class Problems:
-    """Collects the problems of one file; `lines` says where each key stands.
+    """Collects the problems of one file; `lines` tells where each key stands.
 
-    Of what is `unread` one problem is noted, and nothing more is said of it.
+    One problem is noted for each place in `unread`; any further ones there are ignored.
     """
 
     file: Path
@@ -50,26 +50,26 @@ class Problems:
     unread: set[Parts] = field(default_factory=set)
 
     def add(self, parts: Parts, words: str, *, line: int | None = None) -> None:
-        """Note that what stands at `parts` is wrong, in a sentence with its remedy."""
+        """Note that the value at `parts` is wrong, in a sentence with the remedy."""
         if parts in self.unread:
             return
         where = self._line(parts) if line is None else line
         self.found.append(Problem(str(self.file), where, dotted(parts), words))
 
     def within(self, parts: Parts) -> bool:
-        """Say whether a problem was found at `parts` or below."""
+        """Return True if a problem was found at `parts` or below."""
         place = dotted(parts)
         return any(
             p.key == place or p.key.startswith((f"{place}.", f"{place}[")) for p in self.found
         )
 
     def raise_if_any(self) -> None:
-        """Raise ConfigInvalid where something was found."""
+        """Raise ConfigInvalid if a problem was found."""
         if self.found:
             raise ConfigInvalid(self.found)
 
     def _line(self, parts: Parts) -> int:
-        """Return the line of `parts`, or of the nearest thing around it that stands in the file."""
+        """Return the line of `parts`, or of the nearest key around it that is in the file."""
         for end in range(len(parts), -1, -1):
             if parts[:end] in self.lines:
                 return self.lines[parts[:end]]

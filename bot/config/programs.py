@@ -1,4 +1,4 @@
-"""Programs and methods that a config names and that are not there: said before the first call."""
+"""Note programs and methods that a config names and that do not exist, before the first call."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from bot.config.kinds import class_in, commit_unasked, never_committed, takes
 from lifecycle.policy import ToolKind, ToolPolicy
 
 _VERBS: Final = ("execute", "roll_back", "commit")
-#: Programs whose first word, unless it is an option, is the file that they run.
+#: Programs whose first argument, unless it is an option, is the file that they run.
 _INTERPRETERS: Final = re.compile(r"(python|pypy|ruby|perl|node|bash|dash|zsh|sh)[0-9.]*")
 
 
 def programs_missing(
     tools: Iterable[ToolPolicy], folder: Path, environment: Mapping[str, str]
 ) -> Iterator[str]:
-    """Say which tools of kind command name a file that is not there; relative to `folder`.
+    """Yield a sentence for each tool of kind command that names a missing file; relative to
+    `folder`.
 
-    No more than a note: the file may come before its tool is called, or be of another machine.
+    It is only a note: the file may come before the tool is called, or be on another machine.
     """
     path = environment.get("PATH", os.defpath)
     for tool in tools:
@@ -35,10 +36,11 @@ def programs_missing(
 
 
 def methods_missing(tools: Iterable[ToolPolicy], folder: Path) -> Iterator[str]:
-    """Say which tools of kind python have a class without what is called, or with a commit that is
-    not; relative to `folder`.
+    """Yield a sentence for each tool of kind python whose class lacks a method that is called, or
+    has a commit that is not; relative to `folder`.
 
-    No more than a note: it may get them as it is made, which a start tries and a check does not.
+    It is only a note: an object may get methods when it is made, which a start tries and a check
+    does not.
     """
     for tool in tools:
         if tool.kind is ToolKind.PYTHON:

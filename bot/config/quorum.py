@@ -1,4 +1,4 @@
-"""Whether enough people could ever say yes: an empty group is nobody, not everybody."""
+"""Check that enough people could ever approve: an empty group is nobody, not everybody."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLASS_ROLES: Final[Mapping[Safety, frozenset[str] | None]] = {
     Safety.WRITE: frozenset({"writer", "admin"}),
     Safety.DESTRUCTIVE: frozenset({"admin"}),
 }
-#: Who reviews where a tool says nothing; nobody need be in it where no tool asks for people.
+#: The reviewers of a tool that names none; it may be empty if no tool asks for people.
 _DEFAULT_GROUP: Final = "approvers"
 _SECRETS_ROLES: Final = frozenset({"admin", "secrets_reader"})
 
@@ -23,9 +23,9 @@ _SECRETS_ROLES: Final = frozenset({"admin", "secrets_reader"})
 def check_quorums(
     tools: Mapping[str, ToolPolicy], who: Identities, *, solo_operator: bool, problems: Problems
 ) -> None:
-    """Note every tool whose quorum is out of reach for some agent that could propose it.
+    """Note each tool whose quorum is out of reach for some agent that could propose it.
 
-    And every group that is named and has nobody in it, also where no quorum is needed.
+    Note as well each group that is named and has nobody in it, even if no quorum is needed.
     """
     for tool in tools.values():
         needed = max(TIER_POLICIES[tool.tier].quorum, tool.quorum_required)
@@ -38,7 +38,7 @@ def check_quorums(
 
 
 def _held(who: Identities) -> set[str]:
-    """Return every group that somebody is in."""
+    """Return all groups that somebody is in."""
     return {group for person in who.people.values() for group in person.groups}
 
 
@@ -79,7 +79,7 @@ def _check_agent(
 
 
 def may_propose(proposer: Agent | Person, tool: ToolPolicy) -> bool:
-    """Say whether the roles of `proposer` let it propose `tool` at all."""
+    """Return True if the roles of `proposer` let it propose `tool` at all."""
     if tool.roles is not None:
         return bool(tool.roles & proposer.roles)
     wanted = _CLASS_ROLES[tool.safety]

@@ -1,4 +1,4 @@
-"""From the bytes of a YAML file to plain values, and the line of every one of them."""
+"""Read a YAML file into plain values, with the line of every one of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lifecycle.paths import Parts
 _MOST_VALUES: Final = 20_000
 _DEEPEST: Final = 24
 _TAG: Final = "tag:yaml.org,2002:"
-#: By what the library says, what to do about it: it speaks of the grammar, not of the mistake.
+#: Remedies by words of the library, which tell about the grammar and not about the mistake.
 _REMEDIES: Final = {
     "mapping values are not allowed here": "a text with a colon stands in quotes, as in database: "
     '"memory:"; or the line before has no colon, or begins in another column',
@@ -31,12 +31,12 @@ _REMEDIES: Final = {
 }
 _TAGGED: Final = "a tag (!…) is not read here; a text that begins with ! stands in quotes"
 _ALIAS: Final = "an alias (*…) that nothing explains; a text that begins with * stands in quotes"
-#: In the text of a version line: what YAML 1.1 takes for a truth or a number is another thing.
+#: The version in a `%YAML` line. YAML 1.1 would read other words as booleans and numbers.
 _VERSION: Final = re.compile(r"\ufeff?(?:\s|[#%][^\n]*\n)*?%YAML[ \t]+([0-9.]+)")
 _READ_AS: Final = "1.2"
 _NO_MAPPING: Final = "the file must be a mapping with keys like people, agents, tools, sentinel"
-#: What the library quotes, and what of it may be shown: a character, or a kind of its own.
-#: Where a backslash seems to escape the end of it, all to the last such quote is taken for quoted.
+#: What the library quotes; and (`_SHOWN`) what of it may be shown: a character, or a token's kind.
+#: If a backslash seems to escape the end, all up to the last such quote counts as quoted.
 _QUOTED: Final = re.compile(r"""(['"])((?:\\.|(?!\1|\\).)*+|.*)\1""")
 _SHOWN: Final = re.compile(r"<[a-z ]+>|\\?.|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}")
 
@@ -45,7 +45,7 @@ _SHOWN: Final = re.compile(r"<[a-z ]+>|\\?.|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}")
 class Written:
     """What the file says: plain dicts, lists, strings, numbers, booleans and None.
 
-    `digest` is that of its text, so that it is known again.
+    `digest` is the digest of its text, by which it is recognized later.
     """
 
     value: Any
@@ -136,9 +136,9 @@ class _Reader:
 
 
 def read_file(path: Path) -> Written:
-    """Read `path` as YAML 1.2; raises ConfigInvalid where there is nothing to read.
+    """Read `path` as YAML 1.2. Raises ConfigInvalid if there is nothing to read.
 
-    Keys that stand twice and values that are no plain YAML are noted in `problems`.
+    Repeated keys and values that are no plain YAML are noted in `problems`.
     """
     text = text_of(path)
     lines: dict[Parts, int] = {}
@@ -154,7 +154,7 @@ def read_file(path: Path) -> Written:
 
 
 def text_digest_of(path: Path) -> str | None:
-    """Return the digest of what stands there, whatever it is; None where that is no text."""
+    """Return the digest of the file's text, whatever it says; None if it is no text."""
     try:
         return _digest_of(text_of(path))
     except ConfigInvalid:
@@ -181,7 +181,7 @@ def _composed(path: Path, text: str) -> Node | None:
         raise invalid(path, line, words) from None
     except YAMLError as error:
         words = str(error).splitlines()[0] if str(error) else "unreadable"
-        at = getattr(error, "position", None)  # of a character that no YAML may hold
+        at = getattr(error, "position", None)  # set for a character that YAML forbids
         line = 0 if at is None else text.count("\n", 0, at) + 1
         raise invalid(path, line, f"this is not YAML: {words}") from None
     except RecursionError:
@@ -189,7 +189,7 @@ def _composed(path: Path, text: str) -> Node | None:
 
 
 def _remedy(error: MarkedYAMLError) -> str:
-    """Return what to do, behind a semicolon; nothing where the library's words say it."""
+    """Return what to do, after a semicolon; empty if the library's words say it."""
     said, opened = error.problem or "", error.context_mark
     if said.startswith("expected ',' or") and opened is not None:
         return f"; what line {opened.line + 1} opens is not closed before that"
@@ -197,7 +197,7 @@ def _remedy(error: MarkedYAMLError) -> str:
 
 
 def _unquoted(problem: str | None) -> str:
-    """Return the library's words without what stands in the file: it may be a password."""
+    """Return the library's words without what they quote of the file, perhaps a password."""
     words = problem or "unreadable"
     return _ALIAS if "undefined alias" in words else _QUOTED.sub(_shown, words)
 

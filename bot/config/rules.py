@@ -1,4 +1,4 @@
-"""The rules: each with a level, loaded whole, naming tools that exist (design section 5)."""
+"""Read the rules: each has a level, all load, and they name existing tools (design section 5)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BOUNDED: Final = "blast_radius_bounded"
 
 
 def read_rules(file: Mapping[str, Any], problems: Problems) -> dict[str, RuleSettings]:
-    """Return the level and the settings of every rule that has them."""
+    """Return level and settings of each rule that has a readable entry."""
     section = section_of(file, "sentinel", problems)
     found = {name: _rule(name, value, problems) for name, value in section.items()}
     return {name: rule for name, rule in found.items() if rule is not None}
@@ -42,9 +42,9 @@ def _rule(name: str, value: Any, problems: Problems) -> RuleSettings | None:
 def loaded_rules(
     rules: Mapping[str, RuleSettings], file: Mapping[str, Any], problems: Problems
 ) -> tuple[LoadedRule, ...]:
-    """Return the rules as they load; note what keeps them from it, and return none of them then.
+    """Return the loaded rules; if any problem keeps one from loading, note it and return none.
 
-    The rules themselves say which of their settings is wrong, and which tools they name.
+    The rules themselves say which of their settings are wrong, and which tools they name.
     """
     from sentinel_rules import RuleLoadError, load_rules
 
@@ -60,7 +60,7 @@ def loaded_rules(
 
 
 def _check_names(loaded: Iterable[LoadedRule], file: Mapping[str, Any], problems: Problems) -> None:
-    """Note every tool and every source that a rule names and the file does not know."""
+    """Note every tool and every source that a rule names and the file does not have."""
     from sentinel_rules import sources_named, tools_named
 
     for named, kind, section in (
@@ -75,9 +75,10 @@ def _check_names(loaded: Iterable[LoadedRule], file: Mapping[str, Any], problems
 
 
 def settled(rules: Mapping[str, RuleSettings], folder: Path) -> dict[str, RuleSettings]:
-    """Return the rules as they are to be loaded: roots relative to the config's folder made whole.
+    """Return the rules as they are loaded: with roots relative to the config's folder made
+    absolute.
 
-    The digest is taken of what was written, so that it does not depend on where the file lies.
+    The policy's digest is taken of what was written, so that it does not depend on the folder.
     """
     bounded = rules.get(_BOUNDED)
     roots = bounded.settings.get("roots") if bounded else None

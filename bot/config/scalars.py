@@ -1,4 +1,4 @@
-"""Single values of a YAML file: which are read, as what, and why others are not."""
+"""Read the single values of a YAML file, and tell why others are not read."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-#: 0755 is 755 to one reader and 493 to another.
+#: Some readers take 0755 for 755, others for 493.
 _PADDED: Final = re.compile(r"[+-]?0[0-9]")
-#: A number beyond has no exact place in the policy's canonical form.
+#: A larger number has no exact form in the policy's canonical form.
 _LARGEST_WHOLE: Final = 2**53 - 1
-#: What neither a file, an address, a program nor a digest can hold: NUL, and halves of characters.
+#: Characters that no file, address, program or digest can hold: NUL, and halves of characters.
 UNWRITABLE: Final = re.compile("[\0\ud800-\udfff]")
 _NO_NUMBER: Final = (
     "this number is not read here; write it in decimal digits, finite and shorter, without a 0 "
@@ -43,7 +43,10 @@ def _text(text: str) -> str:
 
 
 def _one_of(**words: Any) -> Callable[[str], Any]:
-    """Return what reads these words, in any case, and no other: a tag may stand before anything."""
+    """Return a reader of these words, in any letter case, and of no others.
+
+    It must check them, since a tag may stand before any word.
+    """
 
     def read(text: str) -> Any:
         if text.lower() not in words:
@@ -53,14 +56,14 @@ def _one_of(**words: Any) -> Callable[[str], Any]:
     return read
 
 
-#: What reads a scalar of a kind; raises ValueError for what is not read here.
+#: The reader of each kind of scalar; it raises ValueError for what is not read here.
 SCALARS: Final[dict[str, Callable[[str], Any]]] = {
     "str": _text,
     "int": _whole,
     "float": _finite,
     "bool": _one_of(true=True, false=False),
     "null": _one_of(**{"": None, "~": None, "null": None}),
-    "timestamp": _text,  # dates stay what was written; who needs one reads it strictly
+    "timestamp": _text,  # a date stays a text, and is read strictly if needed
 }
 #: Why a scalar of a kind cannot be read.
 UNREAD: Final = {

@@ -1,4 +1,4 @@
-"""Secrets that two hold who must not: what an agent is given says nothing of the bot's own."""
+"""Find secrets that two hold and must not: an agent must not be given a secret of the bot's own."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from bot.config.load import Config
 
 
 def known_to_agents(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
-    """Say which agent or source is given a secret of the bot's own, by its name or by its value.
+    """Yield a sentence for each agent or source with a secret of the bot's own, by its name or its
+    value.
 
-    Whoever has the secret of Slack's events can write approvals, with the bot's token its cards.
+    With the secret of Slack's events somebody can forge approvals, with the bot's token its cards.
     """
     own = dict(_own(config))
     for name, given in _given(config):
@@ -22,7 +23,7 @@ def known_to_agents(config: Config, environment: Mapping[str, str]) -> Iterator[
 
 
 def _given(config: Config) -> Iterator[tuple[str, str]]:
-    """Yield who is given which variable's value."""
+    """Yield each agent or source with a variable whose value it is given."""
     for source in config.policy.sources.values():
         if source.token_env:
             yield source.id, source.token_env
@@ -33,7 +34,7 @@ def _given(config: Config) -> Iterator[tuple[str, str]]:
 
 
 def _own(config: Config) -> Iterator[tuple[str, str]]:
-    """Yield the variables whose values are the bot's alone, and what each of them does."""
+    """Yield the variables whose values belong to the bot alone, with what each of them does."""
     discord, slack = config.chat.discord, config.chat.slack
     if config.permit_secret_env:
         yield config.permit_secret_env, "signs permits"

@@ -1,4 +1,4 @@
-"""Reads a piece of the file into its model and puts every mistake into a sentence."""
+"""Read a piece of the file into its model, and put every mistake into a sentence."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SENTENCES: Final = {
 
 
 def read_as(model: type[M], value: Any, parts: Parts, problems: Problems) -> M | None:
-    """Return `value` as `model`; None, with its problems noted, where it is not one."""
+    """Return `value` as `model`; if it is not one, note its problems and return None."""
     try:
         return model.model_validate(value)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Which surfaces are on: what is configured, and what this machine gives it (design section 8)."""
+"""Tell which surfaces are on, from the config and from what this machine has (design section 8)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from bot.config.shared import known_to_agents
 from lifecycle.policy import ToolKind
 
 _STDIN: Final = 0
-#: A token of fewer characters can be guessed.
+#: A shorter token, in characters, can be guessed.
 _SHORTEST_TOKEN: Final = 16
-#: With a secret of fewer no key is made (`bot.keys`).
+#: No key is made from a shorter secret, in characters (`bot.keys`).
 _SHORTEST_SECRET: Final = 16
-#: What stands before a secret of Standard Webhooks.
+#: The prefix of a secret of Standard Webhooks.
 _PREFIX: Final = "whsec_"
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is on; `notes` are sentences for the start-up about where, what is not, and why."""
+    """The surfaces that are on; `notes` tell at the start what is on and where, or off and why."""
 
     discord: bool
     slack: bool
@@ -42,12 +42,12 @@ class Choice:
 
     @property
     def nothing(self) -> bool:
-        """True where nobody could reach the bot: no surface and no HTTP."""
+        """True if nobody can reach the bot: there is no surface and no HTTP."""
         return not self.names and not self.http
 
 
 def choose(config: Config, environment: Mapping[str, str], *, attached: bool) -> Choice:
-    """Say what is on; `attached`: a terminal, a pipe or a file stands at standard input."""
+    """Return what is on; `attached`: a terminal, a pipe or a file is at standard input."""
     notes: list[str] = []
     discord = _discord(config, environment, notes)
     slack = _slack(config, environment, notes)
@@ -73,14 +73,14 @@ def choose(config: Config, environment: Mapping[str, str], *, attached: bool) ->
 
 
 def _place(config: Config) -> str:
-    """Return where the doors for agents are on this machine, as it is written in an address."""
+    """Return host and port of the doors for agents, as they are written in an address."""
     entry = config.intake.http
     host = f"[{entry.host}]" if ":" in entry.host else entry.host
     return f"{host}:{entry.port}"
 
 
 def _speakers(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
-    """Say who cannot speak over HTTP, and whose token could be guessed."""
+    """Yield a sentence for each who cannot speak over HTTP, or whose token can be guessed."""
     policy = config.policy
     known = [(each.id, each.token_env) for each in policy.agents.values()]
     known += [(each.id, each.token_env) for each in policy.sources.values()]
@@ -101,7 +101,7 @@ def _speakers(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _permits(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
-    """Say that the start will refuse the secret of permits, as long as that can be mended."""
+    """Yield a sentence if the start will refuse the secret of permits."""
     named = config.permit_secret_env
     secret = environment.get(named) if named else None
     if secret is not None and len(secret.strip()) < _SHORTEST_SECRET:
@@ -112,7 +112,7 @@ def _permits(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _signers(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
-    """Say which calls of ours are not made, or cannot be checked by who is called."""
+    """Yield a sentence for each call of ours that fails, or that its receiver cannot verify."""
     agents, tools = config.policy.agents.values(), config.policy.tools.values()
     if config.intake.http.enabled:
         for agent in agents:
@@ -129,7 +129,7 @@ def _signers(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
 def _signing(
     said: str, secret_env: str, environment: Mapping[str, str], *, plain: bool = False
 ) -> Iterator[str]:
-    """Say what is wrong with a secret; a `plain` one is a text, taken as it is."""
+    """Yield what is wrong with a secret; a `plain` one is a text that is used as it is."""
     secret = environment.get(secret_env, "")
     text = secret.removeprefix(_PREFIX).rstrip("=")  # with its padding or without
     if not text.strip():
@@ -142,9 +142,10 @@ def _signing(
 
 
 def token_fault(name: str | None, environment: Mapping[str, str]) -> str | None:
-    """Say why what a variable holds is no token; None where it may be one, or none is there.
+    """Return why the value of a variable is no token; None if it may be one, or if there is none.
 
-    What cannot be sent is refused by nobody: a surface would try for ever, and hear nothing.
+    A token that cannot be sent is refused by nobody: a surface would try for ever, and hear
+    nothing.
     """
     if name is None or _can_be_sent(environment.get(name, "").strip()):
         return None
@@ -190,7 +191,7 @@ def _slack(config: Config, environment: Mapping[str, str], notes: list[str]) -> 
 
 
 def stdin_attached() -> bool:
-    """Say whether standard input is a keyboard, a pipe, a socket or a file; /dev/null is none."""
+    """Return True if standard input is a keyboard, pipe, socket or file; /dev/null is none."""
     try:
         mode = os.fstat(_STDIN).st_mode
     except OSError:

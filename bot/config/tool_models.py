@@ -1,4 +1,4 @@
-"""The keys of one tool, by its kind: what a kind does not read it refuses (design section 7)."""
+"""Define the keys of a tool by its kind; a kind refuses keys that it does not read (section 7)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RateEntry(Entry):
 
 
 class ToolEntry(Entry):
-    """What every tool may say."""
+    """The keys that every tool has."""
 
     tier: Annotated[Tier, Field(strict=False)]
     action_type: Annotated[ActionType, Field(strict=False)]
@@ -69,13 +69,13 @@ class ToolEntry(Entry):
     constraints: Names = Field(default_factory=list)
 
     def settings(self) -> dict[str, Any]:
-        """Return what the tool's kind alone reads, as written; absent keys are left out."""
+        """Return the keys that only the tool's kind reads, as written, without absent ones."""
         common = set(ToolEntry.model_fields)
         return self.model_dump(mode="json", by_alias=True, exclude=common, exclude_none=True)
 
 
 class SmtpEntry(Entry):
-    """Where mail is handed over."""
+    """The server that takes the mail."""
 
     host: Host
     port: Port = 25
@@ -87,7 +87,7 @@ class SmtpEntry(Entry):
 
 
 class EmailEntry(ToolEntry):
-    """A draft during the window, sent at commit."""
+    """A mail: a draft during the window, sent at commit."""
 
     smtp: SmtpEntry | None = None
     from_: Annotated[MailAddress | None, Field(alias="from")] = None
@@ -102,7 +102,7 @@ class WebhookEntry(ToolEntry):
 
 
 class CommandEntry(ToolEntry):
-    """A program of its own, no shell."""
+    """A program that is started without a shell."""
 
     execute: Argv
     roll_back: Argv | None = None
@@ -111,7 +111,7 @@ class CommandEntry(ToolEntry):
 
 
 class PythonEntry(ToolEntry):
-    """A class, `module:Class`."""
+    """A class, named `module:Class`."""
 
     class_: Annotated[ClassPath, Field(alias="class")]
     options: dict[str, Any] = Field(default_factory=dict)
@@ -119,10 +119,10 @@ class PythonEntry(ToolEntry):
 
 
 class AgentKindEntry(ToolEntry):
-    """The agent acts itself, with a permit."""
+    """The agent itself acts, with a permit."""
 
 
-#: Which keys a kind reads. A BLOCK tool may have no kind: nothing ever calls it.
+#: The keys of each kind. A BLOCK tool may have no kind, since nothing ever calls it.
 ENTRY_OF_KIND: Final[dict[ToolKind | None, type[ToolEntry]]] = {
     ToolKind.EMAIL: EmailEntry,
     ToolKind.WEBHOOK: WebhookEntry,

@@ -1,4 +1,4 @@
-"""Tools: their tiers, and what a tier asks of a tool before the start (design section 3)."""
+"""Read the tools with their tiers, and check what a tier demands of a tool (design section 3)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SAFETY: Final = {
     ActionType.READ: Safety.READ,
     ActionType.DELETE: Safety.DESTRUCTIVE,
 }
-#: What the hard-coded BLOCK tools would do, where the config does not say.
+#: What the hard-coded BLOCK tools would do, for configs that do not have them.
 _BLOCKED_ACTION: Final = {
     "financial-transfer": ActionType.TRANSACT,
     "legal-action": ActionType.EXECUTE,
@@ -38,7 +38,7 @@ _FIXED_QUORUM: Final = {ApprovalClass.NONE: 0, ApprovalClass.SINGLE: 1, Approval
 
 
 def read_tools(file: Mapping[str, Any], folder: Path, problems: Problems) -> dict[str, ToolPolicy]:
-    """Return the tools that can be read, the hard-coded BLOCK ones always among them."""
+    """Return the readable tools; the hard-coded BLOCK tools are always among them."""
     tools: dict[str, ToolPolicy] = {}
     for name, value in section_of(file, "tools", problems).items():
         tool = _read_tool(name, value, folder, problems)

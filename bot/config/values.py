@@ -1,6 +1,7 @@
-"""The kinds of single values a config holds; each refuses with a sentence that says what to write.
+"""Define the kinds of single values in a config; each refuses with a sentence that says what to
+write.
 
-No sentence here repeats the value: what stands in the wrong place may be a secret.
+No such sentence repeats the value, since a value in the wrong place may be a secret.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ENV_NAME: Final = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
-#: As bare as a mail names its sender; `localhost` is a domain too.
+#: The bare address of a sender, without a name; `localhost` is a domain, too.
 _MAIL_ADDRESS: Final = re.compile(
     r"(?=[^@]{1,64}@.{1,253}\Z)"
     r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
     r"@[^\W_](?:[\w-]*[^\W_])?(?:\.[^\W_](?:[\w-]*[^\W_])?)*"
 )
-#: An empty one would be every network that the machine is in.
+#: An empty host would mean every network of the machine.
 _HOST: Final = re.compile(r"[^\s/@]+")
-#: No sign that a server takes for a pattern, or cuts off before it looks.
+#: No sign that a server reads as a pattern, or that begins what it cuts off.
 _PATH: Final = re.compile(r"/[A-Za-z0-9._~/-]*")
 _CLASS_PATH: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _AWS_KEY: Final = re.compile(r"(?:AKIA|ASIA)[0-9A-Z]{16}")
@@ -35,7 +36,7 @@ _SLACK: Final = {
 
 
 def identifier(text: str) -> str:
-    """Return `text` where it can name somebody or something; raises ValueError."""
+    """Return `text` if it can be an id. Raises ValueError."""
     if not _IDENTIFIER.fullmatch(text):
         raise ValueError("an id is 1 to 64 of A-Z a-z 0-9 . _ -")
     if not text.strip("."):

@@ -1,3 +1,3 @@
-"""Intake: the doors by which documents arrive besides the chats."""
+"""This package has the doors by which documents arrive besides the chats."""
 
 from __future__ import annotations

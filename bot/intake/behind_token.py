@@ -1,4 +1,4 @@
-"""What stands before a door that others wrote: whole bodies only, and only of whom we know."""
+"""Guard a door that others wrote: it gets whole bodies only, and only from known senders."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ _WORDS: Final = "Send Authorization: Bearer <token> with the token of an agent."
 
 
 class BehindToken:
-    """An ASGI application that is told nothing before the token is known and the body is here.
+    """An ASGI application that passes nothing on before the token is known and the body has
+    arrived.
 
-    A class, because a Route takes its instance for an application as it is.
+    It is a class because a Route takes an instance for an application as it is.
     """
 
     def __init__(self, door: Door, app: _Asgi) -> None:
         """Stand before `app`."""
         self._door = door
         self._app = app
-        # Turns of its own: what stands behind asks the HTTP door in turn.
+        # Turns of its own: the application behind it asks the HTTP door, which has others.
         self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 401, 408, 413, 415 or 429, or pass it on with its body; 503 where the bot ends."""
+        """Answer 401, 408, 413, 415, 429 or, while the bot ends, 503; else pass it on with its
+        body."""
         incoming = Request(scope, receive)
         sender = self._door.sender(incoming)
         if sender is None:
@@ -61,7 +63,7 @@ class Answering:
     """A `send` that knows whether an answer has begun."""
 
     def __init__(self, send: Send) -> None:
-        """Begin before the answer does."""
+        """Start before any answer."""
         self._send = send
         self.begun = False
 
@@ -72,7 +74,7 @@ class Answering:
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that tells the body at once, and then whatever else comes."""
+    """Return a `receive` that gives the whole body at once, and then whatever else comes."""
     told = False
 
     async def replay() -> Message:

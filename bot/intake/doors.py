@@ -1,4 +1,4 @@
-"""All doors on one port: HTTP, and beside it MCP and AAP."""
+"""Serve all doors on one port: HTTP, and beside it MCP and AAP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The MCP door: its tools over the HTTP door, on the same port and over standard input."""
+"""The MCP door offers its tools over the HTTP door: on the same port and on standard input."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _INSTRUCTIONS: Final = (
 
 
 def mcp_server(session: Session, version: str, judge: Judge | None = None) -> Server[Any]:
-    """Return a server whose calls go through the session of whoever calls.
+    """Return a server whose calls go through the session of the caller.
 
-    What `judge` objects to is not called.
+    A call to which `judge` objects is not made.
     """
 
     async def list_tools(
@@ -80,11 +80,11 @@ def over_http(
         sent = context.request.headers.get("authorization", "") if context.request else ""
         token = sent[7:].strip() if sent.lower().startswith("bearer ") else ""
         app = _beside(context.request, inner) if context.request else inner
-        # What goes wrong in there is answered there, with as little of it as everywhere.
+        # Errors within are answered there, and tell no more than those of any door.
         inside = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         return Signoff("http://signoff", token, transport=inside)
 
-    # Its warnings are of what agents send: they could fill the log.
+    # Its warnings are about what agents send, and could fill the log.
     logging.getLogger("mcp").setLevel(logging.ERROR)
     place = urlsplit(public_url)
     hosts = [*_LOCAL, place.netloc, f"{place.hostname}:*"]
@@ -99,7 +99,8 @@ def over_http(
 
 
 def _beside(outer: Request, inner: ASGIApp) -> ASGIApp:
-    """Return `inner` for a call within another: whoever leaves that one has left this one, too."""
+    """Return `inner` for a call within another request: if that client has left, this call ends,
+    too."""
 
     place = {PLACE: True} if PLACE in outer.scope else {}
 
@@ -123,7 +124,7 @@ async def over_stdio(url: str, token: str, version: str) -> None:
     """Serve on standard input and output until the input ends, as a client of the bot at `url`."""
     lines = Lines()
     server = mcp_server(lambda _context: Signoff(url, token), version, lines.judge)
-    # The SDK goes through its input line by line, and asks no more of it.
+    # The SDK only iterates over the lines of its input.
     async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (reading, writing):
         lines.answered_by(writing.send)
         await server.run(reading, writing, server.create_initialization_options())
@@ -145,9 +146,9 @@ async def _called(
     except SignoffRefused as error:
         return _failed({"reason": error.reason} | error.answer)
     except SignoffUnreachable as error:
-        # Trouble on the way there is no answer of Signoff's: no code of its list says it.
+        # This is no answer of Signoff, so that none of its codes fits.
         raise MCPError(types.INTERNAL_ERROR, f"{error} Call again later.") from error
-    except Exception as error:  # which the library would tell the agent, word by word
+    except Exception as error:  # the library would tell the agent its words
         log.error("a call of %s failed: %s", name, located(error))
         raise MCPError(types.INTERNAL_ERROR, "The bot met an error it does not know.") from None
 

@@ -1,4 +1,4 @@
-"""MCP over standard input: a line is a message, and none of them is left without an answer."""
+"""Read MCP over standard input: a line is a message, and each of them gets an answer."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _Answered = Callable[[SessionMessage], Awaitable[None]]
 
 
 class Lines:
-    """Standard input a line at a time, as the SDK takes it; what is wrong with one is noted.
+    """Standard input line by line, as the SDK takes it; flaws of a line are noted.
 
-    What is no message at all is answered here: the SDK passes over it, and its sender would wait.
+    A line that is no message at all is answered here: the SDK would skip it, and its sender would
+    wait.
     """
 
     def __init__(self) -> None:
@@ -32,7 +33,7 @@ class Lines:
         self._answered: asyncio.Future[_Answered] = asyncio.Future()
 
     def answered_by(self, send: _Answered) -> None:
-        """Take where answers go; nothing is read before."""
+        """Take the function that sends answers; nothing is read before that."""
         self._answered.set_result(send)
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -50,7 +51,7 @@ class Lines:
                 yield self._flawed(line, flaw) if flaw else line.decode()
 
     async def judge(self, context: Context) -> Answer | None:
-        """Return the answer to a message of which a line was noted."""
+        """Return the answer to a message whose line has a flaw; None if it has none."""
         flaw = self._flaws.pop(context.request_id, None) if context.request_id is not None else None
         return refusal(flaw) if flaw is not None else None
 
@@ -66,7 +67,7 @@ class Lines:
         yield b"".join(held)
 
     def _flawed(self, line: bytes, flaw: Refused) -> str:
-        """Note what is wrong with a line; return it as something that the SDK can read."""
+        """Note the flaw of a line; return the line in a form that the SDK can read."""
         body = repaired(line) or b"{}"
         message = json.loads(body)
         asked_id = message.get("id")

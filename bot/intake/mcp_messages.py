@@ -1,4 +1,4 @@
-"""Messages of MCP over HTTP: read strictly before the SDK has them, and judged by that."""
+"""Read messages of MCP over HTTP strictly before the SDK gets them, and judge calls by that."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lifecycle.errors import Refused
 
 #: Messages larger than this are read off the event loop.
 _SMALL_BYTES: Final = 16_384
-#: Where a message keeps what is wrong with it, its bytes as they came, and its method.
+#: The key in the scope of a message for its flaw, its bytes as they came, and its method.
 _FLAW: Final = "signoff.flaw"
 
 
@@ -28,10 +28,10 @@ _Noted = tuple[Refused, bytes, object]
 
 
 class StrictMessages:
-    """An ASGI application that gives the SDK nothing that is no JSON object.
+    """An ASGI application that gives the SDK only JSON objects.
 
-    What is one, but not strictly, is noted and passed on, so that its sender is answered under
-    its id; `judged` lets nothing be done about it. Stands behind BehindToken.
+    An object with a flaw is passed on with a note, so that its sender is answered under its id;
+    `judged` keeps it from being acted on. It stands behind BehindToken.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -41,7 +41,7 @@ class StrictMessages:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a message on, or answer 400 as JSON-RPC does."""
         if scope["method"] != "POST":
-            # A stream of news would stand open for ever: there are none here (MCP's own 405).
+            # A stream of events would stay open for ever; there are none here (MCP says 405).
             allowed = {"Allow": "POST"}
             await problem(405, "Send messages by POST.", headers=allowed)(scope, receive, send)
             return
@@ -50,7 +50,7 @@ class StrictMessages:
         flaw = await asyncio.to_thread(flaw_of, raw) if large else flaw_of(raw)
         turn: Turn | None = scope.get(TURN)
         if turn is not None and len(raw) <= LEAST_BYTES:
-            turn.end()  # it may be held back for minutes; a large one takes up room all the while
+            turn.end()  # its answer may be held for minutes; a large one keeps its share so long
         if flaw is None:
             await self._app(scope, replayed(raw, receive), send)
             return
@@ -65,10 +65,10 @@ class StrictMessages:
 
 
 def judged(door: Door) -> Judge:
-    """Return who judges a message; a refused proposal leaves its row in the trail.
+    """Return the function that judges a message; a refused proposal gets its entry in the trail.
 
-    The SDK lists the tools for itself before it calls one, and writes a traceback where that is
-    refused: only what the message asks for is judged.
+    Only the method that the message asks for is judged. The SDK lists the tools for itself before
+    it calls one, and would write a traceback if that were refused.
     """
 
     async def judge(context: Context) -> Answer | None:
@@ -80,7 +80,7 @@ def judged(door: Door) -> Judge:
         if context.method != method:
             return None
         if sender is None or not is_agent(sender):
-            return None  # what stands behind tells them what they are
+            return None  # the application behind answers who is no agent
         if context.method == "tools/call" and (context.params or {}).get("name") == "propose":
             return await door.workflow.intake.refused(flaw, sender, raw)
         return refusal(flaw)

@@ -1,4 +1,4 @@
-"""What comes over MCP is read as strictly as at the HTTP door: the SDK would repair it unasked."""
+"""Read messages of MCP as strictly as the HTTP door does; the SDK would repair them silently."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.reading import MAX_DEPTH, read_object
 
 Context = ServerRequestContext[Any, Any]
-#: The answer to a message that cannot be read strictly, None where it can.
+#: Returns the answer to a message that cannot be read strictly, None if it can.
 Judge = Callable[[Context], Awaitable[Answer | None]]
 
-#: A document lies in the arguments, these in the parameters, and these in the message.
+#: The levels around a document: it is in the arguments, in the parameters, in the message.
 _AROUND: Final = 3
 _NO_MESSAGE: Final = Fault(
     "wrong_type",
@@ -39,7 +39,10 @@ _NO_ID: Final = Fault(
 
 
 def strictly(judge: Judge, told: Callable[[Answer], HandlerResult]) -> ServerMiddleware[Any]:
-    """Let nothing be called whose message `judge` objects to; a tool's call is `told` so."""
+    """Return a middleware that makes no call whose message `judge` objects to.
+
+    `told` makes the result of a tool's call from the objection.
+    """
 
     async def middleware(ctx: Context, call_next: CallNext) -> HandlerResult:
         answer = await judge(ctx) if ctx.request_id is not None else None
@@ -53,7 +56,7 @@ def strictly(judge: Judge, told: Callable[[Answer], HandlerResult]) -> ServerMid
 
 
 def flaw_of(raw: bytes) -> Refused | None:
-    """Return why a message is not what it strictly should be, None where nothing is wrong."""
+    """Return why a message is not strictly well-formed, None if it is."""
     try:
         message = read_object(raw, limit_bytes=LARGEST_CALL_BYTES, max_depth=MAX_DEPTH + _AROUND)
     except Refused as error:
@@ -64,9 +67,9 @@ def flaw_of(raw: bytes) -> Refused | None:
 
 
 def refused_at_once(raw: bytes, flaw: Refused) -> types.JSONRPCError | None:
-    """Return the answer to what is no message at all, None where the SDK can have it judged.
+    """Return the answer to what is no message at all, None if the SDK can have it judged.
 
-    The SDK would tell its sender over HTTP how it is built, and over standard input nothing.
+    The SDK would tell its sender over HTTP about its inside, and over standard input nothing.
     """
     body = repaired(raw)
     message = json.loads(body) if body is not None else {}
@@ -82,7 +85,7 @@ def refused_at_once(raw: bytes, flaw: Refused) -> types.JSONRPCError | None:
 
 
 def _is_message(message: Mapping[str, Any]) -> bool:
-    """Say whether the SDK takes an object for a message of JSON-RPC."""
+    """Return True if the SDK takes the object for a message of JSON-RPC."""
     try:
         types.jsonrpc_message_adapter.validate_python(message, by_name=False)
     except ValidationError:
@@ -91,9 +94,9 @@ def _is_message(message: Mapping[str, Any]) -> bool:
 
 
 def is_unanswerable(message: Mapping[str, Any]) -> bool:
-    """Say whether a message asks for an answer under an id that is none in MCP.
+    """Return True if a message asks for an answer under an id that MCP does not allow.
 
-    The SDK would take it for a notification, say that it was accepted, and do nothing.
+    The SDK would take it for a notification, report it as accepted, and do nothing.
     """
     asked_id = message.get("id")
     known = isinstance(asked_id, int | str) and not isinstance(asked_id, bool)
@@ -101,9 +104,10 @@ def is_unanswerable(message: Mapping[str, Any]) -> bool:
 
 
 def repaired(raw: bytes) -> bytes | None:
-    """Return a flawed object as the SDK can read it, so that it is answered and never acted on.
+    """Return a flawed object in a form that the SDK can read, so that it is answered, never acted
+    on.
 
-    None for what is no object, however kindly one reads it.
+    None for what is no object, however leniently it is read.
     """
     try:
         message = json.loads(raw.decode("utf-8", "replace"))

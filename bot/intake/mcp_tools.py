@@ -1,4 +1,4 @@
-"""What an agent can call over MCP; each is a call of the HTTP door."""
+"""Define what an agent can call over MCP; each tool is a call of the HTTP door."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ID: Final = {"type": "string", "pattern": r"^(?!\.+$)[A-Za-z0-9._-]{1,64}$"}
 
 
 def misfit(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
-    """Say what is wrong with the names and plain types of arguments; documents judge themselves."""
+    """Return what is wrong with names and plain types of arguments; a document judges itself."""
     known: Mapping[str, Any] = schema["properties"]
     strange = sorted(arguments.keys() - known.keys())
     missing = sorted(set(schema.get("required", ())) - arguments.keys())
@@ -65,8 +65,10 @@ async def _wait(signoff: Signoff, given: Mapping[str, Any]) -> Any:
 async def _question(
     signoff: Signoff, given: Mapping[str, Any], refused: SignoffRefused, wait_s: int
 ) -> Any:
-    """Return the question that is meant where `refused` says that no proposal is: what `propose`
-    answers with may be either. Raises SignoffRefused where it is none."""
+    """Return the question with this id, if `refused` says that no proposal has it.
+
+    `propose` may answer with the id of either. Raises SignoffRefused if it is no question.
+    """
     if refused.reason != "unknown_proposal":
         raise refused
     left_s = wait_s

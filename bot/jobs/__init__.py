@@ -1,4 +1,8 @@
-"""What the bot does unasked: every job asks the store what is due; none belongs to a proposal."""
+"""Define the jobs, which are what the bot does unasked, at a fixed pace.
+
+Every job asks the store what is due; there is no job for a single proposal. `scheduler.py` runs
+`JOBS`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells every surface the head of the audit trail once a day, so that a cut tail is seen."""
+"""Tell every surface the head of the audit trail once a day, so that a cut tail is noticed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from lifecycle.workflow import Workflow
 
 
 async def run_once(workflow: Workflow) -> int:
-    """Write today's anchor where it is missing; return how many were written."""
+    """Write today's anchor if it is missing; return how many were written."""
     return await workflow.anchor()
 
 

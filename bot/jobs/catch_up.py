@@ -1,4 +1,4 @@
-"""Reads decisions that were made on cards while the bot was away, before any window closes."""
+"""Read decisions that were made on cards while the bot was away, before any window closes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Closes rollback windows that are due: deadlines live in rows, so a late round loses none."""
+"""Close the rollback windows that are due.
+
+Their deadlines stand in rows of the store, so that a late round loses none.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from lifecycle.workflow import Workflow
 
 
 async def run_once(workflow: Workflow) -> int:
-    """Close what is due, oldest first; return how many closed."""
+    """Close what is due, earliest first; return how many windows were closed."""
     return await workflow.close_due()
 
 

@@ -1,4 +1,4 @@
-"""Wakes the surfaces, so that what could not be delivered is tried again when it is due."""
+"""Wake the surfaces, so that what could not be delivered is tried again when it is due."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from lifecycle.workflow import Workflow
 
 
 async def run_once(workflow: Workflow) -> int:
-    """Nudge the surfaces; they look themselves for what is due."""
+    """Nudge the surfaces, which look for themselves what is due."""
     workflow.world.notifier.nudge()
     return 0
 

@@ -1,4 +1,4 @@
-"""Ends proposals that nobody decided in time."""
+"""End proposals that nobody decided in time."""
 
 from __future__ import annotations
 

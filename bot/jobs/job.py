@@ -1,4 +1,4 @@
-"""What a job is: a name, a pace, and one round of work on the running bot."""
+"""A job has a name, a pace, and one round of work on the running bot."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from lifecycle.workflow import Workflow
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One named job: `run_once` every `every_s` seconds, never twice at a time.
+    """One named job: `run_once` runs every `every_s` seconds, never twice at a time.
 
-    It is given the workflow and returns how many proposals it concerned. `doing` tells people what
-    is left undone while it fails, as in "closing the windows that are due".
+    It gets the workflow and returns how many proposals it concerned. `doing` tells people what is
+    left undone while it fails, as in "closing the windows that are due".
     """
 
     name: str

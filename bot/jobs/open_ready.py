@@ -1,4 +1,4 @@
-"""Begins what is approved and had to wait: for a thaw, an hour, evidence or its card."""
+"""Begin what is approved and had to wait: for a thaw, for its time, for evidence or its card."""
 
 from __future__ import annotations
 

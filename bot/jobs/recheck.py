@@ -1,4 +1,4 @@
-"""Judges again what is open after the policy changed."""
+"""Judge open proposals again after the policy changed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from lifecycle.workflow import Workflow
 
 
 async def run_once(workflow: Workflow) -> int:
-    """Re-check what was judged under another policy; return how many were."""
+    """Judge again what was judged under another policy; return how many were."""
     return await workflow.recheck()
 
 

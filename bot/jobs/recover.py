@@ -1,4 +1,4 @@
-"""Takes up what was left: stops in the spool, calls without an answer, unchecked proposals."""
+"""Take up what was left: stops in the spool, calls without an answer, unchecked proposals."""
 
 from __future__ import annotations
 

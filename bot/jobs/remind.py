@@ -1,4 +1,4 @@
-"""Reminds people once of what waits for them, at a quarter of the remaining time."""
+"""Remind people once of what waits for them, at a quarter of the remaining time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Runs the jobs with APScheduler; nothing else imports it.
+"""Run the jobs with APScheduler; no other module imports it.
 
-No job store and no job a proposal: few interval jobs with fixed names ask the store what is due,
-so that starting twice, waking late and dying in between all end in the same rounds.
+It has no job store, and no job for a single proposal. A few interval jobs with fixed names ask the
+store what is due, so that starting twice, waking late and dying in between all end in the same
+rounds.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from lifecycle.troubles import Troubles
 from lifecycle.workflow import Workflow
 
 LONGEST_PAUSE_S: Final = 60
-#: Where one row stood in the way of its own proposal, all others are not to wait long for the next;
-#: and whoever waits for a card (`lifecycle.heard_first`) is come back to before that is forgotten.
+#: The longest pause after a fault of one row. The other proposals must not wait long for the next
+#: round, and after a longer pause a wait for cards (`lifecycle.heard_first`) would begin anew.
 _LONGEST_FOR_ONE_S: Final = 5
-#: Much longer than a round takes that has thousands of proposals before it.
+#: Much longer than a round with thousands of proposals takes.
 LONGEST_ROUND_S: Final = 600
 _LATE_S: Final = 10
-#: A job that is due since then is due whatever the wall clock says.
+#: A job that is due at this time is due whatever the wall clock says.
 _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STORE: Final = "asking the store what is due"
 
@@ -37,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 class Round:
-    """One job's rounds: a round that fails is logged and the next ones wait, up to a minute."""
+    """The rounds of one job; after a failure, which is logged, the next waits, up to a minute."""
 
     def __init__(self, job: Job, workflow: Workflow, clock: Clock) -> None:
         """Bind the job to the running bot."""
@@ -54,7 +55,7 @@ class Round:
         self.running = False
 
     async def run(self) -> None:
-        """Run one round unless an earlier failure still asks to wait; never raises."""
+        """Run one round, unless the pause after a failure is not over. It never raises."""
         pauses = self._clock.now_ms() < self._not_before_ms
         if self.running or (pauses and not self._taken_again()):
             return
@@ -76,7 +77,7 @@ class Round:
                 self._troubles.step_ended(self.job.doing)
 
     def look(self) -> None:
-        """Let people know of a round that does not end: no other one begins beside it."""
+        """Tell people of a round that does not end, which keeps the next one from beginning."""
         long = self._clock.now_ms() - self._began_ms >= LONGEST_ROUND_S * 1000
         if self.running and long and not self._hangs:
             self._hangs = True
@@ -87,11 +88,11 @@ class Round:
         return self._workflow.world.troubles
 
     def _taken_again(self) -> bool:
-        """Say whether the store that took nothing when this failed takes everything again: a stop
-        that was kept meanwhile is to wait no longer.
+        """Return True if the store failed in the last round and takes everything again.
 
-        Not once more where that proved wrong: what fails may be this job's own unit, at a damaged
-        page, and people would be told so and given the all-clear at every round.
+        Then the pause is cut short, so that a stop that was kept meanwhile need not wait. It is not
+        cut short again if that round failed as well: it may be the unit of this very job that
+        fails, at a damaged page, and people would hear of trouble and all-clear at every round.
         """
         trusted = self._unwritten and not self._too_soon
         return trusted and self._troubles.unwritten.since_ms is None
@@ -109,7 +110,7 @@ class Round:
         longest_s = _LONGEST_FOR_ONE_S if isinstance(error, RowAtFault) else LONGEST_PAUSE_S
         pause_s = min(longest_s, 2 ** min(self._failures, 10))
         self._not_before_ms = self._clock.now_ms() + pause_s * 1000
-        # At the end there is no next round, and that the store takes nothing is told.
+        # While the bot stops there is no next round, and a failing store is told of elsewhere.
         ends = self._workflow.world.stopping and isinstance(error, StoreUnavailable)
         tell = log.info if ends else log.error
         tell(
@@ -121,9 +122,9 @@ class Round:
         )
 
     def _tell(self, error: Exception) -> None:
-        """Let people know of what keeps failing: of a store that fails, once for all the jobs.
+        """Tell people of what keeps failing; a failing store is told of once for all jobs.
 
-        Of one that takes nothing they know already.
+        `known`: people have been told already that the store takes nothing.
         """
         step, why, known = self.job.doing, type(error).__name__, False
         if isinstance(error, StoreUnavailable):
@@ -135,14 +136,14 @@ class Round:
 
 
 class _Pace(IntervalTrigger):  # type: ignore[misc]
-    """One round for all that were missed.
+    """An interval that has one round for all rounds that were missed.
 
-    APScheduler counts up every missed one, by the wall clock: that takes seconds and megabytes for
-    a week of sleep, and all the memory there is where a wrong clock is set ten years forward.
+    APScheduler counts every missed one by the wall clock. That takes seconds and megabytes after a
+    week of sleep, and all memory when a wrong clock is set ten years forward.
     """
 
     def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
-        """Return when the next round is due, a whole pace from `now` where that has passed."""
+        """Return when the next round is due, one interval from `now` if that has passed."""
         due: datetime = super().get_next_fire_time(previous, now)
         return due if due > now else now + self.interval
 
@@ -163,7 +164,7 @@ class Scheduler:
         logging.getLogger("apscheduler").setLevel(logging.ERROR)
 
     def start(self) -> None:
-        """Add every job and begin; starting again changes nothing."""
+        """Add every job and begin; a second call changes nothing."""
         for round_ in self._rounds.values():
             self._add(round_)
         if not self._scheduler.running:
@@ -171,7 +172,7 @@ class Scheduler:
             self._look_after()
 
     async def stop(self, grace_s: float) -> None:
-        """Begin no further round, and give those that run `grace_s` seconds to end."""
+        """Begin no further round, and give running ones `grace_s` seconds to end."""
         if self._watch is not None:
             self._watch.cancel()
         if not self._scheduler.running:
@@ -179,7 +180,7 @@ class Scheduler:
         self._scheduler.pause()
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=grace_s)
-        self._scheduler.shutdown(wait=False)  # cancels what has not ended by now, in the next turn
+        self._scheduler.shutdown(wait=False)  # cancels, in the next turn, what has not ended
         await asyncio.sleep(0)
 
     @property
@@ -212,10 +213,10 @@ class Scheduler:
             self._tasks.discard(task)
 
     def _look_after(self) -> None:
-        """Schedule anew what has not begun for too long, and begin it.
+        """Schedule anew, and begin, each job that has not begun for too long.
 
-        The scheduler counts by the wall clock: were that set back an hour, every job would sleep
-        for an hour, and for ever were it to stand still. The loop's own clock only goes forward.
+        The scheduler goes by the wall clock. If that were set back an hour, every job would sleep
+        for an hour; if it stood still, for ever. The clock of the loop only goes forward.
         """
         loop = asyncio.get_running_loop()
         for name, round_ in self._rounds.items():

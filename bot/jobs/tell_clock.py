@@ -1,4 +1,4 @@
-"""Tells people once a day that the machine's clock is not the one that the bot or its trail has."""
+"""Tell people once a day if the machine's clock differs from the clock of the bot or its trail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger("signoff")
 
 
 async def run_once(workflow: Workflow) -> int:
-    """Announce it where that is so and nobody was told today; it concerns no proposal."""
+    """Announce a wrong clock unless that was done today; return 0, as it concerns no proposal."""
     world = workflow.world
     moment = world.moment()
     strayed = clock_strayed(world.clock)
@@ -33,7 +33,7 @@ async def run_once(workflow: Workflow) -> int:
 
     def unit(tx: Transaction) -> None:
         tx.flags.put(_FLAG, key)
-        # The key alone comes again with its day, where the clock was set in between.
+        # The time is in the key, too: the day may come twice if the clock is set in between.
         announce(tx, moment, f"{key}:{moment.now_ms}", words)
 
     await world.write(unit)

@@ -1,1 +1,1 @@
-"""Tools that the agent itself runs, under a permit that it redeems once (section 7)."""
+"""This package serves tools that the agent itself runs, under a permit it redeems (section 7)."""

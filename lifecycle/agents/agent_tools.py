@@ -1,4 +1,8 @@
-"""Tools of kind `agent`, the first half: the permit is handed over and redeemed once."""
+"""Let an agent redeem its permit: the first half of a tool of kind `agent` (section 7).
+
+The agent presents the permit and the parameters, and execution begins. `reporting.py` is the second
+half.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,8 @@ _UNAVAILABLE = "The audit trail cannot be written, so nothing begins; try again 
 
 @dataclass(frozen=True, slots=True)
 class Redemption:
-    """What is presented with a permit, by whom; `proposal_id` and `along` as in Workflow.redeem."""
+    """What is presented with a permit, and by whom; `proposal_id` and `along` as in
+    Workflow.redeem."""
 
     parameters: Any
     sender: Sender
@@ -60,10 +65,11 @@ class Redemption:
 
 
 async def redeem(gatekeeper: Gatekeeper, token: str, asked: Redemption) -> Reply:
-    """Use up a permit with exactly the approved parameters; execution begins here, over no ❌ that
-    was given since the permit and that nobody heard.
+    """Use up a permit with exactly the approved parameters; execution begins here.
 
-    A repeat with the same parameters is `permit_already_consumed` with the proposal as it stands.
+    The cards are read before, for a ❌ that was given after the permit and that nobody heard. A
+    repeat with the same parameters is answered `permit_already_consumed`, with the proposal as it
+    stands. Refusals and a store that fails become replies.
     """
     world, parameters, sender = gatekeeper.world, asked.parameters, asked.sender
     try:
@@ -92,7 +98,11 @@ async def redeem(gatekeeper: Gatekeeper, token: str, asked: Redemption) -> Reply
 async def _judged(
     gatekeeper: Gatekeeper, proposal: Proposal, parameters: Any
 ) -> tuple[Facts, Verdict] | None:
-    """Run the rules on what will really be done: digests replaced by the presented texts."""
+    """Return the verdict on what will really be done: digests are replaced by the presented texts.
+
+    None if there is nothing to judge. Raises PermitRefused if the parameters are not the approved
+    ones.
+    """
     waits = proposal.state is State.SENTINEL_APPROVED and fits_its_digest(proposal)
     if not waits or not isinstance(parameters, dict):
         return None
@@ -109,7 +119,10 @@ def _redeemed(
     checked: tuple[Facts, Verdict] | None,
     tx: Transaction,
 ) -> Reply | None:
-    """Begin, or say why not; None where policy or evidence moved, and it is to be judged again."""
+    """Begin, or return why not.
+
+    None if policy or evidence has changed, so that it must be judged again. Raises PermitRefused.
+    """
     proposal = tx.proposals.get(permit.proposal_id)
     if proposal is None or not is_its_agent(moment, proposal, asked.sender):
         raise PermitRefused("permit_mismatch", "This permit was given to somebody else.")
@@ -131,14 +144,16 @@ def _redeemed(
 
 
 def is_its_agent(moment: Moment, proposal: Proposal, sender: Sender) -> bool:
-    """Say whether the proposer speaks, by what is theirs under the policy in force."""
+    """Return True if the sender is the proposer, by an identity of the policy in force."""
     return sender.identity == proposal.actor and sender.is_known_to(moment.policy)
 
 
 def _as_permitted(permit: permits.Permit, proposal: Proposal) -> bool:
-    """Say whether the row is what was proposed, with the R3 document that the permit was bound to.
+    """Return True if the row is what was proposed, with the R3 document that the permit is bound
+    to.
 
-    Who can exchange that document can make its hash in the row fit; in the permit it is signed.
+    Somebody who exchanges that document can make its hash in the row fit; the hash in the permit is
+    signed.
     """
     return fits_its_digest(proposal) and permit.r3_s256 == proposal.r3_s256
 
@@ -149,7 +164,7 @@ def _changed(tx: Transaction, moment: Moment, proposal: Proposal) -> Reply:
 
 
 def _still_good(kept: PermitRecord, proposal: Proposal) -> None:
-    """Raise PermitRefused where this permit begins nothing, whatever comes with it; say why."""
+    """Raise PermitRefused if this permit cannot begin anything any more, and say why."""
     if proposal.state is State.SENTINEL_APPROVED:
         if kept.consumed_at_ms is None:
             return
@@ -212,7 +227,10 @@ def _fits_still(moment: Moment, permit: permits.Permit, proposal: Proposal) -> N
 def _objection(
     tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict
 ) -> Reply | None:
-    """Say what Sentinel finds now: what passes by itself costs neither permit nor proposal."""
+    """Return the reply to what Sentinel finds now, None if it passes.
+
+    An obstacle that goes away by itself costs neither the permit nor the proposal.
+    """
     waits = waits_for_rule(verdict)
     if waits is not None:
         words = f"It has to wait: {waits}. Try again later; the permit stays good until it expires."
@@ -230,7 +248,7 @@ def _objection(
 
 
 async def note_refused(world: World, sender: Sender, code: str, proposal_id: str) -> None:
-    """Write the one row of a refused attempt, in the trail of its proposal where there is one."""
+    """Write the entry of a refused attempt, in the trail of its proposal if there is one."""
     moment = world.moment()
 
     def unit(tx: Transaction) -> None:
@@ -252,7 +270,7 @@ async def note_refused(world: World, sender: Sender, code: str, proposal_id: str
 
 
 def _claimed_id(token: str, ring: KeyRing) -> str:
-    """Return the proposal of a permit that was signed here; a forged one names none."""
+    """Return the proposal of a permit that was signed here, empty for a forged one."""
     try:
         return permits.read(token, ring).proposal_id
     except PermitRefused:

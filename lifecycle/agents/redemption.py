@@ -1,4 +1,4 @@
-"""At redemption the actual call must be the approved one, value by value (seed 003)."""
+"""Compare the actual call with the approved one, value by value, at redemption (seed 003)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DIGEST_FIELDS: Final = frozenset({"s256", "excerpt", "media_type"})
 
 
 def is_digest_value(value: Any) -> bool:
-    """Say whether a value stands for bytes that are not shown: `{s256, excerpt?, media_type?}`."""
+    """Return True if a value stands for bytes not shown here: `{s256, excerpt?, media_type?}`."""
     return (
         isinstance(value, Mapping)
         and isinstance(value.get("s256"), str)
@@ -27,9 +27,9 @@ def is_digest_value(value: Any) -> bool:
 def approved_parameters(r3_document: bytes, r3_s256: str) -> Mapping[str, Any]:
     """Return the parameters of a stored R3 document, whose bytes must still fit their hash.
 
-    Raises PermitRefused: `proposal_not_referenced` without a hash, `digest_mismatch` where the
-    bytes are others, `invalid_r3_document` where they are no R3 document, `invalid_proposal` where
-    it has no parameters.
+    Raises PermitRefused: `proposal_not_referenced` without a hash, `digest_mismatch` if the bytes
+    are others, `invalid_r3_document` if they are no R3 document, `invalid_proposal` if it has no
+    parameters.
     """
     if not r3_s256:
         raise PermitRefused("proposal_not_referenced", "The call names no approved proposal.")
@@ -44,7 +44,7 @@ def approved_parameters(r3_document: bytes, r3_s256: str) -> Mapping[str, Any]:
 
 
 def check_r3_document(document: Any) -> None:
-    """Raise PermitRefused `invalid_r3_document` for what seed 003 does not know as a document."""
+    """Raise PermitRefused `invalid_r3_document` for what is no R3 document by seed 003."""
     if not isinstance(document, dict):
         raise _no_document("an object")
     if not isinstance(document.get("vocabulary"), str) or not document["vocabulary"]:
@@ -71,9 +71,9 @@ def verify_operation(operation: Any, approved: Any) -> None:
 def verify_parameters(actual: Any, approved: Mapping[str, Any]) -> None:
     """Raise PermitRefused `proposal_parameter_mismatch` unless the call is the approved one.
 
-    The order of members means nothing, the order of a list does; types count: "100" is not 100 and
-    true is not 1. None may be missing and none be added. Where a digest was approved the text
-    itself must be presented, and fit the hash and the excerpt.
+    The order of members means nothing, the order of a list does. Types count: "100" is not 100 and
+    true is not 1. No parameter may be missing or added. If a digest was approved, the text itself
+    must be presented, and must fit the hash and the excerpt.
     """
     if not isinstance(actual, Mapping):
         raise _mismatch("The parameters of the call must be an object.")
@@ -123,7 +123,10 @@ def _verify_bytes(name: str, actual: Any, approved: Mapping[str, Any]) -> None:
 
 
 def _fits_excerpt(text: str, excerpt: Any) -> bool:
-    """People saw the excerpt: it must be the text, or its beginning where it ends with `…`."""
+    """Return True if the text is the excerpt, or begins with an excerpt that ends with `…`.
+
+    People saw the excerpt when they approved.
+    """
     if excerpt is None:
         return True
     if not isinstance(excerpt, str):
@@ -134,7 +137,7 @@ def _fits_excerpt(text: str, excerpt: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Compare by canonical form: it knows types, and that 100.0 is 100."""
+    """Compare by canonical form, which tells types apart and takes 100.0 for 100."""
     try:
         return canonical_bytes(one) == canonical_bytes(other)
     except ValueError:
@@ -142,7 +145,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _quoted(name: str) -> str:
-    """Return a name as it can be told: one that is nobody's may hold halves of characters."""
+    """Return a name that can be shown; the name in a call may hold halves of characters."""
     return f'"{name[:64].encode("utf-8", "replace").decode()}"'
 
 

@@ -1,4 +1,7 @@
-"""Tools of kind `agent`, the second half: what the agent reports, in time, late or never."""
+"""Take what an agent reports of a call it made itself: in time, late or never (section 7).
+
+It is the second half of a tool of kind `agent`; `agent_tools.py` is the first.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _LATE: Final = "Its agent reported later:"
 _NOT_RECORDED: Final = (
     "The audit trail cannot be written, so your receipt is not recorded; report it again later."
 )
-#: Ends that say that nothing happened: a person's word, and the agent's own.
+#: The reasons of ends that say that nothing happened: by a person's word, or by the agent's own.
 _NOTHING_DONE: Final = {
     "did_not_happen": "was settled as: did not happen",
     "tool_failed": "was reported as failed, with nothing left behind",
@@ -47,7 +50,10 @@ class Report:
 
 
 async def report(world: World, proposal_id: str, sender: Sender, said: Report) -> Reply:
-    """Take the agent's receipt; `failed` says that nothing was left behind."""
+    """Take the agent's receipt; `failed` says that nothing was left behind.
+
+    Refusals and a store that fails become replies.
+    """
     moment = world.moment()
     try:
         return await world.write(lambda tx: _reported(tx, moment, proposal_id, sender, said))
@@ -59,7 +65,7 @@ async def report(world: World, proposal_id: str, sender: Sender, said: Report) -
 
 
 def is_overdue(moment: Moment, proposal: Proposal) -> bool:
-    """Say whether an agent redeemed its permit and should have reported by now.
+    """Return True if an agent redeemed its permit and should have reported by now.
 
     It has as long as a tool of ours would.
     """
@@ -75,11 +81,11 @@ def _time_window(proposal: Proposal) -> TimeWindow | None:
     try:
         return proposal.read().time_window
     except ValueError:
-        return None  # somebody wrote into the row, and bounds nothing with it
+        return None  # somebody changed the row, so it bounds nothing
 
 
 def overdue(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """Call for a person where an agent redeemed its permit and never reported."""
+    """Call for a person if an agent redeemed its permit and did not report in time."""
     if not is_overdue(moment, proposal):
         return proposal
     return unknown(tx, moment, proposal, "The agent redeemed its permit and sent no receipt.")
@@ -110,8 +116,11 @@ def _reported(
 
 
 def _counts_as_not_done(tx: Transaction, proposal: Proposal) -> bool:
-    """Say whether it ended as what never happened, or is not known to a copy that was brought back
-    to have begun: since then it may have."""
+    """Return True if by its row it did not happen, though an agent may have done it.
+
+    Either it ended as something that did not happen; or it stood in a restored copy that does not
+    know that it began, and may have begun before the restore.
+    """
     if proposal.reason in _NOTHING_DONE:
         return True
     since_ms = brought_back_ms(tx, proposal) if proposal.execution is None else 0
@@ -122,9 +131,10 @@ def _counts_as_not_done(tx: Transaction, proposal: Proposal) -> bool:
 def _contradicted(
     tx: Transaction, moment: Moment, proposal: Proposal, receipt: Mapping[str, Any]
 ) -> Reply:
-    """Keep in the trail what an agent says against how it stands, and tell people once.
+    """Keep in the trail that an agent reports done what counts as not done, and tell people once.
 
-    A `failed` that came late is no such word; a `done` was there for whoever settled it.
+    Raises PermitRefused if the agent has reported so before: whoever settled it then could see
+    that. A late `failed` is no contradiction.
     """
     if _said_done(tx, proposal):
         raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
@@ -147,7 +157,7 @@ def _contradicted(
 
 
 def _said_done(tx: Transaction, proposal: Proposal) -> bool:
-    """Say whether its agent reported late that it was done."""
+    """Return True if its agent has reported late that it was done."""
     return any(
         entry.event.kind == "late_receipt" and entry.event.details.get("outcome") == "done"
         for entry in tx.audit.of(proposal.proposal_id)
@@ -176,9 +186,10 @@ def _late(
     execution: Execution,
     told: Report,
 ) -> Reply:
-    """Keep what comes too late for whoever settles it; it decides nothing by itself any more.
+    """Keep a late report for whoever settles the outcome; it decides nothing by itself any more.
 
-    Each outcome once: an agent that corrects itself leaves both words for a person to weigh.
+    Each outcome is kept once: an agent that corrects itself leaves both reports for a person to
+    weigh.
     """
     said = f"{_LATE} {told.outcome}."
     if told.outcome not in ("done", "failed") or said in proposal.attention_why:

@@ -1,6 +1,6 @@
-"""Whether a row tells of its call what the trail tells: how it stands, and who claimed it, and why.
+"""Compare the execution in a row, its kept ❌ and its due times with the trail (ADR 0013).
 
-ADR 0013.
+The generators yield one sentence for each difference; `rows.py` calls them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from lifecycle.state import State
 from lifecycle.tier import Puller
 from lifecycle.windows import CLOSED_AGAIN_MS
 
-#: As what somebody may end it; a tool ends also what somebody has settled.
+#: The puller in whose role each kind of actor may end it. `Puller.TOOL` is possible for all of
+#: them, since a tool also ends what somebody has settled.
 _ENDS_AS: Final = {
     ActorKind.PERSON: Puller.PERSON,
     ActorKind.SENTINEL: Puller.SENTINEL,
@@ -26,7 +27,7 @@ _ENDS_AS: Final = {
 
 
 def about_its_call(proposal: Proposal, told: Told) -> Iterator[str]:
-    """Compare how the execution stands; what was not told of is not compared."""
+    """Compare the execution with what the trail tells; skip what the trail leaves untold."""
     execution, begun = proposal.execution, told.begun
     if execution is None or begun is None:
         if execution is not None:
@@ -52,7 +53,7 @@ def about_its_call(proposal: Proposal, told: Told) -> Iterator[str]:
 
 
 def _about_its_kind(execution: Execution, begun: AuditEntry) -> Iterator[str]:
-    """Compare who carries it out, and whether a commit has to follow."""
+    """Compare whether an agent carries it out (`by_agent`) and whether a commit must follow."""
     for name in ("by_agent", "deferred"):
         stored = getattr(execution, name)
         if begun.event.details.get(name, stored) != stored:
@@ -66,7 +67,10 @@ def _about_its_window(execution: Execution, told: Told) -> Iterator[str]:
 
 
 def _about_its_tries(execution: Execution, call: ToldCall) -> Iterator[str]:
-    """Compare how often it was called and what is known of that; 0 is a time of older versions."""
+    """Compare tries, doubt, when call and window began, and what a roll back left.
+
+    A `began_at_ms` of 0 is from an older version and is not compared.
+    """
     yield from differs("number of tries", execution.tries, call.tries)
     yield from differs("doubt", execution.doubted, call.doubted)
     began_at = call.began.event.at
@@ -80,7 +84,7 @@ def _about_its_tries(execution: Execution, call: ToldCall) -> Iterator[str]:
 
 
 def _about_its_cause(cause: Cause | None, told: ToldCause | Untold | None) -> Iterator[str]:
-    """Compare in whose name it ends, why, and with which words."""
+    """Compare in whose name a claimed commit or roll back is to end, why, and with which words."""
     if told is UNTOLD:
         return
     if cause is None or told is None:
@@ -95,8 +99,11 @@ def _about_its_cause(cause: Cause | None, told: ToldCause | Untold | None) -> It
 
 
 def about_its_times(proposal: Proposal, told: Told) -> Iterator[str]:
-    """Say where its window is left open for longer than a closing that failed explains, and where
-    the word to its proposer waits longer, or shorter, than for the reason behind a bare ❌."""
+    """Compare the time of the next try to close the window and the wait for a reason.
+
+    A next try is explained only by an entry of a failed closing (`not_closed`), and at most
+    `CLOSED_AGAIN_MS` after it. The wait for a reason behind a bare ❌ must be exactly as told.
+    """
     yield from _about_its_next_closing(proposal, told)
     if told.reason_due_ms is not UNTOLD:
         due = at_words(proposal.reason_due_ms)
@@ -111,7 +118,7 @@ def _about_its_next_closing(proposal: Proposal, told: Told) -> Iterator[str]:
 
 
 def about_its_stop(proposal: Proposal, told: Told) -> Iterator[str]:
-    """Compare the ❌ that waits until its tool's answer is known."""
+    """Compare the kept ❌, which waits until the answer of its tool is known."""
     kept = proposal.kept_stop
     if kept is None and told.stops:
         yield f"the ❌ of {told.stops[0]} waits for its tool, and is not kept"
@@ -129,13 +136,14 @@ def _as_it_was_kept(kept: KeptStop, entry: AuditEntry, told: Told) -> Iterator[s
 
 
 def differs(name: str, stored: object, told: object) -> Iterator[str]:
-    """Yield a sentence where both are known and are not the same."""
+    """Yield a sentence if `told` is known and `stored` is not equal to it."""
     if told is not UNTOLD and stored != told:
         yield f"its {name} is {stored}, the trail says {told}"
 
 
 def at_words(at_ms: int | None) -> str | None:
-    """Return a time in ms UTC as the trail writes it; what is no time as it stands."""
+    """Return a time in ms UTC in the form of the trail; return None, and what is no number,
+    unchanged."""
     if at_ms is None or not isinstance(at_ms, int):
         return at_ms
     return rfc3339(at_ms)

@@ -1,4 +1,8 @@
-"""Whether the evidence on record is what the trail tells that sources observed (ADR 0013)."""
+"""Compare the stored evidence with what the trail tells that sources observed (ADR 0013).
+
+`audit verify` compares every packet (`EvidenceTold`). What is about to begin or to go on is checked
+for evidence that its document names and that is not bound to it (`about_its_evidence`).
+"""
 
 from __future__ import annotations
 
@@ -16,24 +20,25 @@ from lifecycle.records import EvidencePacket
 
 _Entry = Mapping[str, Any]
 _PAGE: Final = 500
-#: Older versions noted when they began to read a packet, and told when it was read.
+#: Older versions stored the time at which they began to read a packet, and wrote the entry with the
+#: time at which it was read; so an entry may be this much later than its row.
 _READ_WITHIN_MS: Final = 10_000
 
 
 @dataclass(slots=True)
 class EvidenceTold:
-    """The last that exported entries tell of each packet, taken oldest first."""
+    """The last entry about each packet, by its id; entries are handed in oldest first."""
 
     recorded: dict[str, _Entry] = field(default_factory=dict)
 
     def take(self, entry: _Entry) -> None:
-        """Note what one entry tells; of other kinds nothing."""
+        """Note an exported entry if it records evidence; ignore every other kind."""
         details = entry.get("details")
         if entry.get("kind") == "evidence_recorded" and isinstance(details, Mapping):
             self.recorded[str(details.get("evidence_id"))] = entry
 
     def disagreements(self, tx: Transaction) -> list[str]:
-        """Return a sentence for everything that is stored otherwise; empty where nothing is."""
+        """Return a sentence for each packet that differs, is gone or is untold; else empty."""
         found = []
         for evidence_id, entry in self.recorded.items():
             found += [
@@ -44,10 +49,11 @@ class EvidenceTold:
 
 
 def about_its_evidence(tx: Transaction, proposal: Proposal) -> Iterator[str]:
-    """Yield a sentence for evidence that its document names and that is not noted for it.
+    """Yield a sentence for each packet that the document names and that is not bound to the
+    proposal.
 
-    By that note it is judged again when a source records something else; nothing asks for it once
-    it has ended.
+    Only a proposal that is bound to a packet is judged again when a source records another one. A
+    proposal that has ended is not checked, since nothing is judged any more.
     """
     if proposal.terminal or not fits_its_digest(proposal):
         return
@@ -73,7 +79,7 @@ def _differences(kept: EvidencePacket | None, entry: _Entry) -> Iterator[str]:
     later_ms = ms_of(entry["at"]) - kept.recorded_at_ms
     if kept.observed_at_ms != told["observed_at_ms"] or not 0 <= later_ms <= _READ_WITHIN_MS:
         yield f"it was not observed or recorded when entry {seq} says"
-    # Entries of older versions do not tell what was observed.
+    # Entries of older versions have no digest of the payload.
     if "payload" in told and told["payload"] != payload_digest(kept):
         yield f"what was observed is not what entry {seq} tells"
 

@@ -1,4 +1,7 @@
-"""Whether what stands beside the proposals is what the trail tells: questions and the freeze."""
+"""Compare the questions, the freeze and the note of a restored copy with what the trail tells.
+
+These rows belong to no proposal; `audit verify` alone compares them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ _Entry = Mapping[str, Any]
 
 @dataclass(slots=True)
 class FlagsTold:
-    """The last that exported entries tell, taken oldest first."""
+    """The last entries about questions, the freeze and a copy, handed in oldest first."""
 
     asked: dict[str, _Entry] = field(default_factory=dict)
     answered: dict[str, _Entry] = field(default_factory=dict)
@@ -25,7 +28,7 @@ class FlagsTold:
     copied: _Entry | None = None
 
     def take(self, entry: _Entry) -> None:
-        """Note what one entry tells; of other kinds nothing."""
+        """Note an exported entry if it is about one of these; ignore every other kind."""
         match entry.get("kind"):
             case "frozen":
                 self.froze = entry
@@ -42,7 +45,7 @@ class FlagsTold:
                 return
 
     def disagreements(self, tx: Transaction) -> list[str]:
-        """Return a sentence for everything that is stored otherwise; empty where nothing is."""
+        """Return a sentence for each difference; empty if all agree."""
         found = [*self._about_the_freeze(tx), *self._about_the_copy(tx)]
         for asked_id, entry in self.asked.items():
             kept = question_of(tx, asked_id)
@@ -54,7 +57,11 @@ class FlagsTold:
         return found
 
     def _about_the_copy(self, tx: Transaction) -> Iterator[str]:
-        """What stood in a copy decides nothing by itself, as long as it is known for a copy's."""
+        """Yield a sentence if the note of the copy that was brought back is missing or another one.
+
+        What stood in the copy decides nothing by itself, but the bot knows what that is only by
+        this note.
+        """
         told = self.copied
         if told is None:
             return

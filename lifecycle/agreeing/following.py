@@ -1,4 +1,10 @@
-"""Whether an entry can follow on those before it: what a forged row led to is told as it came."""
+"""Say whether an audit entry can follow on the entries before it.
+
+The bot writes truthful entries about what it does with a forged row, so that row and last entry
+agree in the end. The forgery shows only in the sequence: a move that begins in another state, a
+commit before the window was over, a roll back for a person who did not stop anything. `retold`
+calls `out_of_place` for each entry.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +16,11 @@ from lifecycle.moment import rfc3339
 from lifecycle.proposal import Outcome, Verb
 from lifecycle.state import State, Trigger
 
-#: Where an entry tells when the rollback window closes, in ms UTC, null where there is none.
+#: The field of an entry that tells when the rollback window closes, in ms UTC; null for no window.
 WINDOW: Final = "window_closes_at_ms"
 COMMIT: Final = "commit_claimed"
 AGAIN: Final = "called_again"
-#: Entries that tell of a call that begins.
+#: The kinds of entries that tell of the beginning of a call.
 CLAIMS: Final = frozenset({COMMIT, "roll_back_claimed", AGAIN})
 _UNDER_WAY: Final = CLAIMS | {
     "tool_done",
@@ -27,7 +33,7 @@ _UNDER_WAY: Final = CLAIMS | {
 
 
 def out_of_place(told: Told, entry: AuditEntry) -> list[str]:
-    """Return a sentence for everything in which `entry` does not follow on what is told so far."""
+    """Return a sentence for each respect in which `entry` cannot follow on what is told so far."""
     event, seq = entry.event, entry.seq
     found = []
     if event.target and event.source != told.state:
@@ -42,7 +48,7 @@ def out_of_place(told: Told, entry: AuditEntry) -> list[str]:
 
 
 def _about_its_cause(told: Told, entry: AuditEntry) -> list[str]:
-    """Say where it ends for somebody else, or for something else, than it was claimed for."""
+    """Compare an end of a claimed call with its claim: the same actor and the same reason."""
     event, cause = entry.event, told.call.cause if told.call is not None else None
     ends = event.kind in (Trigger.COMPLETE, Trigger.ROLL_BACK)
     if not (ends and told.verb != Verb.EXECUTE and isinstance(cause, ToldCause)):
@@ -54,7 +60,7 @@ def _about_its_cause(told: Told, entry: AuditEntry) -> list[str]:
 
 
 def _about_the_window(told: Told, entry: AuditEntry) -> list[str]:
-    """Say where a call or an end takes the window for another one, or comes before it is over."""
+    """Compare the window named by a call or an end, and say if it ends that window too early."""
     event, closes_ms = entry.event, told.window
     if closes_ms is UNTOLD:
         return []
@@ -69,18 +75,18 @@ def _about_the_window(told: Told, entry: AuditEntry) -> list[str]:
 
 
 def _closes(told: Told, entry: AuditEntry) -> bool:
-    """Say whether an entry is of what follows by itself once a window is over."""
+    """Return True if the entry does what follows by itself once a window is over."""
     if entry.event.kind == Trigger.COMPLETE:
         in_window = told.verb == Verb.EXECUTE and told.outcome == Outcome.DONE
         return in_window and entry.event.reason == "window_closed_unopposed"
-    if entry.event.kind == AGAIN:  # of a copy that was brought back: it may have been claimed
+    if entry.event.kind == AGAIN:  # after a copy was brought back, the claim may be in no entry
         again = entry.event.details.get("verb") == Verb.COMMIT and not told.committed
         return again and entry.event.reason == "window_closed_unopposed"
     return entry.event.kind == COMMIT and entry.event.reason != "approved_early"
 
 
 def opens_anew(entry: AuditEntry) -> bool:
-    """Say whether an entry tells that it is executed once more, and a window begins with that."""
+    """Return True if the entry says that execute is called once more; a window begins with it."""
     return entry.event.kind == AGAIN and entry.event.details.get("verb") == Verb.EXECUTE
 
 

@@ -1,4 +1,9 @@
-"""Whether a row that is to begin is such as the law leaves one: nobody opened it by hand."""
+"""Say whether a row that is about to begin is one that the law can have left.
+
+A row whose opener, state or reviews were set by hand usually breaks the rules by which a proposal
+is opened. This check needs no trail; `rows.may_begin_as_told` compares with the trail as well. Both
+are asked before an execution begins and before an agent is given a permit.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +20,10 @@ from lifecycle.tier import Puller, Tier
 
 
 def stands_as_opened(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
-    """Say whether row and reviews are such as the law leaves them where it lets something begin.
+    """Return True if the row and its reviews are as the law leaves them when it opens a proposal.
 
-    Looks at nothing but what is at hand: whether the trail tells of it is verified elsewhere. For
-    a row that was judged under the policy in force.
+    It reads the row and the reviews only, not the trail. It expects a row that was judged under the
+    policy in force.
     """
     if proposal.execution is not None or proposal.decided_at_ms is not None:
         return False  # it has begun, or ended, before
@@ -31,7 +36,7 @@ def stands_as_opened(tx: Transaction, moment: Moment, proposal: Proposal) -> boo
 
 
 def _opened_rightly(moment: Moment, proposal: Proposal, reviews: Sequence[Review]) -> bool:
-    """Say whether whoever opened it may, and where that is a person, together with enough."""
+    """Return True if the opener may open it and, for a person, enough people have approved."""
     opener, tier = proposal.opener, proposal.tier
     if opener is None or (_softly(proposal) and tier is not Tier.CONFIRM):
         return False
@@ -55,6 +60,6 @@ def _softly(proposal: Proposal) -> bool:
 
 
 def _begins_too_early(proposal: Proposal) -> bool:
-    """Say whether the row lets it begin at another time than its document."""
+    """Return True if the row has another earliest beginning than its document."""
     window = proposal.read().time_window
     return proposal.valid_from_ms != (window.valid_from_ms if window else None)

@@ -1,4 +1,4 @@
-"""Whether permits are those that the trail tells of: given, redeemed, taken back (ADR 0013)."""
+"""Compare the permits in the store with the trail: given, redeemed, taken back (ADR 0013)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _COLUMNS: Final = ("permit_id", "proposal_id", "verb", "attempt", "expires_at_ms
 def permit_disagreements(
     tx: Transaction, proposal: Proposal, trail: Sequence[AuditEntry]
 ) -> list[str]:
-    """Return a sentence for every permit that is kept otherwise than it was given or used up.
+    """Return a sentence for each permit that differs from its token or its entry; empty if all
+    agree.
 
-    Empty where they agree. Signatures are no matter of this: they are verified at redemption.
+    Signatures are not checked here; they are verified at redemption.
     """
     kept = tx.permits.all_of(proposal.proposal_id)
     handed = any(entry.event.kind == HANDED_OVER for entry in trail)
@@ -35,10 +36,10 @@ def permit_disagreements(
 
 
 def _about_its_token(permit: PermitRecord, *, handed: bool) -> Iterator[str]:
-    """Compare the columns with the token, in which all of them stand.
+    """Compare the columns of a permit with its token, which contains all of them.
 
-    A permit for a call of our own is used up as it is written (ADR 0008); one that was `handed`
-    over to an agent is for execute, and used up later.
+    A permit for a call of our own is used up in the unit that writes it (ADR 0008). A permit that
+    was `handed` over to an agent is for execute and is used up later.
     """
     try:
         issued = unverified(permit.token)

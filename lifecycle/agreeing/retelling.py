@@ -1,4 +1,8 @@
-"""What a trail tells of a proposal, told again from its first entry to its last (ADR 0013)."""
+"""Replay the trail of a proposal from its first entry to its last (ADR 0013).
+
+`retold` returns how the row must stand after the last entry. `_STEPS` at the end of the file names
+the function that replays each kind of entry; kinds without one change nothing that is compared.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +32,17 @@ from lifecycle.tier import Tier
 
 #: The entry with which an agent gets its permit.
 HANDED_OVER: Final = "permit_handed_over"
-#: Entries with which it may be taken back.
+#: Entries with which a permit may be taken back.
 _MAY_TAKE_BACK: Final = frozenset({"raised", "quorum_counted", "rechecked", "restored"})
 _STOPS: Final = frozenset({"stopped", "stop_kept"})
-#: Entries after which no words behind a ❌ are waited for.
+#: Entries after which nobody waits for the words of a bare ❌ any more.
 _WAITS_NO_MORE: Final = frozenset({"reason_given", "no_reason_given"})
 #: Ends of an execution that left nothing behind.
 _FAILED_ENDS: Final = frozenset({"tool_failed", "did_not_happen"})
 
 
 def retold(trail: Sequence[AuditEntry]) -> Told:
-    """Tell the trail of one proposal again, oldest entry first."""
+    """Replay the trail of one proposal, oldest entry first, and return the expected row."""
     told = Told()
     for entry in trail:
         kind, target = entry.event.kind, entry.event.target
@@ -58,7 +62,11 @@ def _submitted(told: Told, entry: AuditEntry) -> None:
 
 
 def _about_its_deadline(told: Told, entry: AuditEntry) -> None:
-    """Take up a deadline: a permit that is handed over brings its own, and ends with it."""
+    """Replay a deadline that an entry sets, and what it says of the permit of an agent.
+
+    A permit that is handed over sets the deadline to its own end. The next entry that sets a
+    deadline uses that permit up: it was redeemed or taken back.
+    """
     details = entry.event.details
     deadline_ms = details.get("deadline_ms")
     if entry.event.kind == HANDED_OVER:
@@ -74,7 +82,7 @@ def _about_its_deadline(told: Told, entry: AuditEntry) -> None:
 
 
 def _about_its_reason(told: Told, entry: AuditEntry) -> None:
-    """Take up until when the end waits for words; entries of older versions do not tell."""
+    """Replay until when the end waits for words; entries of older versions do not tell that."""
     event = entry.event
     if "reason_due_ms" in event.details:
         told.reason_due_ms = event.details["reason_due_ms"]
@@ -85,14 +93,18 @@ def _about_its_reason(told: Told, entry: AuditEntry) -> None:
 
 
 def _permit_ends(told: Told, entry: AuditEntry) -> None:
-    """Use up the permit that waits, where one does: it is redeemed, or taken back."""
+    """Note that the waiting permit, if there is one, was redeemed or taken back by this entry."""
     _permit_waits_no_more(told)
     if told.permits and told.permits[-1].at is None:
         told.permits[-1].at = entry.event.at
 
 
 def _permit_waits_no_more(told: Told) -> None:
-    """Note that no permit waits; rows of older versions went on saying so of one that they gave."""
+    """Note that no permit waits.
+
+    It becomes untold if no entry names the permit that waited: older versions did not name it, and
+    left the flag set in its row.
+    """
     by_older_version = told.permit_waits is not False and not told.permits
     told.permit_waits = UNTOLD if by_older_version else False
 
@@ -135,7 +147,7 @@ def _raised(told: Told, entry: AuditEntry) -> None:
 
 def _rechecked(told: Told, entry: AuditEntry) -> None:
     if told.state == State.SENTINEL_APPROVED or "tier" in entry.event.details:
-        _judged(told, entry)  # else nothing of this was set anew
+        _judged(told, entry)  # otherwise tier, quorum and findings were not set anew
     _judged_by(told, entry)
 
 
@@ -154,7 +166,7 @@ def _not_closed(told: Told, entry: AuditEntry) -> None:
 
 
 def _moved_along(told: Told, entry: AuditEntry) -> None:
-    """Take up a window that ends later because the wall clock was set forward (ADR 0022)."""
+    """Replay that a window ends later because the wall clock was set forward (ADR 0022)."""
     told.window = entry.event.details.get(WINDOW, told.window)
 
 

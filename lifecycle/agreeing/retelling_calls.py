@@ -1,4 +1,8 @@
-"""What a trail tells of calls: who claimed them and why, how often, what they left (ADR 0013)."""
+"""Replay the entries about calls of tools: who claimed them and why, how often, what they left.
+
+It is the part of `retelling.py` that is about calls (ADR 0013). Each function changes the `Told` of
+one proposal as one entry requires.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +17,19 @@ from lifecycle.proposal import Attention, Outcome, Verb
 
 
 def digest_told(value: Any) -> str:
-    """Return the digest by which the trail knows a JSON value that it does not repeat."""
+    """Return the digest that stands in the trail for a JSON value the trail does not repeat."""
     return digest_of(canonical_bytes(value))
 
 
-#: What a tool has answered before it did, what is taken for an answer where a person found it done,
-#: and what is left where nobody has rolled back.
+#: The digests of: the receipt before the tool answered; the receipt of a call that a person settled
+#: as happened; and what still stands when nothing was rolled back.
 NO_RECEIPT: Final = digest_told(None)
 EMPTY_RECEIPT: Final = digest_told({})
 NOTHING_STANDS: Final = digest_told([])
 
 
 def executed(told: Told, entry: AuditEntry) -> None:
-    """Execution begins, and with it its window."""
+    """Replay the beginning of the execution, and with it of its window."""
     told.begun, told.attention = entry, None
     told.verb, told.attempt, told.outcome = Verb.EXECUTE.value, 1, Outcome.RUNNING.value
     told.window = closes_ms = entry.event.details.get(WINDOW, UNTOLD)
@@ -36,18 +40,18 @@ def executed(told: Told, entry: AuditEntry) -> None:
 
 
 def done(told: Told, entry: AuditEntry) -> None:
-    """A tool has answered, and something follows."""
+    """Replay the answer of a tool after which the proposal goes on."""
     told.outcome = Outcome.DONE.value
     told.receipt = entry.event.details.get("receipt", UNTOLD)
 
 
 def answered_late(told: Told, _entry: AuditEntry) -> None:
-    """An agent's receipt came when its outcome counted as unknown."""
+    """Replay a receipt that an agent reported when its outcome already counted as unknown."""
     told.receipt = UNTOLD
 
 
 def happened(told: Told, entry: AuditEntry) -> None:
-    """A person found that it was executed: its window begins now."""
+    """Replay that a person found it executed; its window begins with that."""
     told.outcome = Outcome.DONE.value
     told.window = entry.event.details.get(WINDOW, UNTOLD)
     if told.receipt == NO_RECEIPT:
@@ -57,12 +61,12 @@ def happened(told: Told, entry: AuditEntry) -> None:
 
 
 def staged(told: Told, entry: AuditEntry) -> None:
-    """What was staged waits for its commit, as if for the end of a window."""
+    """Replay that it is only staged; the entry's window time is when its commit is due."""
     told.window = entry.event.details.get(WINDOW, UNTOLD)
 
 
 def claimed(told: Told, entry: AuditEntry) -> None:
-    """A call is claimed: a commit, a roll back, or one that was made before."""
+    """Replay the claim of a call: a commit, a roll back, or the repetition of an earlier call."""
     details, again = entry.event.details, entry.event.kind == AGAIN
     if again:
         told.odd += _miscounted(told, entry)
@@ -86,7 +90,7 @@ def claimed(told: Told, entry: AuditEntry) -> None:
 
 
 def _miscounted(told: Told, entry: AuditEntry) -> list[str]:
-    """Say where the same call is made again more often than the entries before it tell."""
+    """Return a sentence if a repeated call does not count one more try than is told so far."""
     details, tries = entry.event.details, told.call.tries if told.call is not None else UNTOLD
     if tries is UNTOLD or details.get("attempt") != told.attempt or "tries" not in details:
         return []
@@ -96,16 +100,16 @@ def _miscounted(told: Told, entry: AuditEntry) -> list[str]:
 
 
 def looked_at(told: Told, entry: AuditEntry) -> None:
-    """Something calls for a person."""
+    """Replay that a proposal calls for a person's attention, and what this says of its call."""
     told.attention = entry.event.reason
     match told.attention:
         case Attention.OUTCOME_UNKNOWN:
             if (told.verb, told.outcome) == (Verb.EXECUTE, Outcome.DONE):
-                told.verb = told.attempt = UNTOLD  # of a copy: whether it committed since
+                told.verb = told.attempt = UNTOLD  # a restored copy may have been committed since
                 _claimed_untold(told.call)
             told.outcome = Outcome.UNKNOWN.value
         case Attention.COMMIT_FAILED:
-            if told.verb == Verb.EXECUTE:  # due, and not called: its tool commits nothing any more
+            if told.verb == Verb.EXECUTE:  # commit was due, not called: the tool has none any more
                 told.verb, told.attempt = Verb.COMMIT.value, 1
                 _claimed_untold(told.call)
             told.outcome = Outcome.FAILED.value
@@ -119,7 +123,7 @@ def looked_at(told: Told, entry: AuditEntry) -> None:
 
 
 def settled(told: Told, entry: AuditEntry) -> None:
-    """A person found out what came of a call."""
+    """Replay a person's word on what became of a call."""
     details, call = entry.event.details, told.call
     told.attention = None
     told.verb = details.get("verb", told.verb)
@@ -132,7 +136,7 @@ def settled(told: Told, entry: AuditEntry) -> None:
 
 
 def call_ended(told: Told, entry: AuditEntry) -> None:
-    """It ended: what was answered in that very moment, and what a roll back left."""
+    """Replay the end: the receipt that came with it, and what a roll back left."""
     details, running = entry.event.details, told.outcome == Outcome.RUNNING
     if "receipt" in details:
         told.receipt = details["receipt"]
@@ -143,13 +147,13 @@ def call_ended(told: Told, entry: AuditEntry) -> None:
 
 
 def stops_end(told: Told) -> None:
-    """No ❌ waits for a tool's answer any more."""
+    """Note that no ❌ waits for the answer of a tool any more."""
     told.stops.clear()
     told.kept, told.kept_words = None, UNTOLD
 
 
 def explained_early(told: Told, words: str | Untold) -> None:
-    """Words followed a ❌ whose end is on its way."""
+    """Replay the words that followed a ❌ before the proposal ended."""
     if told.kept is not None:
         told.kept_words = words
     elif told.call is not None and isinstance(told.call.cause, ToldCause):
@@ -157,7 +161,7 @@ def explained_early(told: Told, words: str | Untold) -> None:
 
 
 def _doubt(call: ToldCall, doubted: bool | Untold) -> None:
-    """Take up a word about doubt; once it was left untold it stays so."""
+    """Note whether an earlier call is in doubt; once that is untold it stays untold."""
     if call.doubted is not UNTOLD:
         call.doubted = doubted
 

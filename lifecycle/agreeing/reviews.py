@@ -1,4 +1,7 @@
-"""Whether reviews are those that the trail tells of, and whether they opened what began."""
+"""Compare the stored reviews with the trail, and say whether they sufficed to open the proposal.
+
+`rows.disagreements` calls `about_reviews` (ADR 0013).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,11 @@ _PULLERS: Final = {
 
 @dataclass(slots=True)
 class _Given:
-    """A review as an entry tells of it; `words` are the reasons it may be kept with."""
+    """A review as an entry tells it.
+
+    `words` are the reasons that its row may have, None if the entry tells none. `void_why` says why
+    an approval does not count any more, None while it counts.
+    """
 
     entry: AuditEntry
     decision: Decision
@@ -38,7 +45,7 @@ class _Given:
 
 @dataclass(slots=True)
 class _Counted:
-    """All reviews that were given so far."""
+    """All reviews that were given up to an entry, void ones among them."""
 
     given: list[_Given] = field(default_factory=list)
 
@@ -78,15 +85,18 @@ class _Counted:
                 return
 
     def counting(self) -> list[_Given]:
-        """Return the approvals that count by now."""
+        """Return the approvals that count so far."""
         return [g for g in self.given if g.decision is Decision.APPROVE and g.void_why is None]
 
     def people(self) -> set[str]:
-        """Return whose approval counts by now."""
+        """Return the people whose approval counts so far."""
         return {one.person for one in self.counting()}
 
     def short_of(self, quorum: int, by: Identity) -> str | None:
-        """Say what is missing for `by` to open it as one of so many people; None if nothing."""
+        """Return what is missing so that `by`, a person, may open it; None if nothing is.
+
+        Needed are as many counting approvals as `quorum`, at least one, and one that `by` gave.
+        """
         if len(self.people()) < max(1, quorum):
             return f"{len(self.people())} of {max(1, quorum)} approvals"
         approved = {g.person for g in self.given if g.decision is Decision.APPROVE}
@@ -96,7 +106,7 @@ class _Counted:
 def about_reviews(
     proposal: Proposal, trail: Sequence[AuditEntry], reviews: Sequence[Review]
 ) -> Iterator[str]:
-    """Yield a sentence for every review that is not as told, and for what they did not open."""
+    """Yield a sentence for each review not as told, and each opening reviews do not support."""
     counted = _Counted()
     for entry in trail:
         counted.take(entry)
@@ -169,7 +179,7 @@ def _why(entry: AuditEntry) -> Collection[str] | None:
 
 
 def _words_of_end(entry: AuditEntry) -> Collection[str] | None:
-    """Return the reason as the end tells it: a bare ❌ has words of its own there."""
+    """Return the reasons that the end allows; for a bare ❌ the entry has words of its own."""
     words = entry.event.details.get("explanation")
     if words is None:
         return None

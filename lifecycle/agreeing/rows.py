@@ -1,4 +1,8 @@
-"""Whether rows say what the trail tells: what is stored can be verified, not the chain alone."""
+"""Compare the row of a proposal and its reviews with its trail, and decide whether to act on it.
+
+`audit verify` asks `disagreements` of every row. The bot asks `may_begin_as_told`, `stands_as_told`
+and `handed_back_as_told` right before it begins, goes on with, or takes back a proposal (ADR 0013).
+"""
 
 from __future__ import annotations
 
@@ -32,16 +36,16 @@ from lifecycle.state import State
 from lifecycle.tier import TIER_POLICIES, Tier
 
 _SUBMITTED: Final = "submitted"
-#: How many people a class asks for at least, whatever a config says.
+#: The least number of people that an approval class needs, whatever a config says.
 _ASKED_FOR: Final = {ApprovalClass.SINGLE: 1, ApprovalClass.DUAL: 2, ApprovalClass.THRESHOLD: 1}
 
 
 def disagreements(
     proposal: Proposal, trail: Sequence[AuditEntry], reviews: Sequence[Review]
 ) -> list[str]:
-    """Return a sentence for everything in which a row and its reviews differ from their trail.
+    """Return a sentence for each difference of a row and its reviews from the trail; empty if none.
 
-    Empty where they agree. The trail itself is verified elsewhere (`audit.broken_links`).
+    The chain itself is verified elsewhere (`audit.broken_links`).
     """
     if not trail:
         return [f"proposal {proposal.proposal_id}: no entry tells of it"]
@@ -66,9 +70,11 @@ def disagreements(
 
 
 def may_begin_as_told(tx: Transaction, proposal: Proposal) -> bool:
-    """Say whether the trail tells of a row and its reviews as they stand, for what is to begin.
+    """Return True if row, reviews and bound evidence are as told, and its card was posted if one
+    must be.
 
-    A document, a state or an approval that somebody put there by hand is told of nowhere.
+    It is asked before a proposal begins. A document, a state or an approval that somebody put into
+    the database by hand has no entry, and makes it False.
     """
     trail = tx.audit.of(proposal.proposal_id)
     reviews = tx.reviews.of(proposal.proposal_id)
@@ -78,9 +84,10 @@ def may_begin_as_told(tx: Transaction, proposal: Proposal) -> bool:
 
 
 def stands_as_told(tx: Transaction, proposal: Proposal) -> bool:
-    """Say whether the trail tells that this is under way, as it is, and that no ❌ waits.
+    """Return True if it is under way as its row says, and no ❌ is told that its row lacks.
 
-    For what calls a tool for an execution that began before: nothing but the row says that it did.
+    It is asked before a tool is called for an execution that began earlier, since otherwise only
+    the row says that it began.
     """
     trail = tx.audit.of(proposal.proposal_id)
     told = retold(trail)
@@ -96,10 +103,10 @@ def stands_as_told(tx: Transaction, proposal: Proposal) -> bool:
 
 
 def handed_back_as_told(tx: Transaction, proposal: Proposal, called: Execution) -> bool:
-    """Say whether a tool is handed back what it answered, and what its last roll back left.
+    """Return True if receipt, still-standing parts and tool of a roll back are as the trail tells.
 
-    For a roll back, which is called whatever else the row says: with another's receipt it would
-    undo what is another's, and so would another tool with this one.
+    A roll back is made whatever else the row says. With the receipt of another proposal, or another
+    tool with this receipt, it would take back what belongs to somebody else.
     """
     trail = tx.audit.of(proposal.proposal_id)
     told = retold(trail)
@@ -112,7 +119,7 @@ def handed_back_as_told(tx: Transaction, proposal: Proposal, called: Execution) 
 
 
 def begins(kind: object) -> bool:
-    """Say whether an entry of this kind is the first of a proposal, which then must have a row."""
+    """Return True if an entry of this kind is the first of a proposal, which must have a row."""
     return kind == _SUBMITTED
 
 
@@ -127,7 +134,7 @@ def _about_its_state(proposal: Proposal, told: Told) -> Iterator[str]:
 
 
 def _about_its_end(proposal: Proposal, told: Told) -> Iterator[str]:
-    """Compare who ended it, when and with which words; what is open has no end."""
+    """Compare who ended it, when and with which words; an open proposal must have no end."""
     moved = told.moved
     if moved is None or told.state != proposal.state:
         return
@@ -155,7 +162,7 @@ def _about_its_beginning(proposal: Proposal, first: AuditEntry, told: Told) -> I
     if told.deadline_ms is not UNTOLD:
         yield from differs("deadline", at_words(proposal.deadline_ms), at_words(told.deadline_ms))
     yield from differs("wait for a permit's redemption", proposal.permit_waits, told.permit_waits)
-    # Entries of older versions do not tell by what a repeat of it is known.
+    # Entries of older versions do not have the digests by which a repeat is recognized.
     repeats = known_by(proposal.content_digest, proposal.likeness_digest)
     if event.details.get("known_by", repeats) != repeats:
         yield "the digests by which a repeat of it is known are not those that the trail tells"
@@ -164,7 +171,7 @@ def _about_its_beginning(proposal: Proposal, first: AuditEntry, told: Told) -> I
 
 
 def _about_what_stands_beside(proposal: Proposal, details: Any) -> Iterator[str]:
-    """Compare the plan that it came from, which its card shows; of a masked one the witness."""
+    """Compare the plan that is shown on its card; of a masked proposal only the plan's witness."""
     witness, told = proposal.extra.get("witness"), details.get("witness")
     plan = digest_told(proposal.extra)
     if told is None:
@@ -197,7 +204,11 @@ def _about_its_bytes(proposal: Proposal, trail: Sequence[AuditEntry], told: Told
 
 
 def _was_masked(told: Told) -> bool:
-    """Say whether it ended as what is kept masked only: a credential was, or may be, in it."""
+    """Return True if it ended for a reason for which only a masked form is kept.
+
+    Those are `tool_blocked` and a finding of `secrets_absent`: the document may contain a
+    credential.
+    """
     if told.state != State.REJECTED or told.moved is None:
         return False
     event = told.moved.event
@@ -231,7 +242,7 @@ def _about_its_verdict(proposal: Proposal, told: Told) -> Iterator[str]:
 
 
 def _about_its_policy(proposal: Proposal, told: Told) -> Iterator[str]:
-    """Compare under which policy it was last judged: under that one it is not judged again."""
+    """Compare the policy it was last judged under; under the same one it is not judged again."""
     if told.policy is None:
         return
     yield from differs("policy", proposal.policy_digest, told.policy)

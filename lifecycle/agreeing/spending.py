@@ -1,4 +1,4 @@
-"""Whether what counts for the limits of a proposer is what the trail tells (ADR 0013)."""
+"""Compare what a proposal counts towards its proposer's limits with the trail (ADR 0013)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from lifecycle.state import State
 def spending_disagreements(
     tx: Transaction, proposal: Proposal, trail: Sequence[AuditEntry]
 ) -> list[str]:
-    """Return a sentence where a proposal counts for something else than its first entry tells.
+    """Return a sentence for each currency in which it counts for another amount than its first
+    entry tells.
 
-    Empty where it agrees, and where it ended as what spent nothing. Entries of older versions do
-    not tell what it spends.
+    Empty if all agree, and for a proposal that ended without being completed, which spends nothing.
+    Entries of older versions do not tell what a proposal spends; they are not compared.
     """
     told = trail[0].event.details.get("spends", {}) if trail else {}
     if not told or (proposal.terminal and proposal.state is not State.COMPLETED):

@@ -1,4 +1,4 @@
-"""Whether the task of an ended proposal stands where the trail tells (ADR 0013)."""
+"""Compare the backlog task of a proposal with how the trail tells that it ended (ADR 0013)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from lifecycle.proposal import Proposal
 from lifecycle.records import Task
 
 _DONE: Final = "done"
-#: Entries that put the task where it belongs once more.
+#: The kind of entry after the end that writes the task again.
 _TELLS_AGAIN: Final = "reason_given"
 
 
 def task_disagreements(
     tx: Transaction, proposal: Proposal, trail: Sequence[AuditEntry]
 ) -> list[str]:
-    """Return a sentence for everything in which its task differs from how it ended.
+    """Return a sentence for each respect in which the task differs from how its proposal ended.
 
-    Empty where they agree. Ends of older versions do not tell what became of the task.
+    Empty if they agree. The ends of older versions do not tell what became of the task; they are
+    not compared.
     """
     if proposal.task_id is None:
         return []
@@ -57,7 +58,7 @@ def _after_its_end(
 
 
 def _settled_since(tx: Transaction, proposal: Proposal, other_id: str) -> bool:
-    """Say whether another proposal of the same proposer for the same task has ended."""
+    """Return True if another proposal of this proposer for the same task has ended."""
     other = tx.proposals.get(other_id)
     same = other is not None and (other.actor, other.task_id) == (proposal.actor, proposal.task_id)
     return same and other is not None and other.terminal

@@ -1,6 +1,8 @@
-"""How a row must stand by its trail (ADR 0013).
+"""Define the expected row of a proposal, which `retelling.retold` derives from the trail (ADR
+0013).
 
-A value is `UNTOLD` where the entries do not say which it is; those of older versions tell less.
+A value is `UNTOLD` if the entries do not say what it is, as entries of older versions may not; an
+untold value is not compared.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from lifecycle.proposal import Identity
 
 
 class Untold(Enum):
-    """The one value that says nothing."""
+    """The type of `UNTOLD`, which differs from None: None is a value that an entry can tell."""
 
     UNTOLD = auto()
 
@@ -33,8 +35,11 @@ class ToldCause:
 
 @dataclass(slots=True)
 class ToldPermit:
-    """A permit that an agent was given: by `entry`, which names its digest; used or taken back
-    `at`."""
+    """A permit that an agent was given.
+
+    `entry` is the entry that handed it over, `digest` the digest of its token, and `at` the time at
+    which it was used or taken back, None if it waits.
+    """
 
     entry: AuditEntry
     digest: str
@@ -43,10 +48,11 @@ class ToldPermit:
 
 @dataclass(slots=True)
 class ToldCall:
-    """How the last call must stand beside verb, attempt and outcome.
+    """How the last call must stand, apart from the verb, attempt and outcome that `Told` has.
 
-    `began` is the entry that told of it, `opens_ms` when its window opened, `stands` a digest of
-    what a roll back left; `cause` is None where nobody has claimed anything yet.
+    `began` is the entry that began it. `opens_ms` is when its window opened, in ms UTC. `stands` is
+    the digest of what a roll back left. `cause` is why a commit or roll back was claimed, None if
+    none was.
     """
 
     began: AuditEntry
@@ -59,17 +65,18 @@ class ToldCall:
 
 @dataclass(slots=True)
 class Told:
-    """How a row must stand; `odd` are sentences about entries that cannot follow on the others.
+    """How a row must stand after the entries so far.
 
-    `moved` is the last entry that moved it, `begun` the one that began its execution. `stops` are
-    the people whose ❌ waits for a tool's answer, `stoppers` all who stopped it under way. `kept`
-    is the first of those that wait, `kept_words` its reason. `receipt` is the digest of what its
-    tool answered, `window` when its window closes, in ms UTC, `window_s` how long one lasts.
-    `needs_people` says that nothing else stands for the quorum. `rules` is what each rule found,
-    `findings` a digest of all that it said, `committed` whether a commit was claimed. `policy` is
-    the one it was last judged under, `owed` whether evidence objects that could decide nothing yet.
-    `not_closed` is the last entry of a closing that failed, `reason_due_ms` until when the end
-    waits for words behind a ❌.
+    `moved` is the last entry that changed its state, `begun` the one that began its execution.
+    `stops` are the people whose ❌ waits for the answer of a tool, `stoppers` all who stopped it
+    while it was under way. `kept` is the entry of the first ❌ that waits, `kept_words` its reason.
+    `receipt` is the digest of what its tool answered. `window` is when its window closes, in ms
+    UTC; `window_s` is how long a window lasts. `needs_people` is True if only people count towards
+    the quorum. `rules` is what each rule found, `findings` the digest of all findings. `committed`
+    is True once a commit was claimed. `policy` is the one under which it was last judged, `owed` is
+    True while evidence has objected that could not decide yet. `not_closed` is the last entry of a
+    closing that failed. `reason_due_ms` is until when the end waits for the words of a bare ❌.
+    `odd` are sentences about entries that cannot follow on those before them.
     """
 
     state: str | None = None
@@ -105,5 +112,5 @@ class Told:
 
 
 def person_of(entry: AuditEntry) -> str:
-    """Return the id of whoever caused what an entry tells, empty where nobody did."""
+    """Return the id of the actor of an entry, empty if it has none."""
     return entry.event.actor.id if entry.event.actor else ""

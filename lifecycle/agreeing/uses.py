@@ -1,4 +1,7 @@
-"""Whether what counts for the rates of proposers is what the trail tells (ADR 0013)."""
+"""Compare the evaluations that count for the rates of proposers with the trail (ADR 0013).
+
+`audit verify` alone compares them; the entries of the last day suffice.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from lifecycle.moment import ms_of
 from lifecycle.tier import Tier
 
 _Entry = Mapping[str, Any]
-#: So long evaluations are kept: no rate reaches back further.
+#: Evaluations are kept this long; no rate reaches back further.
 _KEPT_MS: Final = 86_400_000
 
 
@@ -26,7 +29,7 @@ class UsesTold:
     last_ms: int = 0
 
     def take(self, entry: _Entry) -> None:
-        """Note what one entry tells; of other kinds, and of tools that nobody may use, nothing."""
+        """Note a submission; ignore other kinds of entries, and tools of tier BLOCK."""
         at = str(entry.get("at"))
         try:
             at_ms = self._ms_of(at)
@@ -42,20 +45,23 @@ class UsesTold:
             self.told.popleft()
 
     def _ms_of(self, at: str) -> int:
-        """Return ms UTC, parsed once for all entries of one moment; raises ValueError for none."""
+        """Return ms UTC; entries of one moment share the parsing. Raises ValueError if it is no
+        time."""
         if at != self.last_at:
             self.last_at, self.last_ms = at, ms_of(at)
             self.newest_ms = max(self.newest_ms, self.last_ms)
         return self.last_ms
 
     def disagreements(self, tx: Transaction) -> list[str]:
-        """Return a sentence for every proposer and tool of which fewer evaluations are kept.
+        """Return a sentence for each proposer and tool of which fewer evaluations are stored than
+        told.
 
-        More are no fault: a repeat counts, and what was refused after its rate had been asked.
+        More are no fault: a repeat counts as well, and so does what was refused after its rate was
+        asked.
         """
         if not self.told:
             return []
-        # By the newest entry of any kind those before it may be forgotten.
+        # The store may have forgotten what is a day older than the newest entry of any kind.
         since_ms = max(self.newest_ms, *(at_ms for _, _, at_ms in self.told)) - _KEPT_MS
         within: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for actor, tool, at_ms in self.told:

@@ -1,1 +1,1 @@
-"""Calls of tools: claimed, made, judged by what came back, and made final (section 7)."""
+"""This package calls tools: claims calls, makes them, judges answers, finishes (section 7)."""

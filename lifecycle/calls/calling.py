@@ -1,4 +1,7 @@
-"""Calling a tool: every end is done, failed or unknown, and nothing escapes (design section 7)."""
+"""Call a tool and turn whatever comes back into a result: done, failed or unknown.
+
+Nothing that a tool raises or returns escapes from here (design section 7).
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,12 @@ from lifecycle.time_limits import within
 log = logging.getLogger("signoff.tools")
 
 LARGEST_RECEIPT: Final = 65_536
-#: What a receipt that is too large to be kept says of itself.
+#: The field of a summary that stands for a receipt too large to be kept.
 LEFT_OUT: Final = "receipt_left_out"
 _LONGEST_WORDS: Final = 300
 _LARGEST_EXACT: Final = 2**53 - 1
 _NO_NUMBERS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-#: What the law reads in a receipt; kept even where the receipt is too large to be kept whole.
+#: The fields of a receipt that decide something; kept even if the whole is too large to be kept.
 _READ: Final = ("affected_records", "effects", "still_stands")
 
 
@@ -34,9 +37,9 @@ _READ: Final = ("affected_records", "effects", "still_stands")
 class CallResult:
     """How a call ended: `done`, `failed` (nothing is left behind) or `unknown`.
 
-    `explanation` is for people and holds no secret and no inside of an exception; `still_stands`
-    is what roll_back could not take back; `whole` is what was answered, where that is too large to
-    be kept as `receipt`: an agent is shown the beginning of it.
+    `explanation` is for people; it holds no secret and no inside of an exception. `still_stands` is
+    what a roll back could not take back. `whole` is the whole answer if it is too large to be kept
+    as `receipt`; an agent is shown its beginning.
     """
 
     outcome: Outcome
@@ -47,13 +50,14 @@ class CallResult:
 
 
 async def call_tool(tool: Tool, call: Call) -> CallResult:
-    """Call the verb of `call` within `call.limit_s`; raises only the caller's cancellation.
+    """Call the verb of `call` within `call.limit_s`; raise nothing but a cancellation of our own
+    task.
 
-    What it answered while this process was stopped, and could not look, is taken.
+    An answer that came while this process was stopped is taken, though it may be past the limit.
 
-    A tool that ends the program, or that is cancelled by something of its own, ends no more than
-    its call. A receipt and an error may be objects of the tool's own, whose methods are run where
-    they are judged: what fails there says nothing of what was done.
+    A tool that ends the program, or is cancelled by something of its own, ends only its own call.
+    Receipts and errors may be objects of the tool's own, whose methods run when they are judged. If
+    that fails, the outcome is unknown: it says nothing about what was done.
     """
     try:
         return await _judged(tool, call)
@@ -84,7 +88,7 @@ async def _judged(tool: Tool, call: Call) -> CallResult:
 
 
 def _ours(error: BaseException) -> bool:
-    """Say whether it is our own task that is being ended, and not something within the tool."""
+    """Return True if our own task is being ended, as opposed to something within the tool."""
     task = asyncio.current_task()
     if isinstance(error, asyncio.CancelledError):
         return task is not None and task.cancelling() > 0
@@ -92,7 +96,7 @@ def _ours(error: BaseException) -> bool:
 
 
 async def _called(tool: Tool, call: Call) -> object:
-    """Dispatch on the verb; the answer is whatever the tool returned, which may be anything."""
+    """Call the verb and return what the tool returned, which may be anything."""
     verb = Verb(call.verb)
     match verb:
         case Verb.EXECUTE:
@@ -106,7 +110,7 @@ async def _called(tool: Tool, call: Call) -> object:
 
 
 def result_of(tool: str, verb: str, receipt: object) -> CallResult:
-    """Return what an answer amounts to that says done, whatever it is: no receipt is unknown."""
+    """Return the result for an answer that says done; an answer that is no receipt is `unknown`."""
     if not isinstance(receipt, Mapping):
         return _unknown(f"{tool} answered with something that is no receipt.")
     try:
@@ -124,7 +128,7 @@ def result_of(tool: str, verb: str, receipt: object) -> CallResult:
 
 
 def _written(receipt: dict[str, Any]) -> bytes:
-    """Return the canonical form; raises ValueError, TypeError, RecursionError for what has none."""
+    """Return the canonical form. Raises ValueError, TypeError, RecursionError if it has none."""
     try:
         return canonical_bytes(receipt)
     except ValueError:
@@ -132,9 +136,10 @@ def _written(receipt: dict[str, Any]) -> bytes:
 
 
 def _read_back(data: bytes) -> dict[str, Any]:
-    """Return what is kept of a receipt, which must have a canonical form once more.
+    """Return the receipt to keep, in a form that is canonical once more.
 
-    A whole number that was written as a float, 1e17, is read as one that is too long.
+    A whole number that was written as a float, like 1e17, is read back as an integer that is too
+    long; it becomes a text.
     """
     kept: dict[str, Any] = orjson.loads(data)
     try:
@@ -145,9 +150,10 @@ def _read_back(data: bytes) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with as text what readers of JSON disagree on.
+    """Return a value in which everything that JSON readers disagree on has become text.
 
-    A 64-bit id, NaN and half a character say odd things of what was done, and still that it was.
+    A 64-bit id, NaN or half a character is odd in a receipt, but the receipt still says that it was
+    done.
     """
     match value:
         case Mapping():
@@ -167,19 +173,19 @@ def _plain(value: Any) -> Any:
 
 
 def _name(key: Any) -> Any:
-    """Return the name of a field; what is no text names none."""
+    """Return a field's name with the same care; a key that is no text is left as it is."""
     return _plain(key) if isinstance(key, str) else key
 
 
 def _standing(stated: Any) -> tuple[Any, ...]:
-    """Read `still_stands`: nothing only where it is absent, null, false or an empty list."""
+    """Return `still_stands` as a tuple; empty only for absent, null, false or an empty list."""
     if isinstance(stated, list):
         return tuple(stated)
     return () if stated is None or stated is False else (stated,)
 
 
 def _summary(receipt: Mapping[str, Any], data: bytes) -> dict[str, Any]:
-    """Keep what the law reads, and which receipt it was."""
+    """Return the fields that decide something, with size and digest of the whole receipt."""
     kept = {key: receipt[key] for key in _READ if key in receipt}
     return kept | {LEFT_OUT: {"bytes": len(data), "digest": digest_of(data)}}
 
@@ -198,7 +204,7 @@ def _said(error: Exception) -> str:
 
 
 def _words(call: Call, failure: ToolFailed) -> str:
-    """Say that nothing was done; of a roll back, that all it was to take back stands."""
+    """Return that nothing was done; of a roll back, that it took nothing back."""
     takes_back = call.verb == Verb.ROLL_BACK
     what = "took nothing back" if takes_back else "failed and left nothing behind"
     said = _said(failure)

@@ -1,4 +1,7 @@
-"""Carrying out: call the tool, write its answer, and go on with whatever the answer claims."""
+"""Carry calls out: call the tool, write its answer, and make the call that this claims in turn.
+
+It runs in the background, on the event loop. Claims come from units of the store (`claiming.py`).
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ from lifecycle.world import World
 
 log = logging.getLogger("signoff.workflow")
 
-#: What has begun is called so soon after, or not at all: half a minute Sentinel's word holds until
-#: the beginning is written, and so long a busy machine may need from there.
+#: An execution is called within this time of its beginning, or not at all. Sentinel's verdict holds
+#: for half a minute until the beginning is written; as long again is for a busy machine.
 _CALLED_WITHIN_MS: Final = 60_000
 _TOO_LATE: Final = (
     "The store took too long to say that this was written down, or the machine slept: what was "
@@ -42,27 +45,28 @@ _NOT_AS_TOLD: Final = (
 
 @dataclass(slots=True)
 class Carrier:
-    """Owns every call of a tool that began in this process."""
+    """Makes every call of a tool that is made in this process."""
 
     world: World
 
     def carry(
         self, proposal: Proposal, token: str, *, answering: bool = False
     ) -> asyncio.Task[Proposal]:
-        """Make a call whose intent is on disk, in the background.
+        """Make a call whose intent is on disk, in a background task; return the task.
 
-        `answering` says that its proposer waits for the end, which is then told once.
+        `answering`: the proposer waits for the end, so that the message about it is held back for a
+        moment.
         """
         work = self._carried(proposal, token, answering=answering)
         return self.world.background.spawn(work, calls_for=proposal.proposal_id)
 
     def carry_claim(self, claim: Claim | None) -> None:
-        """Make the call of a claim, where there is one."""
+        """Make the call of a claim, if there is one to make."""
         if claim is not None and claim.token is not None:
             self.carry(claim.proposal, claim.token)
 
     async def _carried(self, proposal: Proposal, token: str, *, answering: bool) -> Proposal:
-        """Call, write the answer, and go on with what it claims, to the end of the chain."""
+        """Call, write the answer, and repeat for the call that it claims, until none is claimed."""
         while True:
             called = proposal.execution
             if called is None:
@@ -93,9 +97,11 @@ class Carrier:
             return await self.world.write_surely(unit)
 
     async def _result(self, proposal: Proposal, called: Execution, token: str) -> CallResult:
-        """Call, and return how that ended: what nobody hears the end of would run for ever.
+        """Make the call and return how it ended, whatever goes wrong: a call without an end would
+        stay running.
 
-        What fails before the call has done nothing; what fails from then on says nothing of it.
+        A failure before the call means that nothing was done. A failure from then on says nothing
+        about what was done.
         """
         try:
             ready = await self._ready(proposal, called, token)
@@ -116,7 +122,8 @@ class Carrier:
     async def _ready(
         self, proposal: Proposal, called: Execution, token: str
     ) -> CallResult | tuple[Tool, Call]:
-        """Verify the permit right before the call; return what is called, or why nothing is."""
+        """Verify the permit right before the call; return what to call, or the result if nothing
+        may."""
         tool_policy = self.world.law.policy.tools.get(proposal.tool)
         if tool_policy is None:
             return _not_called(called, f"{proposal.tool} is no longer configured.")
@@ -140,9 +147,11 @@ class Carrier:
             return _not_called(called, "The stored document cannot be read.")
 
     async def _handed_back(self, proposal: Proposal, called: Execution) -> bool:
-        """Say whether the trail tells of what a tool is handed back; an unreadable one does not.
+        """Return True if the trail tells of the receipt that the tool is handed back for a roll
+        back.
 
-        A store that cannot be read for now says nothing of that, and is asked again.
+        False if the trail cannot be read as it stands. A store that cannot be read for the moment
+        is asked again.
         """
         try:
             return await self.world.read_surely(
@@ -153,7 +162,11 @@ class Carrier:
             return False
 
     def _policy_of(self, permit: permits.Permit, called: Execution) -> str:
-        """Hold a start against the policy in force; what has begun goes on under its own."""
+        """Return the policy digest that the permit must have.
+
+        For a beginning it is the policy in force. A call for what has begun goes on under its
+        permit's own.
+        """
         starts = called.verb is Verb.EXECUTE
         return self.world.law.policy.digest if starts else permit.policy_digest
 
@@ -177,8 +190,8 @@ class Carrier:
 
 def call_of(proposal: Proposal, called: Execution, token: str, tool: ToolPolicy) -> Call:
     """Build the call from the stored bytes; nothing is added."""
-    document = ProposalDocument.of_bytes(proposal.document)  # a tool may do with it what it likes
-    # A copy of its own, as of the document: what a tool does to it reaches no record.
+    document = ProposalDocument.of_bytes(proposal.document)  # read anew: a tool may change it
+    # A copy, like the document: whatever a tool changes in it reaches no record.
     receipt = deepcopy(called.receipt)
     if called.verb is Verb.ROLL_BACK and called.still_stands and receipt is not None:
         receipt = {**receipt, "still_stands": deepcopy(list(called.still_stands))}
@@ -197,7 +210,10 @@ def call_of(proposal: Proposal, called: Execution, token: str, tool: ToolPolicy)
 
 
 def _not_called(called: Execution, why: str) -> CallResult:
-    """What is not called does nothing; what became of a call before it may be in doubt still."""
+    """Return the result of a call that was not made.
+
+    Nothing was done, unless an earlier call is in doubt: then the outcome is unknown still.
+    """
     if called.doubted:
         return CallResult(Outcome.UNKNOWN, None, f"{why} Nothing was called this time.", ())
     return CallResult(Outcome.FAILED, None, f"{why} Nothing was called.", ())

@@ -1,4 +1,7 @@
-"""Claims: commit and roll back belong to whoever wrote the claim first."""
+"""Claim a call: write its intent and its permit before it is made.
+
+A commit or a roll back belongs to whoever wrote its claim first; the store runs units one by one.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,11 @@ from lifecycle.tier import Puller
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A call that is ours to make: the proposal with the intent on disk and the permit."""
+    """A call that is ours to make: the proposal with its intent on disk, and the token of the
+    permit.
+
+    `token` is None if there is nothing to call.
+    """
 
     proposal: Proposal
     token: str | None
@@ -40,7 +47,7 @@ def claim_commit(
     cause: Cause,
     details: Mapping[str, Any] | None = None,
 ) -> Claim:
-    """Claim the commit: the point of no return. Its entry tells `details` too."""
+    """Claim the commit, the point of no return. `details` are told by its entry."""
     return _claim(tx, moment, proposal, Verb.COMMIT, cause, details)
 
 
@@ -50,16 +57,17 @@ def claim_roll_back(tx: Transaction, moment: Moment, proposal: Proposal, cause: 
 
 
 def claim_kept_stop(tx: Transaction, moment: Moment, proposal: Proposal, stop: KeptStop) -> Claim:
-    """Claim the roll back that somebody's ❌ has waited for."""
+    """Claim the roll back for a ❌ that was kept until the tool answered."""
     by = Identity(ActorKind.PERSON, stop.person)
     cause = Cause(by, Puller.PERSON, "rolled_back_by_person", stop.reason)
     return claim_roll_back(tx, moment, proposal, cause)
 
 
 def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Claim:
-    """Claim the same verb again: a person's retry raises the attempt, a crash only the tries.
+    """Claim the same verb again: for a person with a new attempt, after a crash with one more try.
 
-    `by` is who has it called again; of what somebody decided it goes on in that one's name.
+    `by` is who has it called again. If somebody decided the call (its cause), it goes on in the
+    name of that one.
     """
     person = by.kind is ActorKind.PERSON
     execution = proposal.execution
@@ -101,8 +109,11 @@ def _begin(
     by: Identity,
     details: Mapping[str, Any],
 ) -> Claim:
-    """Write the intent to call, with its permit, before the call; `by` counts where nobody caused
-    it. Its entry tells `details` too."""
+    """Write the intent to call, with its permit, before the call.
+
+    The entry names the actor of the cause, or `by` if the call has no cause; it tells `details`
+    too.
+    """
     tool = moment.policy.tools.get(proposal.tool)
     token = grant(tx, moment, proposal, tool, execution.verb, execution.attempt) if tool else "gone"
     cause = execution.cause

@@ -1,4 +1,7 @@
-"""A tool has answered: what the answer makes of the proposal (design section 7)."""
+"""Write what the answer of a tool makes of its proposal (design section 7).
+
+`Carrier` calls `conclude` in a unit of the store once a call has ended; an agent's report does too.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ def conclude(
     called: Execution,
     result: CallResult,
 ) -> Concluded:
-    """Write what the tool answered to the call `called`, where that is still awaited."""
+    """Write the result of the call `called`, unless that call is not awaited any more."""
     execution = proposal.execution
     if (
         proposal.state is not State.EXECUTING
@@ -56,7 +59,7 @@ def conclude(
         return Concluded(proposal)
     acts = execution.verb is not Verb.ROLL_BACK
     if acts and execution.doubted and result.outcome is Outcome.FAILED:
-        # This call left nothing behind; of the one before it nobody knows.
+        # This call left nothing behind, but what became of the one before it is not known.
         result = replace(result, outcome=Outcome.UNKNOWN)
     match execution.verb:
         case Verb.EXECUTE:
@@ -70,7 +73,7 @@ def conclude(
 
 
 def after_execute(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Concluded:
-    """Go on from an execution that is done: take back, wait for the window, commit or complete."""
+    """Go on after an execution that is done: take back, await the window, commit or complete."""
     execution = proposal.execution
     if execution is None:
         return Concluded(proposal)
@@ -86,7 +89,7 @@ def after_execute(tx: Transaction, moment: Moment, proposal: Proposal, by: Ident
 
 
 def commit_not_done(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Concluded:
-    """Go on from a commit that did not happen: a ❌ kept meanwhile decides, else people do."""
+    """Go on after a commit that did not happen: roll back for a kept ❌, else call for people."""
     if proposal.kept_stop is None:
         return Concluded(commit_failed(tx, moment, proposal, why))
     by = tool_of(proposal)
@@ -128,7 +131,7 @@ def _done(
     execution: Execution,
     result: CallResult,
 ) -> Concluded:
-    """The tool acted. Where nothing can follow, that is the end, in one move."""
+    """Go on after execute succeeded. If nothing can follow, that is the end, in one move."""
     by = tool_of(proposal)
     changes: dict[str, Any] = {
         "execution": replace(execution, outcome=Outcome.DONE, receipt=result.receipt),
@@ -153,7 +156,7 @@ def _failed(
     execution: Execution,
     result: CallResult,
 ) -> Proposal:
-    """The tool left nothing behind: there is nothing to take back, and that is the end."""
+    """End the proposal: the tool left nothing behind, so there is nothing to take back."""
     return end(
         tx,
         moment,
@@ -166,7 +169,7 @@ def _failed(
 
 
 def _frame(moment: Moment, proposal: Proposal, result: CallResult) -> Mapping[str, Any] | None:
-    """Return the frame of this answer, the one of before where it has no receipt."""
+    """Return the frame of this answer, or the earlier frame if it has no receipt."""
     return frame_for(moment.policy, proposal, result) if result.receipt else proposal.frame
 
 
@@ -195,7 +198,10 @@ def _final(
     execution: Execution,
     result: CallResult,
 ) -> Proposal:
-    """It is committed and cannot be taken back: end it, and call a person where it went too far."""
+    """End a proposal that is committed; it cannot be taken back any more.
+
+    If its receipt exceeds the envelope, a person is called.
+    """
     cause, frame = execution.cause or tool_cause(proposal), _frame(moment, proposal, result)
     excess = envelope_excess(proposal, result.receipt)
     if excess is not None:
@@ -223,7 +229,7 @@ def _rolled_back(
 
 
 def roll_back_done(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """Everything was taken back: end, in the name of whoever asked for it."""
+    """End a proposal that is rolled back completely, in the name of whoever asked for that."""
     execution = proposal.execution
     if execution is None:
         return proposal
@@ -246,7 +252,7 @@ def _exceeded(
     execution: Execution,
     excess: str,
 ) -> Concluded:
-    """More was done than allowed: take it back where that can be, else end and call a person."""
+    """Take back what exceeded the envelope if that is possible; else finish and call a person."""
     words = f"The tool went beyond the envelope: {excess}."
     tool = moment.policy.tools.get(proposal.tool)
     staged = tool is not None and execution.stages(by_config=tool.deferred)

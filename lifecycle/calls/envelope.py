@@ -1,4 +1,4 @@
-"""What a receipt reports, held against the envelope that was approved (design section 5)."""
+"""Compare what a receipt reports with the risk envelope that was approved (section 5)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from lifecycle.proposal import Proposal
 
 
 def envelope_excess(proposal: Proposal, receipt: Mapping[str, Any] | None) -> str | None:
-    """Say in words where a receipt reports more than the envelope allowed.
+    """Return in words how a receipt exceeds the envelope; None if it does not.
 
-    A receipt is what somebody else wrote: what is no number of records and no list of names there
-    is an excess, too.
+    Somebody else wrote the receipt. A value that is no number of records or no list of names counts
+    as an excess, too.
     """
     envelope = proposal.read().risk_envelope
     if envelope is None or receipt is None:

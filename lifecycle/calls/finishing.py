@@ -1,4 +1,8 @@
-"""Making it final: commit what is deferred, complete the rest, take back what must not stay."""
+"""Make a proposal final when its window is over or it has none.
+
+A deferred tool is called to commit, any other proposal is completed, and what must not stay is
+taken back.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ from lifecycle.windows import defers
 
 @dataclass(frozen=True, slots=True)
 class Concluded:
-    """The proposal after the answer, and the next call where one is claimed."""
+    """The proposal after an answer, and the next call if one was claimed."""
 
     proposal: Proposal
     claim: Claim | None = None
@@ -40,13 +44,13 @@ def finish(
     cause: Cause,
     details: Mapping[str, Any] | None = None,
 ) -> Concluded:
-    """Make it final: a deferred tool is called to commit, any other has nothing left to do.
+    """Make it final: call a deferred tool to commit, complete the proposal of any other.
 
     `details` are told by the entry that makes it final.
 
-    What no longer fits its digest is taken back where that can be: it was never approved. Where a
-    commit follows, by the row or by the config, nothing is made final that stands otherwise than
-    the trail tells: that is left to people.
+    A row that no longer fits its digest was never approved; it is taken back if it has a window or
+    a commit to come. If a commit follows by the row or by the config, and the row is not as the
+    trail tells, nothing is made final and people are called.
     """
     tool = moment.policy.tools.get(proposal.tool)
     execution = proposal.execution
@@ -69,10 +73,10 @@ def _commit(
     cause: Cause,
     details: Mapping[str, Any] | None,
 ) -> Concluded:
-    """Call the tool to commit what it staged, where that may be.
+    """Claim the commit of what the tool staged, if that may be.
 
-    While everything stands still, or policy or evidence is to be judged by first, a commit waits,
-    and what is staged can be taken back until it is due.
+    While everything stands still, or policy or evidence must be judged first, the commit waits;
+    until it is due the stage can be taken back.
     """
     tool = moment.policy.tools.get(proposal.tool)
     if tool is not None and configured_tier(tool) is Tier.BLOCK:
@@ -92,7 +96,10 @@ def _unjudged(tx: Transaction, moment: Moment, proposal: Proposal) -> str | None
 
 
 def _staged(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
-    """Leave a stage to the closing job, which finds it by an end; a window it never had."""
+    """Leave a stage without a window to the closing job.
+
+    The job finds it by a window end that is set to now, though it never had a window.
+    """
     execution = proposal.execution
     if execution is None or execution.windowed:
         return proposal
@@ -103,7 +110,7 @@ def _staged(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Pr
 
 
 def _not_committable(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Proposal:
-    """Call for a person: what was staged waits for a commit that the tool has no more."""
+    """Call for a person: by its new config the tool has no commit for what it staged."""
     execution = proposal.execution
     if execution is None:
         return proposal
@@ -120,7 +127,10 @@ def _changed_behind_our_back(tx: Transaction, moment: Moment, proposal: Proposal
 
 
 def _not_as_told(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """Call for a person, and no tool: the receipt and all else of it may be somebody's as well."""
+    """Call for a person, and call no tool.
+
+    Whoever changed the row may have changed the receipt in it as well.
+    """
     why = "The stored row is not what the trail tells, so nothing is committed or made final."
     tell_of_a_changed_row(tx, moment, proposal, why)
     return unknown(tx, moment, proposal, why)
@@ -129,7 +139,7 @@ def _not_as_told(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposa
 def taken_back_by_sentinel(
     tx: Transaction, moment: Moment, proposal: Proposal, words: str
 ) -> Concluded:
-    """Take back what Sentinel objects to; `words` say to what."""
+    """Take back what Sentinel objects to; `words` are the objection."""
     cause = Cause(SENTINEL, Puller.SENTINEL, "rolled_back_by_sentinel", words)
     return claimed(claim_roll_back(tx, moment, proposal, cause))
 
@@ -142,18 +152,21 @@ def claimed(claim: Claim) -> Concluded:
 def complete(
     tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause, **changes: Any
 ) -> Proposal:
-    """End it, in the name of `cause`."""
+    """End it as completed, in the name of `cause`."""
     sender = _decided_early(tx, proposal, cause)
     return end(tx, moment, proposal, Trigger.COMPLETE, cause, sender=sender, **changes)
 
 
 def _decided_early(tx: Transaction, proposal: Proposal, cause: Cause) -> Sender | None:
-    """What a person settled ends in their name too, but by no review."""
+    """Return the sender of the ✅ that closed a window early; None for other ends.
+
+    A proposal that a person settled ends in their name as well, but without a review.
+    """
     if cause.reason != "approved_early":
         return None
     return decided_by(tx, proposal.proposal_id, cause.by, Verb.COMMIT)
 
 
 def tool_cause(proposal: Proposal) -> Cause:
-    """Return the cause of an end that nobody but the tool brought about."""
+    """Return the cause of an end that only the tool brought about."""
     return Cause(tool_of(proposal), Puller.TOOL, "tool_succeeded", "The tool succeeded.")

@@ -1,4 +1,4 @@
-"""The firewall: what comes back from a tool reaches an agent bounded and masked (seed 004)."""
+"""Bound and mask what comes back from a tool before an agent sees it (seed 004)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from lifecycle.text.personal_data import card_like, find_private
 from lifecycle.text.secrets_found import secret_named
 
 _SHORT_NAME: Final = 64
-#: So much of the texts of a result is looked at: far more than is ever shown of them. While it is
-#: judged what is a credential nobody else is written for.
+#: How many characters of a result's texts are searched for credentials: far more than are shown. It
+#: is bounded because nobody else is served while a text is searched.
 _MOST_READ: Final = 65_536
 TOO_DEEP: Final = "‹nested too deep to show›"
 _PERSONAL_NAMES: Final = {
@@ -30,7 +30,7 @@ _PERSONAL_NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much of a result an agent is shown; a list has rows, an object fields."""
+    """How much of a result an agent is shown: rows of a list, fields of an object, depth."""
 
     rows: int = 50
     fields: int = 20
@@ -40,8 +40,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The bounded, masked view of a result. `handle` is the digest of the whole, which stays here
-    where it is small enough to be kept."""
+    """The bounded, masked view of a result.
+
+    `handle` is the digest of the whole result, which stays here if it is small enough to be kept.
+    """
 
     handle: str
     value: Any
@@ -54,7 +56,7 @@ class Frame:
 
 @dataclass(slots=True)
 class _Spending:
-    """What is left of the characters, and what had to be said."""
+    """The characters that are left to show (`left`) and to search (`unread`), and the warnings."""
 
     budget: Budget
     left: int
@@ -65,7 +67,7 @@ class _Spending:
         self.warnings[words] = None
 
     def pay(self, cost: int) -> bool:
-        """Take `cost` characters; False where they are no longer there."""
+        """Take `cost` characters; return False if fewer are left."""
         if cost > self.left:
             self.warn(f"More than {self.budget.characters} characters: the rest was left out.")
             return False
@@ -73,8 +75,10 @@ class _Spending:
         return True
 
     def read(self, text: str) -> str:
-        """Return what is looked at of a text, without the word that the end of it cuts: half of a
-        credential is found by nobody."""
+        """Return the part of a text that is searched, without the word that its end cuts through.
+
+        Half of a credential would not be recognized.
+        """
         most = self.unread
         self.unread = max(0, most - len(text))
         if len(text) <= most:
@@ -107,7 +111,7 @@ def mask_private(text: str) -> str:
 
 @lru_cache(maxsize=512)
 def _name_shown(name: str) -> str:
-    """Mask the name of a field; a tool's receipts have the same ones every time."""
+    """Return the name of a field, masked; cached, as a tool's receipts repeat their names."""
     return mask_private(name)
 
 

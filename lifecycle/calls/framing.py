@@ -1,4 +1,4 @@
-"""What an agent is shown of a receipt: the firewall's frame, of as many rows as it may have."""
+"""Frame a receipt for an agent: the firewall's view, with as many rows as it may have."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _USUAL = Budget()
 
 
 def frame_for(policy: Policy, proposal: Proposal, result: CallResult) -> Mapping[str, Any]:
-    """Return the frame of a receipt: `target.constraints.max_rows` bounds its lists further.
+    """Return the frame of a receipt; `target.constraints.max_rows` bounds its lists further.
 
     The firewall's own bound holds whatever a role would be granted (section 7). Of a receipt that
-    is too large to be kept the agent is shown as much as of any other; its handle still names it.
+    is too large to be kept the agent is shown as much as of any other; its handle is still the
+    digest of the whole.
     """
     budget, receipt = _budget(policy, proposal), result.receipt
     if result.whole is None or receipt is None:
@@ -38,5 +39,5 @@ def _budget(policy: Policy, proposal: Proposal) -> Budget:
     try:
         rows = granted_rows(proposer, proposal.read())
     except ValueError:
-        return _USUAL  # somebody wrote into the row; its end is told elsewhere
+        return _USUAL  # somebody changed the row, which is dealt with elsewhere
     return _USUAL if rows is None or rows >= _USUAL.rows else Budget(rows=rows)

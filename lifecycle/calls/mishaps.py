@@ -1,4 +1,4 @@
-"""What a tool's bad answer makes of a proposal: a person must look (design section 7)."""
+"""Call for a person after an answer of a tool that leaves something open (design section 7)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from lifecycle.moment import Moment
 from lifecycle.proposal import ActorKind, Attention, Execution, Identity, Outcome, Proposal
 from lifecycle.text.masking import harmless, mask_secrets
 
-#: So many parts are told in a sentence, each with so many characters; all are in `show --json`.
+#: The most parts that a sentence tells, and the characters of each; `show --json` has them all.
 _MOST_TOLD: Final = 5
 _LONGEST_TOLD: Final = 120
 
 
 def tool_of(proposal: Proposal) -> Identity:
-    """Return the tool as who caused something."""
+    """Return the proposal's tool as an actor."""
     return Identity(ActorKind.TOOL, proposal.tool)
 
 
 def unknown(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
-    """Nobody knows whether the tool acted: a person must look (never guessed, never repeated)."""
+    """Call for a person: nobody knows whether the tool acted. It is never guessed or repeated."""
     execution = proposal.execution
     if execution is None:
         return proposal
@@ -43,13 +43,13 @@ def unknown(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Pr
 
 
 def _or_before(execution: Execution) -> str:
-    """Name the calls before, which had keys of their own, where one of them may have happened."""
+    """Return words for earlier attempts, which had keys of their own, if one may have happened."""
     earlier = execution.doubted and execution.attempt > 1
     return ", or of an attempt before it," if earlier else ""
 
 
 def commit_failed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
-    """The stage stands but was not carried out: retry and roll back are both open."""
+    """Call for a person: the stage was not committed; both retry and roll back are open."""
     execution = proposal.execution
     if execution is None:
         return proposal
@@ -72,10 +72,11 @@ def rollback_incomplete(
     why: str,
     answered: tuple[Any, ...] | None = None,
 ) -> Proposal:
-    """Something of what was done still stands: a person must look.
+    """Call for a person: something of what was done still stands.
 
-    `answered` is what its tool says of that, None where it said nothing: then what it said before
-    counts on. The entry tells no more than it said: what the row holds may be somebody's.
+    `answered` is what the tool says still stands, None if it said nothing; then its earlier answer
+    remains in force. The entry tells only what the tool said now, since somebody may have changed
+    the row.
     """
     execution = proposal.execution
     if execution is None:
@@ -98,9 +99,9 @@ def rollback_incomplete(
 
 
 def _told(still_stands: Sequence[Any]) -> str:
-    """Return what still stands in the tool's own words, masked and cut; nothing where it is none.
+    """Return what still stands in the tool's own words, masked and cut; empty if nothing does.
 
-    A person who has to take it back by hand must see what it is, wherever that is read.
+    A person who has to take it back by hand must see what it is, wherever they read of it.
     """
     if not still_stands:
         return ""
@@ -113,7 +114,7 @@ def _told(still_stands: Sequence[Any]) -> str:
 
 
 def _part(value: Any) -> str:
-    """Return one part on one line, credentials masked before anything is cut off."""
+    """Return one part on one line; credentials are masked before anything is cut off."""
     shown = mask_secrets(value)
     words = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
     line = harmless(words)
@@ -121,5 +122,5 @@ def _part(value: Any) -> str:
 
 
 def _sentence(words: str) -> str:
-    """Return the words with an end; what a tool said may have none."""
+    """Return the words with a full stop; a tool's words may have none."""
     return words if words.endswith((".", "!", "?")) else f"{words}."

@@ -1,1 +1,1 @@
-"""Sentinel at work: rules run in threads, late ones left behind, and prove themselves."""
+"""This package runs Sentinel's rules in threads, leaves late ones behind, and runs rules' cases."""

@@ -1,4 +1,4 @@
-"""In what timeless rules found nothing lately, so that they are not asked the same twice."""
+"""Remember for which documents timeless rules found nothing, so that they are not asked twice."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from lifecycle.document import ProposalDocument
 from lifecycle.sentinel import Facts
 from lifecycle.verdict import RuleResult
 
-#: So many documents are remembered; each is small.
+#: The number of documents remembered; each is small.
 _MOST: Final = 512
 
 
 class Answers:
-    """Answers by document and facts.
+    """Answers of rules, by document and facts.
 
-    A proposal is judged when it comes in and again right before it begins. A rule that looks
-    neither at the time nor outside answers the same where the document is the very same object
-    and everything else that it may know is equal.
+    A proposal is judged when it comes in and again right before it begins. A rule that uses neither
+    the time nor anything outside (a timeless one) answers the same if the document is the very same
+    object and all other facts are equal.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Answers:
         )
 
     def about(self, document: ProposalDocument, facts: Facts) -> dict[str, RuleResult]:
-        """Return the answers by rule to this question, to be added to."""
+        """Return the answers known for this document and facts, by rule; callers add to them."""
         known = self._known.get(id(document))
         # The document is held here, so that no other one can have its id.
         if known is not None and known[0] is document and _same_but_for_the_time(known[1], facts):

@@ -1,4 +1,4 @@
-"""A rule's own cases, run: a rule that misses one of them cannot load (design section 5)."""
+"""Run a rule's own cases: a rule that fails one of them cannot be loaded (design section 5)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lifecycle.verdict import Finding
 #: 2026-03-02T12:00:00Z, a Monday.
 NOON_MS: Final = 1_772_452_800_000
 
-#: What a case begins with: leila wants to send a mail.
+#: The document that each case changes: leila wants to send a mail.
 _DOCUMENT: Final[dict[str, Any]] = {
     "proposal_id": "p1",
     "ts_ms": NOON_MS,
@@ -54,22 +54,22 @@ _Changed = TypeVar("_Changed", ToolPolicy, Facts)
 
 
 class CaseUnread(Exception):
-    """What a case describes does not exist; the words name the place in it and what is wrong."""
+    """A case describes something that does not exist; the message names the place and the fault."""
 
 
 def options_of(rule: type[Rule], settings: Any) -> Any:
-    """Read a rule's settings, which are JSON values or moments in time.
+    """Return a rule's options, read from its settings, which are JSON values or moments in time.
 
-    Raises pydantic's ValidationError for what the rule's options do not know.
+    Raises pydantic's ValidationError for settings that the options do not have.
     """
     return rule.Options.model_validate_json(orjson.dumps(settings))
 
 
 def outcome_of(rule: type[Rule], case: RuleCase) -> tuple[Finding, ...]:
-    """Return what the rule finds in the case, none where its law holds.
+    """Return what the rule finds in the case; empty if its law holds.
 
-    It is asked as Sentinel asks it: what would be `rule_error` there is `rule_error` here.
-    Raises CaseUnread where the case describes no document, no facts or no settings of the rule.
+    It is asked as Sentinel asks it: what would be `rule_error` there is `rule_error` here. Raises
+    CaseUnread if the case describes no document, no facts or no settings of the rule.
     """
     document, facts = world_of(case)
     try:
@@ -80,7 +80,7 @@ def outcome_of(rule: type[Rule], case: RuleCase) -> tuple[Finding, ...]:
 
 
 def world_of(case: RuleCase) -> tuple[ProposalDocument, Facts]:
-    """Return the document and the facts that the case describes; raises CaseUnread."""
+    """Return the document and the facts that the case describes. Raises CaseUnread."""
     content = _DOCUMENT | dict(case.proposal)
     try:
         document = ProposalDocument.model_validate_json(orjson.dumps(content))
@@ -101,7 +101,7 @@ def _changed(whole: _Changed, changes: Mapping[str, Any], where: str) -> _Change
 
 
 def _first(error: ValidationError, where: str) -> str:
-    """Tell the first fault of a part of a case: where it is, and what."""
+    """Return the place and the words of the first fault in a part of a case."""
     fault = error.errors(include_url=False, include_input=False)[0]
     place = dotted((where, *fault["loc"]))
     if fault["type"] == "extra_forbidden":

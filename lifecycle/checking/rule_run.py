@@ -1,4 +1,7 @@
-"""Rules at work in threads: one hop a check, and a rule that is late is left behind."""
+"""Run rules in threads: one hop to a thread for a whole check; a rule that is late is left behind.
+
+`Run` is shared by the event loop, which waits, and one worker thread. `Workers` are the threads.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,22 @@ from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 
-#: The rules compute: more threads at once only make each of them slower.
+#: Rules only compute, so that more threads at once would make each of them slower.
 _MOST_WORKERS: Final = 2
-#: A rule that hangs in so many threads is not started in yet another one.
+#: A rule that hangs in this many threads is not started in another one.
 _MOST_STUCK: Final = 8
-#: So long may a run wait until a worker begins it, in seconds of real time: whoever sent the
-#: document waits all the while, and a burst of slow ones must not keep the next for minutes.
+#: How long a run may wait for a worker, in seconds of real time. The sender of the document waits
+#: all the while, and a burst of slow documents must not hold up the next one for minutes.
 _PATIENCE_S: Final = 10.0
 
 Step = Callable[[], T]
 
 
 class Run(Generic[T]):
-    """A row of steps on its way through one worker; `results` are those that came in time."""
+    """A sequence of steps for one worker; `results` has the results that came in time."""
 
     def __init__(self, steps: Sequence[tuple[str, Step[T]]], ticks: Callable[[], float]) -> None:
-        """Take named steps, and the clock that says how long one takes, in seconds."""
+        """Take named steps, and the clock that measures how long each takes, in seconds."""
         self._steps = steps
         self._ticks = ticks
         self._lock = threading.Lock()
@@ -39,7 +42,8 @@ class Run(Generic[T]):
         self.is_left = False
 
     def work(self) -> None:
-        """Take one step after the other, until all are done or nobody waits any more."""
+        """Do one step after the other, until all are done or nobody waits any more. In a worker
+        thread."""
         for _, step in self._steps:
             with self._lock:
                 if self.is_left:
@@ -56,9 +60,10 @@ class Run(Generic[T]):
         self._wake()
 
     def leave(self, limit_s: float | None = None) -> bool:
-        """Stop waiting where the current step took `limit_s` or more (None: in any case).
+        """Stop waiting if the current step has taken `limit_s` or more (None: in any case).
 
-        A run that no worker came to for long is left as well.
+        A run that no worker has begun for long is left as well. Return True if nobody waits any
+        more; False if all steps are done, or may go on.
         """
         with self._lock:
             if self.is_done:
@@ -71,16 +76,16 @@ class Run(Generic[T]):
         return not self.is_begun and self._ticks() - self._came_s >= _PATIENCE_S
 
     def time_s(self) -> float:
-        """Return for how long the current step has been at work, in seconds."""
+        """Return how long the current step has been running, in seconds."""
         return 0.0 if self._since is None else self._ticks() - self._since
 
     @property
     def current(self) -> str:
-        """The name of the step that it is at, or was left at."""
+        """The name of the step that is running, or at which the run was left."""
         return self._steps[len(self.results)][0]
 
     async def finished(self, limit_s: float) -> bool:
-        """Wait until all steps are done: True; or until one is late or none was begun: False."""
+        """Wait on the loop; return True when all steps are done, False when the run was left."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[bool] = loop.create_future()
         self._wake = lambda: _tell(loop, done)
@@ -94,7 +99,7 @@ class Run(Generic[T]):
 def _look(
     run: Run[Any], loop: asyncio.AbstractEventLoop, done: asyncio.Future[bool], limit_s: float
 ) -> None:
-    """Look whether the current step is late, and if not, when it would be."""
+    """Leave the run if its current step is late; otherwise look again when it would be."""
     if done.done():
         return
     if run.leave(limit_s):
@@ -115,13 +120,13 @@ def _tell(loop: asyncio.AbstractEventLoop, done: asyncio.Future[bool]) -> None:
 
 
 class Workers:
-    """A few daemon threads; one that is left behind is replaced and ends by itself.
+    """A few daemon threads; a thread that is left behind is replaced, and ends by itself.
 
-    Being daemons they never hold up the end of the process.
+    As daemons they never hold up the end of the process.
     """
 
     def __init__(self, most: int = _MOST_WORKERS) -> None:
-        """Start none yet: a thread begins when there is work for it."""
+        """Start no thread yet; one starts when there is work for it."""
         self._most = most
         self._runs: deque[Run[Any]] = deque()
         self._changed = threading.Condition()
@@ -130,19 +135,19 @@ class Workers:
         self._stuck: Counter[str] = Counter()
 
     def take(self, run: Run[T]) -> None:
-        """Hand a run to the next worker that is free. Raises RuntimeError where there is none."""
+        """Queue a run for the next free worker. Raises RuntimeError if no thread can be started."""
         with self._changed:
             self._runs.append(run)
             try:
                 self._reinforce()
             except RuntimeError:  # no thread can be started now
-                if self._count == 0:  # and there is none that would come to it
+                if self._count == 0:  # and no other thread would ever take it
                     self._runs.remove(run)
                     raise
             self._changed.notify()
 
     def left_behind(self, run: Run[T]) -> None:
-        """Note that nobody waits for a run any more; a worker that is busy with it is replaced."""
+        """Note that nobody waits for a run any more; replace a worker that is busy with it."""
         with self._changed:
             if run in self._runs:  # no worker had begun it
                 self._runs.remove(run)
@@ -153,7 +158,7 @@ class Workers:
                 self._reinforce()
 
     def is_stuck(self, name: str) -> bool:
-        """Say whether this step hangs in so many threads that it is not tried again."""
+        """Return True if this step hangs in so many threads that it is not tried again."""
         return self._stuck[name] >= _MOST_STUCK
 
     @property
@@ -163,7 +168,7 @@ class Workers:
             return any(self._stuck.values())
 
     def _reinforce(self) -> None:
-        """Start a worker where more runs wait than workers do."""
+        """Start a worker if more runs wait than workers do."""
         if self._idle < len(self._runs) and self._count < self._most:
             threading.Thread(target=self._work, name="sentinel", daemon=True).start()
             self._count += 1

@@ -1,4 +1,5 @@
-"""Sentinel: every rule runs, off the event loop, and what goes wrong never counts as passed."""
+"""Sentinel asks every rule about a proposal, off the event loop; no failure of a rule counts as
+passed."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ class Sentinel:
         ticks: Callable[[], float] = time.monotonic,
         workers: Workers = _WORKERS,
     ) -> None:
-        """Take the loaded rules; `limit_s` is how long one may take."""
+        """Take the loaded rules; `limit_s` is how long one may take, in seconds."""
         self.rules = tuple(rules)
         self._limit_s = limit_s
         self._ticks = ticks
@@ -58,9 +59,9 @@ class Sentinel:
     ) -> Verdict:
         """Return the verdict of all rules, or of those in `subset`, at `facts.now_ms`.
 
-        A rule that raises or answers anything but PASSED and findings is `rule_error`, one that
-        takes longer than the limit `rule_timeout`, both hard; the verdict waits for neither, and
-        every other rule is asked all the same.
+        A rule that raises, or answers anything but PASSED and findings, is `rule_error`. One that
+        takes longer than the limit is `rule_timeout`. Both are hard. The verdict waits for neither,
+        and every other rule is asked all the same.
         """
         results: list[RuleResult] = []
         waiting = self._asked(subset)
@@ -77,11 +78,11 @@ class Sentinel:
     def check_at_once(
         self, document: ProposalDocument, facts: Facts, *, policy_digest: str, size_bytes: int
     ) -> Verdict | None:
-        """Return the same verdict on the calling thread, or None where it might keep that waiting.
+        """Return the verdict of all rules on the calling thread, or None if that might take long.
 
-        It is returned for a small document without evidence, where all rules are those that come
-        with Signoff (their time is bounded by the size of what they read) and none of them looks
-        outside at a path. A rule that was late all the same met a machine that stood still: it is
+        It is returned for a small document without evidence, if all rules come with Signoff (their
+        time is bounded by the size of what they read) and none of them looks at a path outside. If
+        a rule was late all the same, the machine stood still: the result is None, and the rules are
         asked again in the threads, under the same limit.
         """
         small = size_bytes <= _SMALL_BYTES and not facts.evidence
@@ -113,9 +114,9 @@ class Sentinel:
     async def _in_one_hop(
         self, rules: Sequence[LoadedRule], document: ProposalDocument, facts: Facts
     ) -> list[RuleResult]:
-        """Return the results of the rules up to the first late one, that one's included.
+        """Return the results of the rules up to and including the first late one.
 
-        Where no thread came to it, all of them are late.
+        If no thread began the run, all of these rules are late.
         """
         steps = [(rule.id, partial(judged, rule, document, facts)) for rule in rules]
         run = Run(steps, self._ticks)
@@ -135,11 +136,11 @@ class Sentinel:
 
 
 class _LooksOutside(LookupError):
-    """A rule looks at a path where it would keep others waiting; nothing is wrong with it."""
+    """A rule looked at a path where that would keep others waiting; it is not at fault."""
 
 
 class _Outside:
-    """Refuses every look at a path and remembers that there was one."""
+    """Refuses every look at a path, and remembers that there was one."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -150,7 +151,7 @@ class _Outside:
 
 
 def judged(loaded: LoadedRule, document: ProposalDocument, facts: Facts) -> RuleResult:
-    """Ask one rule; whatever it does, there is a result."""
+    """Ask one rule and return its result, whatever the rule does."""
     try:
         applies = loaded.rule.applies_to(document, facts)
         answer = loaded.rule.check(document, facts) if applies is True else applies
@@ -184,7 +185,7 @@ def _is_finding(value: Any) -> bool:
 
 
 def _levelled(loaded: LoadedRule, finding: Finding) -> Finding:
-    """Let a finding be softer than its rule's level; only the config makes one harder."""
+    """Return the finding; it may be softer than its rule's level, but only the config hardens."""
     if finding.level is None or _hardness(finding.level) > _hardness(loaded.level):
         return finding
     return Finding(finding.code, finding.path, finding.words)

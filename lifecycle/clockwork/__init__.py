@@ -1,1 +1,1 @@
-"""What the clock brings, and what a start finds: windows, deadlines, calls cut off."""
+"""This package does what time brings (windows, deadlines), and recovers after a start."""

@@ -1,4 +1,8 @@
-"""Cards that are read before their windows close: one that takes long holds up its own alone."""
+"""Read the cards of proposals before their windows close, in search of a ❌ that nobody heard.
+
+The closing job asks before each batch. A card that takes long to read holds up the window of its
+own proposal alone; the other windows of the batch close.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +16,18 @@ from lifecycle.proposal import Proposal
 from lifecycle.tier import TIER_POLICIES, CardKind
 from lifecycle.world import World
 
-#: So long those of one unit are waited for together; what is late is come back to.
+#: How long `look` waits for the cards of one batch. Later answers are used in the next round.
 TOGETHER_S: Final = 1.0
-#: So many are under way at most; a platform that hangs is asked for no more.
+#: The most readings that are kept, so that a platform that hangs is not asked for ever more.
 _MOST: Final = 1_000
-#: An answer that came late counts so long: what was given on the card since is not in it.
+#: How long a finished reading is used. After that the card may bear a ❌ that was not there when it
+#: was read, so it is read again.
 _COUNTS_MS: Final = 75_000
 
 
 @dataclass(slots=True)
 class _Look:
-    """One reading, and when its answer came."""
+    """One reading of a proposal's cards; `came_ms` is when it ended, None while it runs."""
 
     task: asyncio.Task[bool]
     came_ms: int | None = None
@@ -30,7 +35,7 @@ class _Look:
 
 @dataclass(slots=True)
 class CardsSeen:
-    """What is being read for a ❌ nobody heard, by proposal, also from one round to the next."""
+    """The readings that have begun, by proposal id; they are kept from one round to the next."""
 
     world: World
     begun: dict[str, _Look] = field(default_factory=dict)
@@ -38,13 +43,14 @@ class CardsSeen:
     async def look(
         self, batch: Sequence[Proposal]
     ) -> tuple[Sequence[Proposal], Sequence[Proposal]]:
-        """Read their cards; return whose were read, and whose can be read on no surface.
+        """Read the cards of a batch; return (proposals whose cards were read, proposals with no
+        readable card).
 
-        What is not known yet is neither: the next round has its answer, while all others close;
-        where that round comes too late, the card is read anew. Raises StoreUnavailable.
+        Cards still being read are in neither list; the next round picks them up. A reading that
+        ended too long ago for that is made anew. Raises StoreUnavailable.
         """
         begun = [each for proposal in batch if (each := self._begun_now(proposal)) is not None]
-        if begun:  # what an earlier round began is not waited for again
+        if begun:  # readings of an earlier round are not waited for a second time
             await asyncio.wait(begun, timeout=TOGETHER_S)
         seen: list[Proposal] = []
         unseen: list[Proposal] = []
@@ -56,13 +62,19 @@ class CardsSeen:
         return seen, unseen
 
     def keep(self, ids: Set[str]) -> None:
-        """Let go of answers that no window but these waits for: one that comes is read anew."""
+        """Forget finished readings of all proposals but `ids`, those whose windows are due now.
+
+        If such a proposal comes back, its cards are read anew.
+        """
         for proposal_id, look in list(self.begun.items()):
             if proposal_id not in ids and look.task.done():
                 self.begun.pop(proposal_id)
 
     def _begun_now(self, proposal: Proposal) -> asyncio.Task[bool] | None:
-        """Begin to read its cards, where that is not under way and not too much is."""
+        """Begin to read the cards of a proposal and return the task.
+
+        Return None if a reading is under way or recent enough, or if too many are kept already.
+        """
         known = self.begun.get(proposal.proposal_id)
         if (known is None and len(self.begun) >= _MOST) or (known and not self._is_old(known)):
             return None
@@ -78,10 +90,10 @@ class CardsSeen:
     def _came(self, look: _Look, task: asyncio.Task[bool]) -> None:
         look.came_ms = self.world.clock.now_ms()
         if not task.cancelled():
-            task.exception()  # an answer may be let go of: then nobody need hear how it failed
+            task.exception()  # else asyncio complains if `keep` drops a reading that failed
 
     async def _seen(self, proposal: Proposal) -> bool:
-        """Read its cards for a ❌ nobody heard; True where that is done, or there is no card."""
+        """Read the cards of a proposal; return True if they were read, or it has none to read."""
         if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE:
             return True
         reading = self.world.notifier.read_cards(proposal.proposal_id)

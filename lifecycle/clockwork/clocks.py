@@ -1,8 +1,10 @@
-"""A clock that was set between two processes takes no time away from what is open (ADR 0022).
+"""Move open windows and deadlines when the wall clock was set forward between two starts (ADR
+0022).
 
-Each process reads the wall once and counts on by the boot clock. Within one boot the difference of
-the two tells exactly how far the wall was set since a former process read it. What is open was
-reckoned by that one's clock: where the wall was set forward it would end early.
+Each process reads the wall clock once and counts on by the boot clock. Within one boot, the
+difference of the two clocks tells exactly how far the wall clock was set since an earlier process
+read it. Windows and deadlines that are open were computed by the clock of that process; if the wall
+clock was set forward they would end too early.
 """
 
 from __future__ import annotations
@@ -25,36 +27,40 @@ from lifecycle.proposal import CLOCK, Proposal, Verb
 from lifecycle.state import State, Trigger
 from lifecycle.world import World
 
-#: By so much clocks of two starts may differ, as time servers correct them, and nothing moves.
+#: The clocks of two starts may differ by this much, as time servers correct them: nothing moves.
 TOLERATED_MS: Final = 60_000
 _FLAG: Final = "clock"
-#: Less than this is no other clock.
+#: A difference below this does not count as another clock.
 _SAME_MS: Final = 1_000
 #: No machine's clocks lie further apart: that is over 3,000 years.
 _FURTHEST_MS: Final = 10**14
-#: More clocks in one boot than anybody sets; what was opened by still older ones does not move.
+#: The most readings kept for one boot. What was opened by an older one than these does not move.
 _MOST: Final = 50
 _TOLD_FOR_MS: Final = 24 * 60 * 60 * 1000
 _OPENS: Final = frozenset({Trigger.EXECUTE.value, "execute_happened", "moved_along"})
 _DEADLINE: Final = "deadline_ms"
-#: Where an entry tells by which clock an end was reckoned.
+#: The field of an entry that tells by which clock an end was computed.
 _AHEAD: Final = "ahead_ms"
 
 
 @dataclass(frozen=True, slots=True)
 class _Clock:
-    """One reading of the wall: `ahead_ms` of the boot clock, for entries behind `after_seq`."""
+    """How far the wall clock was ahead of the boot clock, for entries after `after_seq`."""
 
     after_seq: int
     ahead_ms: int
 
 
 async def take_up_clock(world: World, boot: str, ahead_ms: int) -> None:
-    """Let what an earlier clock of this boot opened end later by what the wall was set forward
-    since; then note that from now on is counted by this one, and tell people.
+    """Move what an earlier clock of this boot opened, note the clock of this process, and tell
+    people.
 
-    `boot` is empty where it cannot be told: then, as after another boot, nothing is known. Raises
-    StoreUnavailable; then nothing may be done by this clock. What has moved by then moves no more.
+    An open end is put off by as much as the wall clock was set forward since it was computed.
+    `boot` is empty if the boot cannot be told apart; then, as after another boot, nothing is known
+    and nothing moves.
+
+    Raises StoreUnavailable; nothing may be done by this clock then. A proposal that had been moved
+    before that is not moved a second time.
     """
     moment = world.moment()
     known = await world.store.read(lambda tx: _clocks_of(tx, boot))
@@ -71,7 +77,10 @@ async def take_up_clock(world: World, boot: str, ahead_ms: int) -> None:
 
 
 def clock_moved(tx: Transaction, now_ms: int) -> str | None:
-    """Return for a day what was made of a clock that had been set forward, else None. A view."""
+    """Return the words about a clock that had been set forward, for a day after that; else None.
+
+    It is a view: it only reads.
+    """
     moved = _kept(tx).get("moved")
     if not isinstance(moved, Mapping) or not isinstance(at_ms := moved.get("at_ms"), int):
         return None
@@ -84,7 +93,7 @@ def _kept(tx: Transaction) -> Mapping[str, Any]:
 
 
 def _clocks_of(tx: Transaction, boot: str) -> Sequence[_Clock]:
-    """Return the clocks of this boot, oldest first; none where it is another one or unknown."""
+    """Return the clocks noted in this boot, oldest first; none if it is another or unknown."""
     kept = _kept(tx)
     if not boot or kept.get("boot") != boot:
         return ()
@@ -95,9 +104,10 @@ def _clocks_of(tx: Transaction, boot: str) -> Sequence[_Clock]:
 
 
 def _ahead(told: Any) -> int:
-    """Return how far a wall was ahead, as it was written down once.
+    """Return a stored `ahead_ms` as a number.
 
-    Raises TypeError, ValueError or OverflowError for what no clock said: it is not reckoned with.
+    Raises TypeError, ValueError or OverflowError if it is none that a clock can have shown; such a
+    note is ignored.
     """
     ahead_ms = int(told)
     if abs(ahead_ms) > _FURTHEST_MS:
@@ -106,7 +116,7 @@ def _ahead(told: Any) -> int:
 
 
 def _noted(moment: Moment, boot: str, clocks: Sequence[_Clock], head: int, tx: Transaction) -> None:
-    """Note the clocks of this boot, and tell of what has moved behind the entry `head`."""
+    """Store the clocks of this boot, and announce what was moved after the entry `head`."""
     listed = [[each.after_seq, each.ahead_ms] for each in clocks[-_MOST:]]
     value: dict[str, Any] = {"boot": boot, "clocks": listed}
     since = tx.audit.exported(head, tx.audit.head()[0] - head)
@@ -119,7 +129,7 @@ def _noted(moment: Moment, boot: str, clocks: Sequence[_Clock], head: int, tx: T
 
 
 def _short_of_time(before_ms: int, tx: Transaction) -> list[str]:
-    """Return the ids of all whose time may not have been over when it was `before_ms`."""
+    """Return the ids of open proposals whose time was not over yet at `before_ms`."""
     found = []
     for proposal_id in open_ids(tx):
         proposal = tx.proposals.get(proposal_id)
@@ -136,7 +146,7 @@ def _moved(
     tx: Transaction,
     proposal_ids: Sequence[str],
 ) -> int:
-    """Let those of these that would end early end later; return how many that were."""
+    """Put off the end of those of these proposals that would end early; return how many."""
     count = 0
     for proposal_id in proposal_ids:
         proposal = tx.proposals.get(proposal_id)
@@ -152,16 +162,20 @@ def _moved(
 
 
 def _ends_ms(proposal: Proposal | None) -> int | None:
-    """Return until when people have time, None where that is no question, or no time stands there
-    because somebody wrote over it."""
+    """Return until when people have time, in ms UTC.
+
+    Return None if no time counts for it, or if somebody wrote something that is no time into the
+    row.
+    """
     ends_ms = None if proposal is None else _reckoned(proposal)
     return ends_ms if isinstance(ends_ms, int) else None
 
 
 def _reckoned(proposal: Proposal) -> int | None:
-    """Return until when people have time by our own reckoning, None where that is no question.
+    """Return the deadline or window end that we computed ourselves, in ms UTC; None if there is
+    none.
 
-    A permit has its time signed into it.
+    A deadline that comes from a permit does not count: the permit has its end signed into it.
     """
     match proposal.state:
         case State.PENDING | State.SENTINEL_APPROVED:
@@ -181,10 +195,12 @@ def _reckoned(proposal: Proposal) -> int | None:
 def _later_by_ms(
     tx: Transaction, proposal: Proposal, clocks: Sequence[_Clock], ahead_ms: int
 ) -> int:
-    """Return how far the wall was set since its end was reckoned, 0 where nobody knows.
+    """Return how far the wall clock was set since the end was computed, in ms; 0 if it must not
+    move.
 
-    What a document itself names stays, and so does what somebody changed: nothing begins by that,
-    and nothing is committed.
+    An end that the document itself names stays. So does the end of a row that is not as the trail
+    tells: it gets no more time for what somebody wrote there. Moving begins nothing and commits
+    nothing.
     """
     try:
         trail = tx.audit.of(proposal.proposal_id)
@@ -203,16 +219,17 @@ def _later_by_ms(
 
 
 def _ahead_by(clocks: Sequence[_Clock], entry: AuditEntry) -> int | None:
-    """Return by which clock of this boot the end was reckoned that an entry tells, None by none.
+    """Return the `ahead_ms` of the clock by which the end that `entry` tells was computed.
 
-    A start that did not get as far as to note its clock may have moved it already.
+    Return None if that was no clock of this boot. An entry of an earlier move names its clock
+    itself, since a start may have moved a proposal and failed before it noted its clock.
     """
     by = [each.ahead_ms for each in clocks if each.after_seq < entry.seq]
     return _ahead(entry.event.details.get(_AHEAD, by[-1])) if by else None
 
 
 def _opens(entry: AuditEntry) -> bool:
-    """Say whether an entry tells of a window that begins, or ends later."""
+    """Return True if an entry begins a window or puts off its end."""
     return entry.event.kind in _OPENS or opens_anew(entry)
 
 

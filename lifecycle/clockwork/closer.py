@@ -1,4 +1,8 @@
-"""The closing job: what is due is read page by page, and closed some windows a unit."""
+"""Close the rollback windows that are over: read the proposals page by page, close several in a
+unit.
+
+`bot/jobs/close_windows.py` calls it, once a round.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +24,15 @@ from lifecycle.proposal import Proposal
 from lifecycle.world import World
 
 _PAGE = 200
-#: So many windows are closed in one unit: the store belongs to nobody else meanwhile.
+#: The windows closed in one unit. While a unit runs nobody else can write, so they are few.
 _BATCH = 32
-#: So many units are on their way together: they share a commit, and others' come between them.
+#: The units on their way together. They share a commit, and units of others come between them.
 _AT_ONCE = 2
 
 
 @dataclass(slots=True)
 class Closer:
-    """Closes the windows that have passed."""
+    """Closes the windows that are over."""
 
     world: World
     carrier: Carrier
@@ -36,14 +40,15 @@ class Closer:
     cards_seen: CardsSeen = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin with no card under way."""
+        """Begin without any reading of cards."""
         self.cards_seen = CardsSeen(self.world)
 
     async def close_due(self) -> int:
-        """Close the windows that have passed, nearest first; return how many.
+        """Close the windows that are over, earliest first; return how many.
 
-        What cannot be closed hides nothing behind it, and is tried once a round, however long that
-        takes: what waits for the next round would wait for ever else.
+        A window that cannot be closed does not hide those behind it. Each due window is tried once
+        a round, however long the round takes: windows put off to the next round might wait for
+        ever.
         """
         closed, seen, began_ms = 0, set[str](), self.world.clock.now_ms()
         page = await self._page(began_ms, None)
@@ -59,8 +64,10 @@ class Closer:
         return await self.world.store.read(partial(_due_to_close, began_ms, after))
 
     async def _close_page(self, page: Sequence[Proposal]) -> int:
-        """Close a page and return how many windows that were; what was begun ends before a batch
-        that failed is told of."""
+        """Close a page; return how many windows were closed.
+
+        If a batch fails, its error is raised after the batches that have begun have ended.
+        """
         batches = (page[start : start + _BATCH] for start in range(0, len(page), _BATCH))
         working = (self._close_batches(batches) for _ in range(_AT_ONCE))
         ended = await asyncio.gather(*working, return_exceptions=True)
@@ -70,7 +77,7 @@ class Closer:
         return sum(each for each in ended if isinstance(each, int))
 
     async def _close_batches(self, batches: Iterator[Sequence[Proposal]]) -> int:
-        """Close what is left of them, one after another."""
+        """Close the batches that are left, one after another; several tasks share the iterator."""
         closed = 0
         for batch in batches:
             closed += await self._close_batch(batch)
@@ -90,9 +97,10 @@ class Closer:
         return closed
 
     async def _tell_of_stops(self, batch: Sequence[Proposal]) -> None:
-        """Note what stays open over a stop that nobody can work: people are called in the end.
+        """Record for each proposal that a stop which nobody could process keeps its window open.
 
-        Also where its card cannot be read: what is ill there may be what keeps the stop waiting.
+        After some failures people are called. This is done for cards that cannot be read as well:
+        the fault that keeps a card from being read may be the one that keeps the stop waiting.
         """
         now_ms = self.world.clock.now_ms()
         for proposal in batch:
@@ -102,7 +110,7 @@ class Closer:
                 await self.world.many.beside(proposal.proposal_id, noting)
 
     async def _closed(self, seen: Sequence[Proposal]) -> int:
-        """Close as seen a moment ago; where one has moved since, look at all of them again."""
+        """Close proposals as they were read; if one has changed since, read all again and retry."""
         moment = self.world.moment()
         try:
             return self._carry(await self.world.write(partial(_closed, moment, seen)))
@@ -118,8 +126,11 @@ class Closer:
             return await self._each_closed(seen)
 
     async def _each_closed(self, seen: Sequence[Proposal]) -> int:
-        """Close each by itself: one that cannot be judged stands in the way of none beside it, and
-        a store that fails at the next one in the way of no call."""
+        """Close each proposal in a unit of its own; return how many were closed.
+
+        So a proposal that cannot be judged does not keep the others open. And if the store fails at
+        one of them, the calls claimed before are made all the same.
+        """
         closed = 0
         for proposal in seen:
             unit = partial(_closed_afresh, self.world.moment(), [proposal])
@@ -140,7 +151,7 @@ class Closer:
         await self.world.many.beside(proposal_id, self.world.write(unit))
 
     def _carry(self, concluded: Sequence[Concluded]) -> int:
-        """Make the calls that were claimed, as soon as they were; return what was closed."""
+        """Make the calls that were claimed; return how many windows were closed."""
         for each in concluded:
             self.carrier.carry_claim(each.claim)
         return len(concluded)
@@ -156,7 +167,10 @@ def _fresh(tx: Transaction, seen: Sequence[Proposal]) -> list[Proposal]:
 
 
 def _closed(moment: Moment, proposals: Sequence[Proposal], tx: Transaction) -> list[Concluded]:
-    """Close what may be closed. Raises StaleProposal, and nothing is done, where one has moved."""
+    """Close the proposals that may be closed.
+
+    Raises StaleProposal if one has changed; then the unit has no effect.
+    """
     closed = [(seen, close(tx, moment, seen)) for seen in proposals]
     return [after for seen, after in closed if after.proposal is not seen]
 

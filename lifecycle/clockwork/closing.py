@@ -1,4 +1,4 @@
-"""Windows that have passed: closed by the clock, or left open with the reason why."""
+"""Close one window that is over, or record why it is left open. `closer.py` calls this."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from lifecycle.state import State
 from lifecycle.tier import Puller
 from lifecycle.windows import CLOSED_AGAIN_MS
 
-#: A closing later than this says so in words; its entry always tells by how much.
+#: A closing later than this says so in its words; the entry tells the delay in any case.
 LATE_MS: Final = 5_000
-#: After so many failures of our own a proposal is shown as overdue.
+#: After this many failed closings in a row a proposal is shown as `overdue`.
 OVERDUE_AFTER: Final = 5
 
 
 def may_close(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
-    """Say whether this window may be closed at this moment."""
+    """Return True if this window is over and nothing keeps it open."""
     due = _due(tx, moment, proposal)
     return due and stands_still(tx, moment, proposal) is None
 
 
 def waits_for_a_stop(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
-    """Say whether nothing but a stop that nobody could work for a while keeps this window open."""
+    """Return True if nothing but a stop that waited a while keeps a due window open."""
     late = moment.heard.late(moment.now_ms, proposal.proposal_id)
     return bool(late) and _due(tx, moment, proposal) and stands_still(tx, moment, proposal) == HEARD
 
 
 def why_it_waits(moment: Moment, proposal_id: str) -> str:
-    """Say that a stop keeps this window open, and who can do what about it."""
+    """Return words for people: a stop keeps this window open, and what can be done about it."""
     late = moment.heard.late(moment.now_ms, proposal_id)
     ways = [f"retry {proposal_id}"] if any(each.proposal_id for each in late) else []
     if not all(each.proposal_id for each in late):
@@ -69,12 +69,12 @@ def _due(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
 
 
 def close(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
-    """Claim the closing of one window; nothing happens where somebody was faster."""
+    """Close one window and claim the call that this needs; do nothing if it may not be closed."""
     if not may_close(tx, moment, proposal):
         return Concluded(proposal)
     execution = proposal.execution
     if execution is not None and execution.window_opens_at_ms is None:
-        return finish(tx, moment, proposal, tool_cause(proposal))  # only staged: see `finish`
+        return finish(tx, moment, proposal, tool_cause(proposal))  # only staged, see `_staged`
     closes_at_ms = (execution.window_closes_at_ms if execution else None) or moment.now_ms
     late_ms = moment.now_ms - closes_at_ms
     words = "Nobody objected before the window closed."
@@ -86,12 +86,16 @@ def close(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
 
 
 def late_words(late_ms: int) -> str:
-    """Write a delay as people say it: 20 min, 45 s."""
+    """Return a delay as people write it: 20 min, 45 s."""
     return f"{late_ms // 60_000} min" if late_ms >= 60_000 else f"{late_ms // 1000} s"
 
 
 def not_closed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
-    """Note a failed closing of our own: tried again with back-off, overdue after five."""
+    """Record that a due window could not be closed (`why`: an unreadable card, a stop that waits).
+
+    It is tried again with back-off, at most `CLOSED_AGAIN_MS` later. After `OVERDUE_AFTER` failures
+    the proposal is `overdue`, and people are told.
+    """
     failures = proposal.failures + 1
     wait_ms = min(CLOSED_AGAIN_MS, 1000 * 2 ** min(failures, 6))
     overdue = failures >= OVERDUE_AFTER and proposal.attention is None

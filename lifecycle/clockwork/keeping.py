@@ -1,4 +1,7 @@
-"""Keeping house: what the clock brings. Each verb asks the store what is due and counts it."""
+"""Do what becomes due with time: deadlines, openings, reminders, reasons, the daily anchor.
+
+Jobs call one verb each. A verb asks the store what is due, does it, and returns how many.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,11 @@ _AGAIN_MS = 5_000
 
 @dataclass(slots=True)
 class Keeper:
-    """Asks what is due. `look_again_ms` spares Sentinel a question a second about what waits;
-    `since_ms` is when it began to look at deadlines."""
+    """Does the chores.
+
+    `look_again_ms` is, by proposal, when to try again to open one that waits; it spares Sentinel a
+    question every second. `since_ms` is when this process began to look at deadlines, in ms UTC.
+    """
 
     world: World
     gatekeeper: Gatekeeper
@@ -34,14 +40,14 @@ class Keeper:
     since_ms: int | None = None
 
     async def expire_due(self) -> int:
-        """Reject what is past its deadline, but not what a stop that waits decides."""
+        """Reject what is past its deadline, unless a stop that waits may still decide it."""
         moment = self.world.moment()
         since_ms = self.since_ms = moment.now_ms if self.since_ms is None else self.since_ms
         ids = await self.world.store.read(partial(_past_their_deadline, moment, since_ms))
         return await self.world.many.write(ids, partial(_expired, moment, since_ms))
 
     async def open_ready(self) -> int:
-        """Try to begin what is approved and had to wait, oldest first."""
+        """Try to begin approved proposals that had to wait, oldest first; return how many began."""
         worth: list[tuple[int, str]] = []
         after: str | None = ""
         moment = self.world.moment()
@@ -55,7 +61,7 @@ class Keeper:
             tried = await self.world.many.beside(proposal_id, self.gatekeeper.open(proposal_id))
             opened += tried is not None and tried.state is not State.SENTINEL_APPROVED
             self._look_again(tried, moment.now_ms)
-        later = self.look_again_ms.items()  # of the others some are not waiting any more
+        later = self.look_again_ms.items()  # drop passed times: many of those wait no more
         self.look_again_ms = {key: at_ms for key, at_ms in later if at_ms > moment.now_ms}
         return opened
 
@@ -68,7 +74,11 @@ class Keeper:
     def _worth_trying(
         self, moment: Moment, after: str, tx: Transaction
     ) -> tuple[list[tuple[int, str]], str | None]:
-        """Return (since when, id) where no obstacle is cheap to see, and where to go on."""
+        """Return a page of (created at ms, id) of proposals worth trying, and the id to go on from.
+
+        Left out are proposals with an obstacle that is cheap to see here. The id is None after the
+        last page.
+        """
         page = tx.proposals.ready_to_open(_PAGE, after)
         stands = frozen(tx) is not None
         worth = [
@@ -101,7 +111,7 @@ class Keeper:
         return await self.world.many.write(ids, partial(_reminded, moment))
 
     async def reasons_due(self) -> int:
-        """Tell proposers of a ❌ for which nobody gave a reason in time."""
+        """Tell the proposer of a ❌ without its reason, if nobody gave one in time."""
         moment = self.world.moment()
         due = await self.world.store.read(lambda tx: tx.proposals.reasons_due(moment.now_ms, _PAGE))
         for proposal in due:
@@ -116,7 +126,11 @@ class Keeper:
 
 
 def _past_their_deadline(moment: Moment, since_ms: int, tx: Transaction) -> list[str]:
-    """Return what can be ended, or is to be told of; what a stop keeps hides nothing behind it."""
+    """Return the ids of proposals that can be ended, or of which people must be told.
+
+    The page is longer by as many as a stop may keep open, so that those do not hide others behind
+    them.
+    """
     kept = len(moment.held) + len(moment.heard.ids())
     due = tx.proposals.due_to_expire(moment.now_ms, _PAGE + kept)
     ended = (p for p in due if stuck(moment, p, since_ms) or not undecided(tx, moment, p))
@@ -160,7 +174,7 @@ def _anchored(tx: Transaction, moment: Moment) -> int:
     if (isinstance(last, Mapping) and last.get("day") == day) or seq == 0:
         return 0
     tx.flags.put("anchor", {"day": day, "seq": seq, "hash": head})
-    # A day comes again where a clock was ahead, a head never: it is the later one that tells more.
+    # A day may come twice if a clock was ahead. So the key has the head, too: the later tells more.
     announce(tx, moment, f"anchor:{day}:{seq}", f"Audit head: entry {seq}, {head}")
     record(tx, moment, "anchored", SENTINEL, details={"seq": seq, "hash": head})
     return 1

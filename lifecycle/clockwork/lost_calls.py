@@ -1,7 +1,8 @@
-"""Calls that are under way by their rows and that nobody makes any more.
+"""Find calls that are running by their rows although no task of this process makes them any more.
 
-The store may have taken the intent and lost its answer, so that nobody called; or a mistake of ours
-ended whoever did. Nothing else would ever come to such a row before the next start.
+The store may have written the intent and its answer was lost, so that nobody called; or a fault of
+ours ended the task that was to call. Without this, nothing would happen to such a row before the
+next start. `Recoverer` asks here once a round.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import Final
 
 from lifecycle.proposal import Proposal
 
-#: Between the intent on disk and its call, or the answer and its row, a busy bot may need seconds.
+#: A call counts as lost after this long. A busy bot may need seconds between the intent on disk and
+#: its call, or between the answer and its row.
 LOST_MS: Final = 30_000
-#: Where the machine slept, that time passes in between two looks.
+#: ... and after this many looks, since a machine that sleeps lets that time pass between two looks.
 LOOKS: Final = 5
 
 _Which = tuple[str, int, int, int | None]
@@ -22,7 +24,7 @@ _Which = tuple[str, int, int, int | None]
 
 @dataclass(slots=True)
 class _Look:
-    """One call, since when nobody makes it, and how often that was seen."""
+    """A call that nobody makes: since when, and how many rounds have seen that."""
 
     which: _Which
     since_ms: int
@@ -31,13 +33,13 @@ class _Look:
 
 @dataclass(slots=True)
 class LostCalls:
-    """Remembers from round to round what nobody makes."""
+    """Remembers from round to round which running calls nobody makes."""
 
     _before: dict[str, _Look] = field(default_factory=dict)
     _now: dict[str, _Look] = field(default_factory=dict)
 
     def look(self, page: Iterable[Proposal], made: Collection[str], now_ms: int) -> None:
-        """See which of these running calls are not among those that are `made`."""
+        """Note those of these running calls whose proposal is not in `made`."""
         for proposal in page:
             named, which = proposal.proposal_id, _which(proposal)
             if named in made or which is None:
@@ -49,7 +51,7 @@ class LostCalls:
             self._now[named] = known
 
     def found(self, now_ms: int) -> list[str]:
-        """End the round; return what has been lost by now, each once."""
+        """End the round; return the ids of calls that count as lost now, each of them once."""
         lost = [k for k, each in self._now.items() if _is_lost(each, now_ms)]
         self._before, self._now = self._now, {}
         for named in lost:

@@ -1,4 +1,8 @@
-"""What a former process left: stops on disk, calls cut off, checks that nobody waits for."""
+"""Take up what nobody works on any more: stops on disk, interrupted calls, abandoned checks.
+
+Most of it was left by a process that ended. A job calls `Recoverer.recover` regularly, since calls
+of this process can be lost too.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,12 @@ from lifecycle.world import World
 
 _PAGE = 200
 _ORPHANED_MS = 5_000
-#: A tool marked idempotent is called again under the same key at most twice after a crash.
+#: After crashes a tool marked idempotent is called under the same key three times at most in all.
 _TRIES = 3
 
 
 class Orphaned(Enum):
-    """What became of whoever was to make a call, as people are told it."""
+    """Why nobody makes a call any more, in words for people."""
 
     ENDED = "The process ended while the tool was running"
     LOST = "Signoff has lost sight of this call, and cannot say whether it was made"
@@ -39,9 +43,9 @@ class Orphaned(Enum):
 
 @dataclass(slots=True)
 class Recoverer:
-    """Takes up calls and checks that a crash cut off.
+    """Takes up the calls and checks that nobody makes any more.
 
-    `orphans` are the calls that nobody makes any more, by the ids of their proposals.
+    `orphans` are these calls, by the ids of their proposals.
     """
 
     world: World
@@ -50,20 +54,21 @@ class Recoverer:
     lost: LostCalls = field(default_factory=LostCalls)
 
     async def find_orphans(self) -> None:
-        """Find the calls that a former process did not live to hear of, before any call of ours.
+        """Find the calls that a former process did not see the end of; runs before any call of this
+        one.
 
-        A call that began in this process has its task, unless it is lost.
+        Later on a running call has its task in this process, unless it is lost (`LostCalls`).
         """
         after = ""
         while True:
             page = await self.world.store.read(partial(_in_flight, after))
             self.orphans |= {p.proposal_id: Orphaned.ENDED for p in page if not _agents_own(p)}
-            if not page:  # a page may be short of a row that cannot be read
+            if not page:  # a short page need not be the last: unreadable rows are left out
                 return
             after = page[-1].proposal_id
 
     async def recover(self) -> int:
-        """Take up orphaned calls and checks, and agents that never reported."""
+        """Take up orphaned calls and checks, and call people to agents that never reported."""
         await self._place_stops()
         taken = 0
         for proposal_id, how in sorted(self.orphans.items(), key=itemgetter(0)):
@@ -72,9 +77,11 @@ class Recoverer:
         return taken + await self._look_at_calls() + await self._recover_checks()
 
     async def _place_stops(self) -> None:
-        """Note of what a stop is whose message was no card yet when it came, and is one by now.
+        """Find out what a stop is about whose message was no known card when it came, and is one by
+        now.
 
-        Only then are people called where nobody can work it, and can let go of it.
+        Only a stop that is known to be about a proposal calls people when nobody can process it,
+        and only of such a stop can a person let go.
         """
         heard = self.world.heard
         unplaced = heard.unplaced()
@@ -98,11 +105,12 @@ class Recoverer:
         return True
 
     async def _may_be_made(self, proposal_id: str) -> bool:
-        """Say whether somebody makes a call all the same, or may in a moment.
+        """Return True if a call that counts as lost is made after all, or may be in a moment.
 
-        The store may have stood still when the intent could be seen and before it answered. That
-        answer comes before the one to what is written now, and whoever waits for it calls at once,
-        or looks first whether the store takes everything again.
+        The store may have been stuck after others could see the intent and before it answered the
+        writer. The answer to that comes before the answer to an empty write made now. Whoever waits
+        for it then calls at once, or first looks whether the store takes everything again
+        (`looking`).
         """
         await self.world.store.write(_nothing)
         if proposal_id in self.world.background.calls.values():
@@ -111,7 +119,10 @@ class Recoverer:
         return self.world.troubles.unwritten.looking
 
     async def _look_at_calls(self) -> int:
-        """Call people to agents that never reported; find the calls of ours that are lost."""
+        """Call people to agents that never reported, and find calls of ours that are lost.
+
+        Return how many agents' calls people were called to.
+        """
         called, after, moment = 0, "", self.world.moment()
         while page := await self.world.store.read(partial(_in_flight, after)):
             after = page[-1].proposal_id
@@ -139,7 +150,7 @@ class Recoverer:
 
 
 def _nothing(tx: Transaction) -> None:
-    """Write nothing; the answer says that what came before has been answered."""
+    """Write nothing: the answer shows that all earlier units have been answered."""
 
 
 def _agents_own(proposal: Proposal) -> bool:
@@ -159,10 +170,10 @@ def _called_overdue(moment: Moment, tx: Transaction, late: Sequence[str]) -> int
 def _recovered(
     tx: Transaction, moment: Moment, proposal_id: str, how: Orphaned
 ) -> Concluded | None:
-    """Call again what is idempotent, under the same key; anything else is unknown.
+    """Call an idempotent tool again under the same key; make the outcome of any other call unknown.
 
-    So is what somebody's ❌ was kept for: it is not done once more in order to be taken back. None
-    where it cannot be done yet: everything is frozen, or a stop waits in the spool.
+    A call for which somebody's ❌ was kept becomes unknown, too: it is not made once more just to
+    be taken back. None if it cannot be done yet, since everything is frozen or a stop waits.
     """
     proposal = existing(tx, proposal_id)
     execution, tool = proposal.execution, moment.policy.tools.get(proposal.tool)
@@ -182,7 +193,7 @@ def _recovered(
 
 
 def _not_again(tx: Transaction, moment: Moment, proposal: Proposal, how: Orphaned) -> str | None:
-    """Return for people why it is not called once more, whatever its tool; None where it may be."""
+    """Return words why no tool may be called once more for this; None if it may."""
     if not _as_told(tx, proposal):
         why = "The stored row no longer fits what was approved, so it is not called again."
         tell_of_a_changed_row(tx, moment, proposal, why)
@@ -192,8 +203,11 @@ def _not_again(tx: Transaction, moment: Moment, proposal: Proposal, how: Orphane
 
 
 def _as_told(tx: Transaction, proposal: Proposal) -> bool:
-    """Say whether its row is what was approved; where its trail cannot be read nobody says so, and
-    it must not stand as running for good."""
+    """Return True if the row is as the trail tells.
+
+    A trail that cannot be read returns False: nobody knows, and the row must not be running for
+    ever.
+    """
     try:
         return stands_as_told(tx, proposal)
     except (RowUnreadable, ValueError, TypeError, KeyError):
@@ -201,7 +215,7 @@ def _as_told(tx: Transaction, proposal: Proposal) -> bool:
 
 
 def _stands_against(moment: Moment, proposal: Proposal) -> str | None:
-    """Say what stands against one more call for good; None where nothing does."""
+    """Return what forbids one more call for good, in words; None if nothing does."""
     if _judged_otherwise(moment, proposal):
         return "the policy is another one since"
     if proposal.kept_stop is not None:
@@ -213,5 +227,5 @@ def _stands_against(moment: Moment, proposal: Proposal) -> str | None:
 
 
 def _judged_otherwise(moment: Moment, proposal: Proposal) -> bool:
-    """Say whether the tool, the rules or who may ask are not those that it began under."""
+    """Return True if the policy is another than the one it was judged under."""
     return proposal.checked_policy_digest != moment.policy.digest

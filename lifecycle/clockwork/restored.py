@@ -1,8 +1,8 @@
-"""A copy is brought back: what it has open may have been done since, so a person decides first.
+"""Put in question what is open in a copy of the database that is brought back.
 
-The copy does not know what happened after it was made, and nothing runs twice by itself (section
-7). So what waits for people waits for a new approval, what nobody has to approve ends, and what is
-under way or inside its window is an unknown outcome.
+The copy does not know what happened after it was made, and nothing may run twice by itself (section
+7); so a person decides first. A proposal that waits for people needs new approvals. One that would
+begin without people ends. One that is under way or in its window becomes an unknown outcome.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _PAGE: Final = 500
 def bring_back(tx: Transaction, moment: Moment, copy: str) -> int:
     """Freeze, and put in question all that `copy` has open; return how many proposals that is.
 
-    A ✅ that stands under a card of one of them is no new decision (`is_of_a_copy`), and nobody is
-    told that nothing of it was run.
+    A ✅ that stands under a card of one of them counts as no new decision (`is_of_a_copy`), and no
+    proposer is told that nothing was run.
     """
     freeze_restored(tx, moment, plain_words(copy))
     note_copy(tx, moment)
@@ -45,7 +45,7 @@ def bring_back(tx: Transaction, moment: Moment, copy: str) -> int:
 
 
 def open_ids(tx: Transaction) -> Sequence[str]:
-    """Return the ids of all that has not ended, of what can be read."""
+    """Return the ids of all open proposals that can be read."""
     found: list[str] = []
     for listed in (tx.proposals.waiting, tx.proposals.executing):
         offset = 0
@@ -73,7 +73,7 @@ def _put_in_question(tx: Transaction, moment: Moment, proposal: Proposal) -> Non
 
 
 def _ended(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
-    """End what would go on without anybody's word."""
+    """End a proposal that would go on without anybody's decision."""
     policy_changed(tx, moment, proposal, "It would have begun by itself.")
 
 
@@ -100,14 +100,18 @@ def _doubted(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
             unknown(tx, moment, proposal, WHY)
         case Outcome.DONE if execution.verb is Verb.EXECUTE and execution.windowed:
             unknown(tx, moment, proposal.but(execution=_next(moment, proposal, execution)), WHY)
-        case Outcome.FAILED:  # and may have been tried again since
+        case Outcome.FAILED:  # it may have been tried again since the copy was made
             unknown(tx, moment, proposal, WHY)
         case _:
             return
 
 
 def _next(moment: Moment, proposal: Proposal, execution: Execution) -> Execution:
-    """Return what may have happened since: the commit, unless the tool is known to have none."""
+    """Return the execution as it may have gone on since the copy was made: with a commit by the
+    clock.
+
+    It stays as it is if its tool is known to have no commit.
+    """
     if not execution.stages(by_config=defers(moment.policy.tools.get(proposal.tool))):
         return execution
     words = "Nobody objected before the window closed."

@@ -1,1 +1,1 @@
-"""The first gate: bytes become a document that says one thing, or are refused (section 4)."""
+"""The first gate makes of bytes a document that says one thing, or refuses them (section 4)."""

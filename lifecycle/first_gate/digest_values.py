@@ -1,4 +1,5 @@
-"""Digests in place of large or sensitive values, and where they may stand (design section 4)."""
+"""Find digests that stand in place of large or sensitive values, and refuse misplaced ones (section
+4)."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ _SEEN_WHOLE: Final = frozenset(
 
 
 def digests_in(parameters: Mapping[str, Any]) -> Iterator[tuple[Parts, Mapping[str, Any]]]:
-    """Yield every digest that stands in place of a value, with its place below `parameters`."""
+    """Yield each digest that stands in place of a value, with its place below `parameters`."""
     for parts, value in containers(dict(parameters)):
         if parts and isinstance(value, dict) and "s256" in value and _KEYS.issuperset(value):
             yield parts, value

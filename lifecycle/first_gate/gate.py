@@ -1,4 +1,5 @@
-"""The gate: steps 2 to 4 of reading, from a parsed object to an accepted proposal (section 4)."""
+"""The gate does steps 2 to 4 of reading: it makes an accepted proposal of a parsed object (section
+4)."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ from lifecycle.windows import rollback_fault, window_asked
 #: The vocabulary of the R3 document's operation: a tool by its name (seed 003).
 R3_VOCABULARY: Final = "urn:aauth:vocabulary:mcp"
 _MOST_FAULTS: Final = 32
-#: Where the fields of a Proposal stand in a KernelRequest.
+#: The names that fields of a Proposal have in a KernelRequest.
 _IN_A_REQUEST: Final = {
     "proposal_id": "request_id",
     "parameters": "params",
@@ -100,7 +101,7 @@ def _refuse(faults: list[Fault]) -> None:
 
 
 def _byte_faults(fields: Mapping[str, Any]) -> list[Fault]:
-    """Finish step 2: what can only be judged on the parsed document, sizes first."""
+    """Return the faults of step 2 that need the parsed document: sizes first, then characters."""
     faults: list[Fault] = []
     call = fields.get("tool_call")
     inner = call.get("params") if isinstance(call, dict) else None
@@ -124,14 +125,14 @@ def _proposal_fields(fields: dict[str, Any], kind: Kind, policy: Policy) -> dict
         case Kind.KERNEL_REQUEST:
             return of_kernel_request(fields, policy)
         case Kind.ENVELOPE:
-            _canonical(fields)  # a witness is made of it, whatever is wrong with it
+            _canonical(fields)  # refused here if not: a witness needs the canonical form
             return of_envelope(fields, policy)
         case _:
             assert_never(kind)
 
 
 def _canonical(fields: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
-    """Return the canonical bytes and what they say: that is judged, and nothing else."""
+    """Return the canonical bytes, and the fields parsed from them; only these are judged."""
     try:
         canonical = canonical_bytes(fields)
         judged: dict[str, Any] = json.loads(canonical)
@@ -153,7 +154,7 @@ def _not_json(code: str, path: str) -> Fault:
 def _structure(
     canonical: bytes, fields: dict[str, Any], kind: Kind, policy: Policy
 ) -> tuple[ProposalDocument | None, ToolPolicy | None, list[Fault]]:
-    """Collect every fault of step 4, the V-PROP rules first and in their order."""
+    """Return document, tool and all faults of step 4, the V-PROP rules first and in order."""
     document, faults = document_of(canonical, fields)
     faults += emptiness_faults(fields)
     codes = {fault.code for fault in faults}
@@ -177,7 +178,7 @@ def _rank(fault: Fault) -> str:
 def _tool_faults(
     tool: ToolPolicy, fields: Mapping[str, Any], document: ProposalDocument | None
 ) -> Iterator[Fault]:
-    """Yield what the tool says of parameters, digests and rollback."""
+    """Yield what the tool objects to in rollback, digests and parameters."""
     rollback = rollback_fault(tool, fields.get("rollback_semantics"))
     if rollback is not None:
         yield rollback
@@ -193,7 +194,7 @@ def _tool_faults(
 
 
 def _as_sent(faults: list[Fault], kind: Kind) -> list[Fault]:
-    """Name places as the sender wrote them."""
+    """Return the faults with the names that the sender used."""
     if kind is not Kind.KERNEL_REQUEST:
         return faults
     return [_renamed(fault) for fault in faults]
@@ -240,7 +241,7 @@ def _accepted(
 
 
 def _content_digest(document: ProposalDocument, tool: ToolPolicy, target: dict[str, Any]) -> str:
-    """Return the digest by which duplicates and what was refused are known."""
+    """Return the digest by which duplicates and refused proposals are recognized."""
     content = {
         "actor": document.actor,
         "tool": tool.name,

@@ -1,4 +1,4 @@
-"""Step 3 of reading: which kind of document this is, never guessed (design section 4, seed 000)."""
+"""Step 3 of reading tells which kind a document is, and never guesses (section 4, seed 000)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REQUEST_FIELDS: Final = frozenset(
 )
 _CALL_FIELDS: Final = frozenset({"name", "params"})
 _MOST_FAULTS: Final = 32
-#: What stands in the same place under another name.
+#: Fields of a KernelRequest and the Proposal's field that each becomes.
 _RENAMED: Final = {
     "request_id": "proposal_id",
     "ts_ms": "ts_ms",
@@ -44,8 +44,8 @@ class Kind(StrEnum):
 def kind_of(obj: Mapping[str, Any]) -> Kind:
     """Return the kind of document that `obj` is.
 
-    Raises Refused (`unknown_kind`) where the signs of none or of several kinds are there. A
-    document with `action_type` or `target` but no id is a Proposal: its fault is V-PROP-001.
+    Raises Refused (`unknown_kind`) if it has the signs of no kind or of several. A document with
+    `action_type` or `target` but no id is a Proposal, whose fault is V-PROP-001.
     """
     kinds = _signs(obj)
     if not kinds and not _PROPOSAL_SIGNS.isdisjoint(obj):
@@ -104,9 +104,9 @@ def terms_of(policy: Policy) -> Terms:
 def of_kernel_request(obj: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
     """Return the Proposal that a KernelRequest means, by the table of seed 000.
 
-    What cannot be filled is left out and becomes V-PROP-005 when the structure is judged. Raises
-    Refused for fields of neither, for a call that names no tool, an unknown tool, and for two
-    different sets of parameters.
+    A part of the target that cannot be filled is left out; it becomes V-PROP-005 when the structure
+    is judged. Raises Refused for fields that it does not have, for a call that names no tool, an
+    unknown tool, and for two different sets of parameters.
     """
     faults = _stray_fields(obj)
     tool, fault = _tool_called(obj.get("tool_call"), policy)
@@ -203,7 +203,7 @@ def _target(tool: ToolPolicy, parameters: Any) -> dict[str, Any]:
 
 
 def _bindings(evidence: Any) -> Any:
-    """Name every piece of evidence as one that must be on record: what is cited must exist."""
+    """Return each cited evidence as a binding that is required: what is cited must be on record."""
     cited = evidence if isinstance(evidence, list) else [evidence]
     return [
         {"evidence_id": each, "binding_type": "context", "required": True}

@@ -1,4 +1,7 @@
-"""What the JSON parser may make of a number and of an object: nothing is rounded, nothing lost."""
+"""Provide the JSON parser's hooks for numbers and objects: no number is rounded, no field is lost.
+
+`reading.py` gives them to the parser.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _SURELY_EXACT: Final = 16
 
 
 class Flaw(Enum):
-    """What may be wrong inside a document that parses; stands where a bad number was."""
+    """A flaw inside a document that parses; a member stands in the place of a bad number."""
 
     REPEATED = (
         "duplicate_key",
@@ -64,13 +67,15 @@ class Literals:
         self.first: Flaw | None = None
 
     def integer(self, literal: str) -> int | Flaw:
-        """Take an integer within ±(2^53-1); the text of a longer one is never converted."""
+        """Return an integer within ±(2^53-1), else a flaw; the text of a longer one is not
+        converted."""
         if len(literal) <= _LONGEST_INTEGER and -_LARGEST <= (value := int(literal)) <= _LARGEST:
             return value
         return self._flaw(Flaw.TOO_LARGE)
 
     def decimal(self, literal: str) -> float | Flaw:
-        """Take a number with a point or an exponent if a double gives the same number back."""
+        """Return a number with a point or an exponent, if a double gives the same number back; else
+        a flaw."""
         value = float(literal)
         if len(literal) <= _SURELY_EXACT and sys.float_info.min <= abs(value) <= _LARGEST:
             return value
@@ -79,11 +84,11 @@ class Literals:
         return self._flaw(Flaw.NON_FINITE if isinf(value) else Flaw.TOO_LARGE)
 
     def constant(self, _literal: str) -> Flaw:
-        """Refuse NaN, Infinity and -Infinity."""
+        """Return a flaw for NaN, Infinity and -Infinity."""
         return self._flaw(Flaw.NON_FINITE)
 
     def fields(self, pairs: list[tuple[str, Any]]) -> dict[str, Any] | RepeatedKeys:
-        """Take an object whose keys, unescaped, are all different."""
+        """Return an object as a dict; if unescaped keys repeat, note a flaw and keep all pairs."""
         fields = dict(pairs)
         if len(fields) == len(pairs):
             return fields
@@ -96,7 +101,10 @@ class Literals:
 
 
 def _is_exact(literal: str, value: float) -> bool:
-    """Say whether the literal and the double are the same decimal number; not below 2.2e-308."""
+    """Return True if literal and double are the same decimal number.
+
+    A number below 2.2e-308 (a subnormal) is never exact, zero excepted.
+    """
     if abs(value) < sys.float_info.min:
         return value == 0 and not literal.lower().partition("e")[0].strip("-0.")
     return Decimal(literal) == Decimal(repr(value))

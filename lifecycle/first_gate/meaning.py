@@ -1,4 +1,4 @@
-"""Step 6 of reading: does the proposal make sense now? V-PROP-010 … 014 (design section 4)."""
+"""Step 6 of reading asks whether the proposal makes sense now: V-PROP-010 … 014 (section 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Step 4 of reading, the parameters: a tool's JSON Schema and the shape of a mail (section 4)."""
+"""Step 4 of reading judges the parameters: a tool's JSON Schema and the shape of a mail (section
+4)."""
 
 from __future__ import annotations
 
@@ -98,8 +99,8 @@ _Validator: Final[Any] = extend(  # type: ignore[no-untyped-call]
         "uniqueItems": _unique_items,
     },
 )
-#: What a schema is not read by, and what takes its place: one keyword lets the library run patterns
-#: with backtracking, older drafts have the others, which this one would pass over.
+#: Keywords that are refused, and what to write instead. The first would let the library run regular
+#: expressions with backtracking; the others are of older drafts, and would silently be ignored.
 _NOT_SERVED: Final = {
     "unevaluatedProperties": "additionalProperties",
     "dependencies": "dependentRequired or dependentSchemas",
@@ -117,7 +118,7 @@ _BY_NAME: Final = frozenset(
 _VALUES: Final = frozenset(
     {"const", "enum", "default", "examples", "dependentRequired", "$vocabulary"}
 )
-#: Keywords that ask nothing by themselves.
+#: Keywords that demand nothing by themselves.
 _ANNOTATIONS: Final = frozenset(
     {"$schema", "$id", "$anchor", "$dynamicAnchor", "$vocabulary", "$comment", "then", "else"}
     | {"title", "description", "default", "deprecated", "readOnly", "writeOnly", "examples"}
@@ -125,14 +126,14 @@ _ANNOTATIONS: Final = frozenset(
     | _BY_NAME
 )
 _KNOWN: Final = frozenset(_Validator.VALIDATORS) | _ANNOTATIONS
-#: What begins so is the operator's own, and asks nothing.
+#: Keywords that begin like this are the operator's own, and demand nothing.
 _OWN: Final = "x-"
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 Where = tuple[str | int, ...]
 
 
 def schema_problems(schema: Any) -> list[tuple[Where, str]]:
-    """Return where and why a tool's `parameters` cannot be used; asked at the start."""
+    """Return where and why a tool's `parameters` cannot be used; asked when a config is read."""
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
@@ -149,7 +150,7 @@ def schema_problems(schema: Any) -> list[tuple[Where, str]]:
 
 
 def _schemas(schema: Any, where: Where) -> Iterator[tuple[Where, Any]]:
-    """Yield a schema and all within it, each with its place."""
+    """Yield a schema and all schemas within it, each with its place."""
     if isinstance(schema, bool | dict):
         yield where, schema
     if isinstance(schema, dict):
@@ -159,7 +160,7 @@ def _schemas(schema: Any, where: Where) -> Iterator[tuple[Where, Any]]:
 
 
 def _within(keyword: str, value: Any) -> Iterator[tuple[Where, Any]]:
-    """Yield what may be schemas in the value of a keyword, each with the step that leads there."""
+    """Yield what may be schemas in the value of a keyword, each with the steps to it."""
     if keyword in _BY_NAME and isinstance(value, dict):
         yield from (((name,), inner) for name, inner in value.items())
     elif keyword in _KNOWN - _VALUES and isinstance(value, list):
@@ -191,7 +192,7 @@ def _odd(keyword: str, value: Any) -> Iterator[str]:
 def _astray(
     keyword: str, value: Any, where: Where, places: Mapping[tuple[str, ...], Any]
 ) -> Iterator[str]:
-    """Say that a reference points away, or at what is no schema: nothing of that was looked at."""
+    """Yield words if a reference points outside, or at a place where no schema was looked at."""
     if keyword not in ("$ref", "$dynamicRef"):
         return
     if not value.startswith("#"):
@@ -204,7 +205,7 @@ def _astray(
 
 
 def _begins(where: tuple[str, ...], places: Mapping[tuple[str, ...], Any]) -> tuple[str, ...]:
-    """Return the place from which a pointer counts: the nearest schema around with an $id."""
+    """Return the place that a pointer counts from: the nearest schema around it with an $id."""
     while where and "$id" not in places.get(where, ()):
         where = where[:-1]
     return where
@@ -263,7 +264,7 @@ def _fault(mismatch: Mismatch) -> Fault:
 
 
 def _words(mismatch: Mismatch) -> str:
-    """Say what is asked for in the schema's words; the value itself is never repeated."""
+    """Return what is demanded, in the schema's words; the value itself is never repeated."""
     schema = mismatch.schema if isinstance(mismatch.schema, dict) else {}
     described = schema.get("description")
     if isinstance(described, str):

@@ -1,4 +1,4 @@
-"""Reading the bytes of a document strictly: step 2 of design section 4. Nothing is repaired."""
+"""Step 2 of design section 4 reads the bytes of a document strictly: nothing is repaired."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ DOCUMENT_LIMIT_BYTES: Final = 256 * 1024
 PARAMETERS_LIMIT_BYTES: Final = 64 * 1024
 #: Objects and lists inside each other; the document itself is the first.
 MAX_DEPTH: Final = 32
-#: More faults than this help nobody.
+#: The most faults that are told: more of them would help nobody.
 MOST_FAULTS: Final = 32
 
-#: Places are named for faults in so many objects and lists; in a document with more of them a
-#: fault further on is still refused, at worst without its place.
+#: The most objects and lists that are searched for the places of faults. A fault further on is
+#: still refused, at worst without its place.
 _MOST_SEARCHED: Final = 4096
 
 #: A string literal, to the end of the text where its closing quote is missing. Possessive, so that
@@ -38,7 +38,7 @@ _STEPS: Final = bytes.maketrans(_OPENING + _CLOSING, b"\x01\x01\xff\xff")
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-#: Where no number is this long, integers need no look of their own: worth a search in a long text.
+#: If a text has no number this long, every integer fits; worth a search in a long text.
 _LONG_NUMBER: Final = re.compile(r"[0-9]{16}")
 _LONG_TEXT: Final = 16 * 1024
 _CURLY_QUOTES: Final = frozenset(
@@ -53,10 +53,10 @@ def read_object(
 ) -> dict[str, Any]:
     """Read exactly one JSON object and return it as it stands (design section 4, step 2).
 
-    Raises Refused with all faults that one look can find, at most 32: `too_large` before anything
+    Raises Refused with all faults that one pass can find, at most 32: `too_large` before anything
     else; `too_deep` and `invalid_unicode`; `malformed_json`; then, together, `duplicate_key`,
-    `non_finite_number`, `out_of_range` and escaped lone surrogates. No fault repeats a value of
-    the document.
+    `non_finite_number`, `out_of_range` and escaped lone surrogates. No fault repeats a value of the
+    document.
 
     A number is taken only if reading it changes nothing: whatever its spelling, within ±(2^53-1)
     (so `1e20` is out of range like its integer twin, which its canonical form would be), and a
@@ -84,7 +84,7 @@ def announced_size_refused(size_bytes: int, *, limit_bytes: int = DOCUMENT_LIMIT
 def parameters_within_limit(parameters: Mapping[str, Any]) -> None:
     """Raise Refused (`too_large`) if the canonical form of `parameters` is above the limit.
 
-    Raises ValueError as `canonical_bytes` does; what `read_object` returned never does.
+    Raises ValueError as `canonical_bytes` does, but never for what `read_object` returned.
     """
     if not canonical_fits(dict(parameters), PARAMETERS_LIMIT_BYTES):
         raise Refused([_too_large("parameters", "parameters", "more", PARAMETERS_LIMIT_BYTES)])
@@ -101,7 +101,7 @@ def _too_large(path: str, noun: str, actual: str, limit_bytes: int) -> Fault:
 
 
 def _text_of(raw: bytes, max_depth: int) -> str:
-    """Return the text; the depth is judged here too, because no parser may see what is too deep."""
+    """Return the text. The depth is judged here, too: no parser may see what is too deep."""
     faults = []
     text = ""
     # Nearly every document has fewer brackets than levels are allowed.
@@ -158,7 +158,7 @@ def _parsed(text: str, literals: Literals) -> dict[str, Any] | RepeatedKeys:
 
 
 def _half_character(text: str, document: Any) -> Flaw | None:
-    """Find a lone surrogate, which only an escape can bring into text that was UTF-8."""
+    """Return a flaw for a lone surrogate; only an escape can bring one into a UTF-8 text."""
     if not _SURROGATE_ESCAPE.search(text):
         return None
     halves = _SURROGATE.search(json.dumps(document, ensure_ascii=False, default=str))

@@ -1,4 +1,4 @@
-"""No control characters where one line is meant: the end of step 2 of design section 4."""
+"""Refuse control characters where one line is meant: the end of step 2 of design section 4."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lifecycle.errors import Fault
 from lifecycle.paths import Parts, containers, dotted, entries
 from lifecycle.text.field_names import readings_of
 
-#: C0, DEL, C1 (U+0085 among them) and the two separators that many readers take for a line's end.
+#: C0, DEL, C1 (with U+0085) and the two separators that many readers take for the end of a line.
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _MOST_FAULTS: Final = 32
 _COMMUNICATE: Final = "communicate"
@@ -36,20 +36,20 @@ _ONE_LINE: Final = _BELOW | frozenset(
         *("id", "ids", "evidenceref", "actor", "tool", "toolname"),
     )
 )
-#: Below these a plain string or a `name` names something.
+#: A plain string in one of these, or a `name` directly below one, is one line.
 _NAMED: Final = frozenset({"attachment", "attachments", "tool_call"})
-#: In a mail sender and recipient; inside a parameter of another action the old and the new text.
+#: In a mail these are sender and recipient; in a parameter of another action old and new text.
 _BEFORE_AND_AFTER: Final = frozenset({"from", "to"})
 
 
 def control_character_faults(document: Mapping[str, Any]) -> tuple[Fault, ...]:
-    """Find control characters in keys, identifiers and values of one line; at most 32 faults.
+    """Return the control characters in keys, ids and values of one line; at most 32 faults.
 
-    One line are, at any depth: subject, recipients, headers, file names, paths, amounts, target
-    and its like, ids, actor and tool. Text of other fields (body, justification, evidence) is
-    free: cards show it neutralised and the rules judge it. So are `from` and `to` inside a
-    parameter of an action that is said to be another one than communicate: there they tell what
-    changes. Expects what `read_object` returned.
+    These are one line, at any depth: subject, recipients, headers, file names, paths, amounts,
+    target and the like, ids, actor and tool. Text of other fields (body, justification, evidence)
+    may hold control characters: cards show it neutralised and the rules judge it. So may `from` and
+    `to` inside a parameter of an action that is not communicate: there they tell what changes.
+    Expects what `read_object` returned.
     """
     if _has_none(document):
         return ()
@@ -57,7 +57,10 @@ def control_character_faults(document: Mapping[str, Any]) -> tuple[Fault, ...]:
 
 
 def _has_none(document: Mapping[str, Any]) -> bool:
-    """Say, of nearly every document, that no character of it can be meant: all is plain ASCII."""
+    """Return True if the document surely has none: its JSON is plain ASCII without escapes.
+
+    That holds for nearly every document, and is a fast check.
+    """
     try:
         data = orjson.dumps(document)
     except TypeError:
@@ -99,9 +102,10 @@ def _faults_of_values(
 
 
 def _telling(parts: Parts, *, may_be_a_mail: bool) -> list[str]:
-    """Return the names on the way, without `from` and `to` inside a parameter that is no mail's.
+    """Return the names on the way to a value that say what it is.
 
-    What those stand in says what they are.
+    Inside a parameter of an action that is no mail, `from` and `to` say nothing; the name around
+    them does.
     """
     names = [part for part in parts if isinstance(part, str)]
     if may_be_a_mail or names[:1] != ["parameters"]:

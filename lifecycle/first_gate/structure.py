@@ -1,4 +1,4 @@
-"""Step 4 of reading, the fields: V-PROP-001 … 006, types, unknown names, ids (section 4)."""
+"""Step 4 of reading judges the fields: V-PROP-001 … 006, types, unknown names, ids (section 4)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from lifecycle.paths import dotted
 from lifecycle.policy import ActionType
 from lifecycle.text.secrets_found import find_secrets
 
-#: An id as it may be written on a card, in a command, in an address and in a file name: dots alone
-#: would name another place there.
+#: An id that can be written on a card, in a command, in an address and as a file name; dots alone
+#: would name another place in the last two.
 IDENTIFIER: Final = re.compile(r"(?!\.+\Z)[A-Za-z0-9._-]{1,64}")
 OPERATORS: Final = ("eq", "ne", "gt", "lt", "contains", "matches")
 BINDING_TYPES: Final = ("precondition", "context", "attestation")
@@ -79,9 +79,9 @@ _NOT_IN_A_PROPOSAL: Final = frozenset({"intent"})
 def document_of(
     canonical: bytes, fields: Mapping[str, Any]
 ) -> tuple[ProposalDocument | None, list[Fault]]:
-    """Return the typed document, or None and the faults that its types have.
+    """Return the typed document and no faults, or None and the faults of its types.
 
-    `fields` are the same document, parsed: only the kinds of its values are ever named.
+    `fields` is the same document, parsed; faults name only the kinds of its values.
     """
     strange = [key for key in fields if key not in _FIELDS]
     if len(strange) > _MOST_NAMED:  # thousands of them would only cost time to tell
@@ -117,7 +117,7 @@ def _v_prop(field: str, path: str, actual: str) -> Fault:
 
 
 def unknown_field(loc: tuple[str | int, ...]) -> Fault:
-    """Return the fault for a field that is no part of the document, with the nearest known name."""
+    """Return the fault for a field that the document does not have, with the nearest known name."""
     model = _PARTS.get(str(loc[0]), ProposalDocument) if len(loc) > 1 else ProposalDocument
     known = set(model.model_fields) - _NOT_IN_A_PROPOSAL
     return Fault(
@@ -148,13 +148,13 @@ def _name(value: Any) -> str:
 
 
 def intent_faults(fields: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield `unknown_field` for what only a KernelRequest may carry."""
+    """Yield `unknown_field` for a field that only a KernelRequest may have."""
     for key in sorted(_NOT_IN_A_PROPOSAL.intersection(fields)):
         yield unknown_field((key,))
 
 
 def emptiness_faults(fields: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield V-PROP-001 … 003 for values of the right type that say nothing."""
+    """Yield V-PROP-001 … 003 for values of the right type that are empty or not positive."""
     for field in ("proposal_id", "actor"):
         if fields.get(field) == "":
             yield _v_prop(field, field, "an empty string")
@@ -164,9 +164,9 @@ def emptiness_faults(fields: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def identifier_faults(fields: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield `invalid_identifier` for ids that are not 1–64 of A–Z a–z 0–9 . _ -, or dots alone.
+    """Yield `invalid_identifier` for ids that are not 1–64 of A–Z a–z 0–9 . _ -, or are dots alone.
 
-    So is one that has the shape of a credential: an id is shown and kept for ever, unmasked.
+    An id in the shape of a credential is one, too: an id is shown and kept for ever, unmasked.
     """
     for path, value in _identifiers(fields):
         if not isinstance(value, str):

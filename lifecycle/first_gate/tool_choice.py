@@ -1,4 +1,5 @@
-"""Step 4 of reading, the tool: named exactly, or the one that fits (design sections 3 and 4)."""
+"""Step 4 of reading finds the tool: the one named exactly, or the only one that fits (sections 3,
+4)."""
 
 from __future__ import annotations
 
@@ -15,10 +16,10 @@ _MATCHED: Final = ("resource_type", "domain")
 def tool_meant(
     fields: Mapping[str, Any], policy: Policy, *, readable: bool
 ) -> tuple[ToolPolicy | None, list[Fault]]:
-    """Return the tool that a proposal means, with what does not fit.
+    """Return the tool that a proposal means, None if there is none, and the faults.
 
-    `readable` says that action_type and target are well-formed; without it nothing is inferred
-    and nothing compared, because V-PROP-004 or 005 stands alone.
+    `readable` says that action_type and target are well-formed. If not, nothing is inferred and
+    nothing compared, and V-PROP-004 or 005 stands alone.
     """
     name = fields.get("tool")
     if name is None:

@@ -1,4 +1,4 @@
-"""Digests of seed 001; each says by its prefix what it is a digest of."""
+"""Compute the digests of seed 001; each says by its prefix what it is a digest of."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lifecycle.llm.normalizer import Normalizer
 
 _KCIR_KIND: Final = "kcir.proposal.v1"
 _WITNESS_SCHEMA: Final = 1
-#: Wording may change without changing what a witness is.
+#: A witness is identified by these fields; its wording may change.
 _WITNESS_KEYS: Final = ("class", "lawRef", "tokenPath", "context")
 
 
@@ -38,7 +38,7 @@ def instruction_digest(envelope: Any) -> str:
 
 
 def witness_id(witness: Mapping[str, Any]) -> str:
-    """Return `w1_…`: class, law, place and context of a witness, whatever its words are."""
+    """Return `w1_…`, computed from class, law, place and context of a witness, not its words."""
     key = {name: witness[name] for name in _WITNESS_KEYS if witness.get(name) is not None}
     data = canonical_bytes({"schema": _WITNESS_SCHEMA} | key)
     text = base64.b32hexencode(hashlib.sha256(data).digest()).decode("ascii")

@@ -1,4 +1,4 @@
-"""Instruction envelopes: what stands around a plan, checked in order (seed 001)."""
+"""Read an instruction envelope, which surrounds a plan, by checks in a fixed order (seed 001)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SCHEMA: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """An envelope that holds together. `plan` is None where it carries none."""
+    """An envelope that passed its checks. `plan` is None if it carries none."""
 
     intent: str
     scope: Any
@@ -30,9 +30,9 @@ class Envelope:
 
 
 def read_envelope(raw: Any, terms: Terms) -> Envelope:
-    """Return the envelope that `raw` is; raises Refused with the class of the first failing check.
+    """Return the envelope in `raw`; raise Refused with the class of the first failing check.
 
-    In the envelope padding is an error, while a plan's strings are trimmed.
+    In the envelope, blanks around a string are an error, while a plan's strings are trimmed.
     """
     if not isinstance(raw, Mapping):
         raise refused("instruction_envelope_invalid_shape", "", "an object")
@@ -61,7 +61,7 @@ _CLAIMS_INVALID: Final = "instruction_capability_claims_invalid"
 
 
 def plan_of(raw: Mapping[str, Any]) -> Any:
-    """Return the plan as sent, None where there is none; both names at once are refused."""
+    """Return the plan as sent, None if there is none; both names at once are refused."""
     found = [key for key in PLAN_KEYS if key in raw]
     if len(found) > 1:
         raise refused("proposal_invalid_shape", "llmProposal", "only one of proposal, llmProposal")
@@ -164,7 +164,7 @@ def _plan(
 
 
 def refused(code: str, path: str, required: str) -> Refused:
-    """Return the refusal with one fault."""
+    """Return a Refused with this one fault."""
     place = f"at {path}" if path else "as the envelope"
     remedy = f"Write {required} {place}."
     return Refused([Fault(code, path, required=required, suggestion=remedy)])

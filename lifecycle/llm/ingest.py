@@ -1,4 +1,4 @@
-"""The bot's intake of a plan: the one kernel Proposal it yields, or a question (section 9)."""
+"""Take in a plan at the bot's door: it yields one kernel Proposal, or a question (section 9)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIELDS: Final = frozenset(
 
 
 class EnvelopeRefused(Refused):
-    """The envelope was refused; `witness` says so for the trail."""
+    """The envelope was refused; `witness` records that for the trail."""
 
     def __init__(self, refused_as: Refused, record: Mapping[str, Any]) -> None:
         """Keep the faults of the refusal and its witness."""
@@ -36,7 +36,7 @@ class EnvelopeRefused(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The one candidate that a plan yields, to be submitted like any other Proposal."""
+    """The one candidate that a plan yields; it is submitted like any other Proposal."""
 
     fields: Mapping[str, Any]
     key: str
@@ -46,7 +46,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A refinement plan: never executed, put to people."""
+    """A refinement plan: it is put to people and never executed."""
 
     intent: str
     scope: Any
@@ -56,7 +56,7 @@ class Question:
 
 
 def ingest(raw: Mapping[str, Any], terms: Terms) -> Chosen | Question:
-    """Return what an envelope asks for; raises EnvelopeRefused with a witness of why not."""
+    """Return what an envelope asks for; raise EnvelopeRefused, whose witness says why not."""
     try:
         envelope = _known_fields(raw, terms)
         return _decided(raw, envelope, terms)
@@ -89,7 +89,7 @@ def _decided(raw: Mapping[str, Any], envelope: Envelope, terms: Terms) -> Chosen
     candidates = _candidates(raw.get("candidates"), plan)
     found = discharge(plan, terms.normalizer)
     classification = classify(plan, envelope.instruction_type, ())
-    # Whatever the envelope allows itself: there is no other unknown route here.
+    # Not what the envelope allows itself: this intake has no route for the unknown.
     decision = decide(classification, found, allow_unknown=False)
     record = witness.accept_or_reject(raw, envelope, classification, found, decision)
     if isinstance(classification, Unknown) or not decision.accepted:
@@ -116,7 +116,7 @@ class _Candidate:
 
 
 def _candidates(sent: Any, plan: Plan) -> dict[str, _Candidate]:
-    """Return the candidates by their digest; every reference of the plan must be one of them."""
+    """Return the candidates by their digest. Raises Refused if the plan refers to another one."""
     sent = {} if sent is None else sent
     if not isinstance(sent, Mapping) or len(sent) > MOST_CANDIDATES:
         raise refused(

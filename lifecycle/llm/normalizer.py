@@ -1,4 +1,4 @@
-"""How a plan is brought into its canonical form, under a name that the plan is bound to."""
+"""Define the canonical form of a plan, under a name that the plan is bound to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PolicyRegistry = Mapping[str, InstructionPolicy]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Under which terms plans are checked; `most_*` bound what is replayed (None: unbounded)."""
+    """The terms for checking a plan; `most_*` bound what is checked (None: unbounded)."""
 
     normalizer: Normalizer
     policies: PolicyRegistry = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a plan must make good, and whether it does: deterministic in its content (seed 001)."""
+"""Derive what a plan must satisfy, and whether it does; its content alone decides (seed 001)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REFINEMENT: Final = (
     "beck_chevalley_pi",
     "refinement_invariance",
 )
-#: A refinement plan makes these good by naming a hint among its candidates.
+#: A refinement plan satisfies these by naming a hint among its candidates.
 _BY_HINT: Final = frozenset(_REFINEMENT) - {"adjoint_triple"}
 _NEVER_HOLDS: Final = frozenset({"ext_gap", "ext_ambiguous"})
 #: The gate class that an obligation fails as.
@@ -46,7 +46,8 @@ LAW_OF: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Discharge:
-    """Which obligations hold. `failure_classes` are sorted, each once; empty means accepted."""
+    """Whether each obligation holds. `failure_classes` are sorted and distinct; none means
+    accepted."""
 
     obligations: tuple[Mapping[str, Any], ...]
     steps: tuple[Mapping[str, Any], ...]
@@ -55,7 +56,7 @@ class Discharge:
 
     @property
     def accepted(self) -> bool:
-        """True where every obligation holds."""
+        """True if every obligation holds."""
         return not self.failure_classes
 
     def as_json(self) -> dict[str, Any]:
@@ -70,7 +71,7 @@ class Discharge:
 
 
 def discharge(plan: Plan, normalizer: Normalizer) -> Discharge:
-    """Compile what `plan` must make good and say for each whether it does."""
+    """Derive the obligations of `plan`, and return for each whether it holds."""
     obligations = tuple(_obligations(plan, normalizer))
     steps = tuple(_step(plan, obligation) for obligation in obligations)
     failed = {step["failureClass"] for step in steps if "failureClass" in step}
@@ -105,7 +106,7 @@ def _kinds(plan: Plan) -> Sequence[str]:
 
 
 def _subject(plan: Plan) -> str:
-    """Name what the plan is about: a candidate, else what the latest step yields, else the goal."""
+    """Return what the plan is about: a candidate, else the last step's output, else the goal."""
     if plan.candidate_refs:
         return plan.candidate_refs[0]
     for step in reversed(plan.steps):

@@ -1,4 +1,4 @@
-"""Reading a plan: the order of checks, trimming, and the canonical form (seed 001, section 2)."""
+"""Read a plan: the order of checks, trimming, and the canonical form (seed 001, section 2)."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Plan:
 
     @property
     def binding(self) -> Mapping[str, str]:
-        """The normaliser and the policy it was made under."""
+        """The normaliser and the policy under which it was made."""
         return dict(self.canonical["binding"])
 
 
 def read_plan(raw: Any, terms: Terms) -> Plan:
-    """Return the plan that `raw` is, or raise Refused with the class of the first failing check."""
+    """Return the plan in `raw`; raise Refused with the class of the first failing check."""
     canonical = _canonical(raw, terms)
     digest = proposal_digest(canonical, terms.normalizer)
     kcir = kcir_ref(canonical, terms.normalizer)
@@ -156,7 +156,7 @@ def _bounded(items: list[Any], most: int | None, path: str) -> None:
 
 
 def _declared(raw: Mapping[str, Any], key: str, computed: str, code: str) -> None:
-    """A digest that the plan declares itself must be the one that its content has."""
+    """Raise Refused if the plan declares another digest than its content has."""
     if key in raw and _text(raw[key], f"{_ROOT}.{key}", code) != computed:
         raise _refused(code, f"{_ROOT}.{key}", computed, "another digest")
 

@@ -1,4 +1,5 @@
-"""Typed or unknown, and what follows: unknown is never turned into execution (seed 001)."""
+"""Classify an instruction as typed or unknown, and decide; the unknown is never executed (seed
+001)."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ UNROUTABLE = "instruction_unknown_unroutable"
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A route that is known."""
+    """The route is known."""
 
     kind: str
 
@@ -25,7 +26,7 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """No route is established, and why."""
+    """The route is not known; `reason` says why."""
 
     reason: str
 
@@ -39,14 +40,14 @@ Classification = Typed | Unknown
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """May it go on? Classes are sorted, each once; none at all means accepted."""
+    """Whether it may go on: only without failure classes, which are sorted and distinct."""
 
     operational: tuple[str, ...] = ()
     semantic: tuple[str, ...] = ()
 
     @property
     def accepted(self) -> bool:
-        """True where nothing stands against it."""
+        """True if there are no failure classes."""
         return not (self.operational or self.semantic)
 
     @property
@@ -67,9 +68,9 @@ class Decision:
 def classify(
     plan: Plan | None, instruction_type: str | None, known: Iterable[str]
 ) -> Classification:
-    """Name the route of an instruction: by its plan, else by a type that is `known`.
+    """Return the route of an instruction: by its plan, or without one by a type that is `known`.
 
-    A type that contradicts the plan, or that nobody knows, establishes nothing.
+    A type that contradicts the plan, or that is not known, gives Unknown.
     """
     by_plan = f"proposal.{plan.kind.value}" if plan is not None else None
     if instruction_type is None:
@@ -86,7 +87,7 @@ _UNSUPPORTED = "unsupported_instruction_type"
 def decide(
     classification: Classification, discharged: Discharge | None, *, allow_unknown: bool
 ) -> Decision:
-    """Return the decision: first whether a route is known, then whether the plan is good."""
+    """Return the decision: first whether the route is known, then whether the plan holds."""
     if isinstance(classification, Unknown) and not allow_unknown:
         return Decision(operational=(UNROUTABLE,))
     if discharged is not None and not discharged.accepted:

@@ -1,4 +1,4 @@
-"""What is kept of a plan, accepted or not: enough to audit without running it again."""
+"""Build the witness of a plan, accepted or not: enough to audit it without running it again."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def accept_or_reject(
 
 
 def of_unreadable(raw: Mapping[str, Any], error: Refused) -> dict[str, Any]:
-    """Return the witness of an envelope that was refused before anything could be decided."""
+    """Return the witness of an envelope that was refused before anything was decided."""
     intent = raw.get("intent")
     readable = isinstance(intent, str) and bool(intent.strip())
     return _identified(

@@ -1,1 +1,2 @@
-"""What people do to a proposal: approve, stop, settle, retry, explain (section 6)."""
+"""This package does what people do to a proposal: approve, stop, settle, retry, explain (section
+6)."""

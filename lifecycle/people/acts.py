@@ -1,4 +1,4 @@
-"""An act on a proposal: who, on which card, with which words; and what it led to."""
+"""Define an act of a person on a proposal, what it led to, and what all kinds of acts share."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ class Act:
     """Somebody's act on one proposal.
 
     - `card`: the message it was done on, None for a command
+    - `found_late`: it was found on a card afterwards, not delivered as an event
     - `lost`: the people whose membership could not be confirmed
-    - `unsure`: the sender is among them, though nobody said that they have left
-    - `given_at_ms`: when a stop was given that waited in the spool, None for what is judged at once
-    - `heard_at_ms`: when the bot took a stop, which may be well before it can be worked
-    - `seen_version`: of the proposal, when a command came that has to wait until its platform says
-      who it is
+    - `unsure`: the sender is among the lost, though nobody said that they have left
+    - `given_at_ms`: when a stop was given that waited in the spool, None for an act judged at once
+    - `heard_at_ms`: when the bot received a stop, which may be well before it can be processed
+    - `seen_version`: the version of the proposal when a command came that has to wait until its
+      platform says who gave it
     - `bare`: it was given on a card, without words, and waited in the spool
     """
 
@@ -56,7 +57,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """What an act led to: the word to the person, and what is to be carried out next."""
+    """What an act led to: the reply, the proposal as it now stands, and the call to make next."""
 
     reply: Reply
     proposal: Proposal
@@ -66,13 +67,13 @@ class Reviewed:
     def of(
         cls, proposal: Proposal, words: str, *, code: str | None = None, claim: Claim | None = None
     ) -> Reviewed:
-        """Answer with these words, for the proposal as it now stands."""
+        """Return a reply with these words, for the proposal as it now stands."""
         reply = Reply(words, code, proposal.proposal_id, proposal.state.value)
         return cls(reply, proposal, claim)
 
 
 def first_heard(tx: Transaction, moment: Moment, sender: Sender) -> None:
-    """Let an event through once; raises ReviewRefused duplicate_event."""
+    """Note that this event was processed. Raises ReviewRefused duplicate_event if it was before."""
     if sender.event_id is not None and not tx.flags.first_time(
         sender.surface, sender.event_id, moment.now_ms
     ):
@@ -80,16 +81,17 @@ def first_heard(tx: Transaction, moment: Moment, sender: Sender) -> None:
 
 
 def found(tx: Transaction, moment: Moment, act: Act, *, any_card: bool = False) -> Proposal:
-    """Return the proposal an act is about, as it stands now, after what every act must pass.
+    """Return the proposal an act is about, after the checks that every act must pass.
 
-    `any_card`: the act may be done on a card that another has replaced.
-    Raises ReviewRefused duplicate_event or stale_card, ProposalNotFound.
+    If its deadline is over, it is expired first. `any_card`: the act may be done on a card that
+    another has replaced. Raises ReviewRefused duplicate_event, stale_card or, while a stop given in
+    time may still decide over the deadline, already_decided; ProposalNotFound.
     """
     first_heard(tx, moment, act.sender)
     proposal = looked_up(tx, act, any_card=any_card)
     if in_time(moment, act, proposal):
         return proposal
-    if undecided(tx, moment, proposal):  # what is found on a card meanwhile may be that very stop
+    if undecided(tx, moment, proposal):  # `passing`: this act may be that very stop
         raise ReviewRefused("already_decided", late_words(proposal), passing=True)
     return expire(tx, moment, proposal)
 
@@ -106,20 +108,23 @@ def looked_up(tx: Transaction, act: Act, *, any_card: bool = False) -> Proposal:
 
 
 def in_time(moment: Moment, act: Act, proposal: Proposal) -> bool:
-    """Say whether an act came before the deadline; a stop did when it was given, or heard."""
+    """Return True if an act came before the deadline; for a stop, when it was given or heard."""
     known = (each for each in (act.given_at_ms, act.heard_at_ms) if each is not None)
     return not proposal.expired(min(moment.now_ms, next(known, moment.now_ms)))
 
 
 def as_given(moment: Moment, act: Act, proposal: Proposal) -> Act:
-    """Let a stop over which the deadline passed tell when it was heard, as one from the spool."""
+    """Return the act with `given_at_ms` set if the deadline passed while this stop waited.
+
+    Then its review bears the time at which it was heard, like one from the spool.
+    """
     if act.given_at_ms is not None or not proposal.expired(moment.now_ms):
         return act
     return replace(act, given_at_ms=act.heard_at_ms)
 
 
 def late_words(proposal: Proposal) -> str:
-    """Say that the deadline has passed, where a stop that was given before may decide yet."""
+    """Return words for an act after the deadline, while an earlier stop may still decide."""
     when = clock_words(proposal.deadline_ms)
     return f"The deadline of {proposal.proposal_id} was {when}; nothing was run."
 
@@ -127,7 +132,10 @@ def late_words(proposal: Proposal) -> str:
 def ignored(
     tx: Transaction, moment: Moment, act: Act, proposal: Proposal, code: str, words: str
 ) -> Reviewed:
-    """Answer an act without effect, with its one audit row; what else the unit wrote stays."""
+    """Answer an act that has no effect, and write its one audit entry.
+
+    It does not raise, so that what the unit wrote before (an expiry) is kept.
+    """
     record(
         tx,
         moment,
@@ -146,7 +154,7 @@ def ignored(
 
 
 def note_ignored(tx: Transaction, moment: Moment, act: Act, code: str) -> None:
-    """Write the one audit row of an attempt that had no effect."""
+    """Write the one audit entry of an attempt without effect, once for an event."""
     sender = act.sender
     if sender.event_id is not None and not tx.flags.first_time(
         sender.surface, sender.event_id, moment.now_ms
@@ -169,13 +177,13 @@ def note_ignored(tx: Transaction, moment: Moment, act: Act, code: str) -> None:
 
 
 def closed_over(proposal: Proposal) -> bool:
-    """Say whether its window has closed and nothing can be taken back any more."""
+    """Return True if its window has closed and nothing can be taken back any more."""
     windowed = proposal.execution is not None and proposal.execution.windowed
     return windowed and proposal.state is State.COMPLETED
 
 
 def tell_of_a_late_stop(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> None:
-    """Announce a ❌ that was found on a card after its window had closed by another surface."""
+    """Announce a ❌ found on a card after the window was closed."""
     proposal_id, sender = proposal.proposal_id, act.sender
     person = sender.identity or sender.account
     words = (
@@ -187,13 +195,15 @@ def tell_of_a_late_stop(tx: Transaction, moment: Moment, act: Act, proposal: Pro
 
 
 def decided(tx: Transaction, moment: Moment, act: Act, proposal: Proposal) -> Reviewed:
-    """Answer an act on what is decided already."""
+    """Answer an act on a proposal that is decided already; it has no effect."""
     return ignored(tx, moment, act, proposal, "already_decided", decided_words(proposal))
 
 
 def given_details(act: Act) -> dict[str, Any]:
-    """Return what the trail tells of a stop beside its words: the card it was given on, and when,
-    where it waited."""
+    """Return what the entry of a stop tells beside its words: on which card it was given, and when.
+
+    The time is told only of a stop that waited.
+    """
     when = {} if act.given_at_ms is None else {"given_at": rfc3339(act.given_at_ms)}
     return when | _on_card(act)
 
@@ -203,7 +213,7 @@ def _on_card(act: Act) -> dict[str, Any]:
 
 
 def review_details(act: Act, decision: Decision) -> dict[str, Any]:
-    """Return what the trail tells of a review."""
+    """Return what the entry of a review tells."""
     told = {"decision": decision.value, "why": act.reason, "found_late": act.found_late}
     return told | _on_card(act)
 
@@ -218,9 +228,10 @@ def _card_of(tx: Transaction, place: CardPlace, proposal: Proposal, *, any_card:
 
 
 def shown_version(tx: Transaction, act: Act) -> int | None:
-    """Return which version the card of an act surely showed when it was given; None for a command.
+    """Return the version that the card of an act surely showed when the act was given.
 
-    Of what is found on a card nobody knows when it was given, unless whoever found it says so.
+    None for a command. 0 if that is not known: nobody knows when a signal that was found on a card
+    was given, unless the finder says so in `shown_version`.
     """
     place = act.card
     if place is None:
@@ -234,7 +245,7 @@ def shown_version(tx: Transaction, act: Act) -> int | None:
 def review_of(
     proposal: Proposal, moment: Moment, act: Act, person: str, decision: Decision
 ) -> Review:
-    """Return the review that an act amounts to."""
+    """Return the review to store for an act."""
     return Review(
         proposal_id=proposal.proposal_id,
         person=person,
@@ -248,7 +259,7 @@ def review_of(
 
 
 def decided_words(proposal: Proposal) -> str:
-    """Say who decided what, when, and what follows; and why a person must look, where one must."""
+    """Return who decided what and when, and what a person must look at, if anything."""
     if not proposal.terminal:
         opener = f", opened by {proposal.opener}" if proposal.opener else ""
         words = f"{proposal.proposal_id} is {proposal.state} already{opener}; nothing was changed."

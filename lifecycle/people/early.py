@@ -1,4 +1,7 @@
-"""A person's ✅ that ends a window before its time: only one that auto-approval opened."""
+"""Close the window of an auto-approved proposal before its time, for a person's ✅ (section 6).
+
+`reviewing.approve` calls this for a ✅ on a proposal that is already executing.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,12 @@ from lifecycle.tier import Puller
 
 
 def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
-    """Close the window now; only one that auto-approval opened closes before its time (section 6).
+    """Close the window now, if auto-approval opened the proposal; otherwise answer
+    `already_decided`.
 
-    Raises ReviewRefused while the tool runs, while something holds it, and where the card of the
-    sender cannot show yet that the tool has run: a ✅ on a card that waits for approval means the
-    approval and the whole window after it.
+    Raises ReviewRefused while the tool runs, while something holds the proposal up, and if the
+    sender's card cannot show yet that the tool has run: a ✅ on a card that waits for approval
+    means the approval and the whole window after it.
     """
     execution = proposal.execution
     if execution is None or not execution.early or not execution.windowed or act.found_late:
@@ -30,7 +34,7 @@ def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act
     if execution.outcome is Outcome.RUNNING:
         raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")
     if execution.verb is not Verb.EXECUTE or execution.outcome is not Outcome.DONE:
-        return decided(tx, moment, act, proposal)  # it has, and calls for a person's word
+        return decided(tx, moment, act, proposal)  # it must be settled or retried
     _seen_as_it_stands(tx, moment, proposal, act)
     if not judged_as_it_stands(tx, moment, proposal):
         words = "Policy or evidence has just changed and it is being checked again; try again then."
@@ -68,7 +72,7 @@ def _closed(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Re
 
 
 def _why_not_closed(proposal: Proposal) -> str:
-    """Say what came instead of the end of a row that somebody changed; empty where it ends."""
+    """Return words if it did not end because its row was found to be changed; else empty."""
     execution, why = proposal.execution, proposal.attention_why
     if execution is not None and execution.verb is Verb.ROLL_BACK and execution.cause is not None:
         why = execution.cause.words

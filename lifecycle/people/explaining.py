@@ -1,4 +1,7 @@
-"""The words that follow a bare ❌ (design section 6)."""
+"""Take the words that follow a bare ❌ as its reason (design section 6).
+
+A proposal stopped by a bare ❌ waits for words a while before its proposer is told.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,12 @@ from lifecycle.proposal import ActorKind, Identity, Proposal
 
 
 def give_reason(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
-    """Take up the words that follow a bare ❌, and let the proposer have them."""
+    """Store the words that follow a bare ❌, and tell the proposer.
+
+    If the proposal is still on its way to its end, that end tells them. Raises ReviewRefused
+    already_decided if nothing of the sender waits for a reason, not_a_reviewer if the account is
+    another's by now.
+    """
     proposal = tx.proposals.get(act.proposal_id)
     person = act.sender.id or ""
     due_ms = proposal.reason_due_ms if proposal else None
@@ -51,7 +59,7 @@ def _passed_on(proposal: Proposal) -> Reviewed:
 
 
 def stopper_of(proposal: Proposal) -> Identity | None:
-    """Return who stopped it: it may still be on its way to its end."""
+    """Return who stopped it, also while it is still on its way to its end; None if nobody did."""
     execution = proposal.execution
     if proposal.terminal:
         return proposal.decided_by
@@ -61,13 +69,13 @@ def stopper_of(proposal: Proposal) -> Identity | None:
 
 
 def bare_among(kept: Iterable[Mapping[str, Any]], proposal_id: str, sender: Sender) -> bool:
-    """Say whether one of the stops that wait in the spool is a bare ❌ of theirs."""
+    """Return True if one of these stops in the spool is a bare ❌ of this sender."""
     theirs = (each for each in kept if each["proposal_id"] == proposal_id and each.get("bare"))
     return any((each.get("kind"), each.get("id")) == (sender.kind, sender.id) for each in theirs)
 
 
 def _explained_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Proposal:
-    """Take the words along to the end, which tells them to the proposer."""
+    """Store the words with the stop or the claim, so that the end tells them to the proposer."""
     kept, execution = proposal.kept_stop, proposal.execution
     changes: dict[str, Any] = {}
     if kept is not None:
@@ -89,7 +97,7 @@ def _explained_early(tx: Transaction, moment: Moment, proposal: Proposal, act: A
 
 
 def reason_wait_over(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """Tell the proposer without a reason: nobody gave one in time."""
+    """Tell the proposer of the end without a reason, since nobody gave one in time."""
     told = amend(
         tx,
         moment,

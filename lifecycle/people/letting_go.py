@@ -1,4 +1,7 @@
-"""A person lets go of a stop that was heard and that nobody can work: what it held goes on."""
+"""Let a person release a proposal from a stop that was heard and that nobody can process.
+
+The proposal then goes on. It is what `retry` does for a proposal that such a stop holds.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,11 @@ from lifecycle.text.masking import plain_words
 
 
 def let_go(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
-    """Hold nothing up any more for the stops that have waited too long.
+    """Forget the stops of this proposal that have waited too long, so that they hold it up no more.
 
-    Should one of them be worked after all, it counts as it would then. Raises ReviewRefused
-    nothing_to_settle, not_a_reviewer.
+    If one of them is processed after all, it has the effect it would have then. Raises
+    ReviewRefused duplicate_event, stale_card, nothing_to_settle or not_a_reviewer;
+    ProposalNotFound.
     """
     first_heard(tx, moment, act.sender)
     proposal = looked_up(tx, act)

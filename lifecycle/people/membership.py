@@ -1,4 +1,9 @@
-"""Who of those who approve or stop something is still there: asked before it counts (section 6)."""
+"""Ask the surfaces whether people who approve or stop something are still members (section 6).
+
+It is asked outside the store's unit, before an act counts: `with_…` functions note the answer on
+the act. Approving needs a confirmed membership; stopping only ends when somebody has surely left
+(ADR 0011).
+"""
 
 from __future__ import annotations
 
@@ -16,18 +21,18 @@ from lifecycle.world import World
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Who was asked for, and who of them could not be confirmed."""
+    """The people who were `asked` for, and those among them who are `lost`: not confirmed."""
 
     asked: frozenset[str] = frozenset()
     lost: Collection[str] = ()
 
     def covers(self, tx: Transaction, proposal_id: str) -> bool:
-        """Say whether nobody has approved whom nobody asked for."""
+        """Return True if all whose approval of this proposal counts were among those asked for."""
         return self.asked >= _approvers(proposal_id, tx)
 
 
 class AskAlso(Exception):
-    """These people's approvals may count, and nobody has asked yet whether they still may."""
+    """Raised in a unit when approvals count of people whose membership nobody asked for yet."""
 
     def __init__(self, people: frozenset[str]) -> None:
         super().__init__()
@@ -35,7 +40,7 @@ class AskAlso(Exception):
 
 
 def check_all_asked(tx: Transaction, proposal_id: str, asked: Collection[str]) -> None:
-    """Raise AskAlso where a review counts of somebody who is not among the `asked`."""
+    """Raise AskAlso if a review counts whose person is not among the `asked`."""
     reviews = tx.reviews.of(proposal_id)
     others = {review.person for review in reviews if review.counts}.difference(asked)
     if others:
@@ -43,7 +48,10 @@ def check_all_asked(tx: Transaction, proposal_id: str, asked: Collection[str]) -
 
 
 async def with_lost(world: World, act: Act, asked: Collection[str]) -> Act:
-    """Note who of these is no member; of the sender, whether that is known for sure."""
+    """Return the act with those of these people whose membership is not confirmed.
+
+    `unsure` is set if the sender is among them and is not known to have left.
+    """
     unsure = False
     lost = await world.notifier.lost_members(asked, surely=False)
     if act.sender.id in lost:
@@ -52,17 +60,20 @@ async def with_lost(world: World, act: Act, asked: Collection[str]) -> Act:
 
 
 def with_account_lost(act: Act, now: Policy) -> Act:
-    """Note whether the sender's account was taken from them since they were named: then it is no
-    proof of who they are any more, whoever is a member."""
+    """Return the act with its sender lost if the account was taken from them after they were named.
+
+    The account is no proof of who they are any more, whether or not they are a member.
+    """
     if act.sender.is_known_to(now):
         return act
     return replace(act, lost={*act.lost, str(act.sender.id)}, unsure=False)
 
 
 async def with_who_left(world: World, act: Act) -> Act:
-    """Note whether a person who stops something is known to have left, and may stop nothing.
+    """Return a stop with those of its people who are known to have left; they may stop nothing.
 
-    Not knowing is not leaving (ADR 0011): stopping works although the chat is ill.
+    Somebody whose membership is unknown has not left (ADR 0011): stopping works while the chat
+    fails.
     """
     people = people_behind(act)
     if not people:
@@ -71,23 +82,26 @@ async def with_who_left(world: World, act: Act) -> Act:
 
 
 def people_behind(act: Act) -> frozenset[str]:
-    """Return which people an act may be of: who had the account when it was heard, and who has it
-    by now."""
+    """Return the people an act may be of: who had the account when it was heard, or has it now."""
     named = (each for each in (act.sender.identity, act.sender.heir) if each is not None)
     return frozenset(each.id for each in named if each.kind is ActorKind.PERSON)
 
 
 def heir_of(act: Act) -> Identity | None:
-    """Return who has the account by now, where somebody else had it when an act was heard; None for
-    a person who is known to have left."""
+    """Return who has the account now, if somebody else had it when the act was heard; else None.
+
+    None as well for a person who is known to have left.
+    """
     heir = act.sender.heir
     left = heir is not None and heir.kind is ActorKind.PERSON and heir.id in act.lost
     return None if left else heir
 
 
 def by_who_may(act: Act, may: Callable[[Act], bool]) -> Act:
-    """Return a stop as of whoever has the account by now, where they may give it and whoever had
-    it when it was heard may not: a config may have named the wrong one then."""
+    """Return a stop in the name of the account's present holder, if only that one may give it.
+
+    A config may have named the wrong person for the account when the stop was heard.
+    """
     heir = act.sender.as_heir()
     if heir is None or may(act):
         return act
@@ -96,10 +110,9 @@ def by_who_may(act: Act, may: Callable[[Act], bool]) -> Act:
 
 
 async def of_approvers(world: World, proposal_id: str) -> Membership:
-    """Ask for everybody whose approval of this proposal counts as it is written, where it is
-    counted without an act.
+    """Ask for everybody whose stored approval of this proposal counts; for a count without an act.
 
-    Each was confirmed when it was given: only who has surely left since is lost.
+    Each was confirmed when the approval was given, so only people who have surely left are lost.
     """
     people = await world.store.read(partial(_approvers, proposal_id))
     if not people:

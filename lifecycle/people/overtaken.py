@@ -1,8 +1,8 @@
-"""Words that were overtaken: what they were said of changed before they could be worked.
+"""Refuse acts that were overtaken: what they are about changed before they could be processed.
 
-A surface may have to wait before it works what it heard: for its platform, or for what stands on
-another one. What came later over another surface may be done by then. A word counts for what stood
-when it was heard; one that would undo what came after it is refused, and can be given again.
+A surface may have to wait before it processes an act: for its platform, or for what stands on
+another surface. A later act on another surface may be done by then. An act counts for what stood
+when it was heard. One that would undo what came after it is refused; it can be given again.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from lifecycle.proposal import Proposal
 from lifecycle.review import Decision
 
 _BACK: Final = "approval_taken_back"
-#: When somebody's ✅ was last heard to be taken off a card, whether or not it counted then.
+#: A field in `extra` of a card. It tells by person when they last took a ✅ off that card, whether
+#: or not the ✅ counted.
 _OFF: Final = "off_ms"
 _HEARD: Final = "heard_at_ms"
-#: What was worked sooner did not wait.
+#: An act that was processed sooner than this did not wait.
 _WAITED_MS: Final = 1_000
-#: What asks people anew, whatever the rules found.
+#: The kinds of entries after which people are asked anew, whatever the rules found.
 _ASKS_ANEW: Final = frozenset({"raised", "restored"})
-#: What a word on a failed or an unknown call, or on an open window, is said after.
+#: The kinds of entries that an act on a call or on an open window must not be older than.
 _CALLS: Final = frozenset(
     {
         *("execute", "tool_done", "staged", "execute_happened", "called_again"),
@@ -39,13 +40,16 @@ _CALLS: Final = frozenset(
 
 
 def heard_details(moment: Moment, sender: Sender) -> dict[str, int]:
-    """Return what the trail tells of when a word was heard (ms UTC), where it had to wait."""
+    """Return when an act was heard (ms UTC), for its entry; empty if it did not have to wait."""
     heard_ms = sender.heard_at_ms
     return {_HEARD: heard_ms} if heard_ms is not None and heard_ms < moment.now_ms else {}
 
 
 def note_off(tx: Transaction, proposal_id: str, sender: Sender, now_ms: int) -> None:
-    """Note that a person took a ✅ off a card: one that waits on another may be theirs as well."""
+    """Note on the card when a person took a ✅ off it.
+
+    A ✅ of theirs that waits on another surface may be older than that (`not_taken_back_since`).
+    """
     stands = tx.cards.get(proposal_id, sender.surface)
     if stands is not None and sender.id is not None:
         off_ms = stands.extra.get(_OFF, {})
@@ -56,7 +60,7 @@ def note_off(tx: Transaction, proposal_id: str, sender: Sender, now_ms: int) -> 
 
 
 def not_taken_back_since(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> None:
-    """Raise ReviewRefused where a person took back, everywhere, what this ✅ says once more."""
+    """Raise ReviewRefused stale_card if the sender took their ✅ back after this one was heard."""
     heard_ms, person = act.sender.heard_at_ms, act.sender.id or ""
     if heard_ms is None:
         return
@@ -71,8 +75,10 @@ def not_taken_back_since(tx: Transaction, moment: Moment, proposal: Proposal, ac
 
 
 def tell_of_newer(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> None:
-    """Announce where a ✅ that was taken off, and waited, withdraws what its giver approved on
-    another surface since: nobody there could know that it would."""
+    """Announce that a ✅ taken off, which waited, withdraws a newer approval on another surface.
+
+    Its giver could not know there that it would.
+    """
     sender, heard_ms = act.sender, act.sender.said_ms(moment.now_ms)
     if moment.now_ms - heard_ms < _WAITED_MS:
         return
@@ -92,7 +98,7 @@ def tell_of_newer(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
 
 
 def _approves(event: AuditEvent) -> bool:
-    """Say whether somebody approved, or did so once more."""
+    """Return True for the entry of an approval, or of the repetition of one."""
     anew = event.kind == "ignored" and event.reason == "already_counted"
     return anew or (event.kind == "reviewed" and event.details.get("decision") == Decision.APPROVE)
 
@@ -111,7 +117,7 @@ def _back_ms(tx: Transaction, proposal: Proposal, person: str) -> list[int]:
 
 
 def judged_anew_since(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> bool:
-    """Say whether people are asked something else since a typed word was heard."""
+    """Return True if a typed act was heard before the people were last asked anew."""
     heard_ms, found, now_ms = act.sender.heard_at_ms, None, moment.by_now().now_ms
     if act.card is not None or heard_ms is None or not proposal.anew_version:
         return False
@@ -125,7 +131,7 @@ def judged_anew_since(tx: Transaction, moment: Moment, proposal: Proposal, act: 
 
 
 def called_since(tx: Transaction, moment: Moment, proposal: Proposal, sender: Sender) -> bool:
-    """Say whether something was called, or settled, since this word was heard."""
+    """Return True if something was called or settled after this act was heard."""
     heard_ms, now_ms = sender.heard_at_ms, moment.by_now().now_ms
     if heard_ms is None:
         return False
@@ -134,7 +140,7 @@ def called_since(tx: Transaction, moment: Moment, proposal: Proposal, sender: Se
 
 
 def said_of_this_call(tx: Transaction, moment: Moment, proposal: Proposal, sender: Sender) -> None:
-    """Raise ReviewRefused where a word on a call was said before what it would be taken for."""
+    """Raise ReviewRefused stale_card if the act was heard before the call it would be about."""
     if called_since(tx, moment, proposal, sender):
         raise ReviewRefused(
             "stale_card",

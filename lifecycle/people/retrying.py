@@ -1,4 +1,4 @@
-"""A person has a verb called again that failed, or that nobody knows the outcome of (section 7)."""
+"""Call a verb again that failed or whose outcome is unknown, for a person (section 7)."""
 
 from __future__ import annotations
 
@@ -30,22 +30,23 @@ _REPEATABLE: Final = frozenset(
 
 
 def repeatable(proposal: Proposal) -> bool:
-    """Say whether something of it failed, or may have, that a person can have done again."""
+    """Return True if a call failed, or may have, in a way that a person can have repeated."""
     return proposal.execution is not None and proposal.attention in _REPEATABLE
 
 
 class CheckAgain(Exception):
-    """Policy or evidence is another one than Sentinel was asked about."""
+    """Raised in a unit when Sentinel was asked under another policy or with other evidence."""
 
 
 def retry(
     tx: Transaction, moment: Moment, act: Act, *, checked: tuple[Facts, Verdict] | None
 ) -> Reviewed:
-    """Repeat the failed verb with a new attempt and permit, where Sentinel has nothing against it.
+    """Repeat the failed verb with a new attempt and permit, unless Sentinel objects.
 
     Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, tool_blocked,
-    already_decided, frozen, digest_mismatch, permit_already_consumed, permit_expired, or with the
-    id of the rule that objects; CheckAgain where `checked` is of another policy or other evidence.
+    already_decided, frozen, digest_mismatch, permit_already_consumed, permit_expired, stale_card,
+    or with the id of the rule that objects; CheckAgain if `checked` is about another policy or
+    other evidence.
     """
     proposal = found(tx, moment, act)
     by = reviewer(moment, proposal, act)
@@ -66,7 +67,7 @@ def retry(
 
 
 def _nothing_words(moment: Moment, proposal_id: str) -> str:
-    """Say that nothing failed; and where a stop waits, when somebody may let go of that."""
+    """Return that nothing failed and, if a stop waits, when somebody may let go of that stop."""
     words = f"Nothing of {proposal_id} has failed."
     if moment.heard.overdue(moment.now_ms + OVERDUE_MS, proposal_id):  # by then, at most
         way = f"retry {proposal_id}"
@@ -90,7 +91,7 @@ def _sentinel_agrees(
 
 
 def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
-    """Raise ReviewRefused where execute or commit must not be called again; now, or ever."""
+    """Raise ReviewRefused if execute or commit must not be called again, now or ever."""
     tool = moment.policy.tools.get(proposal.tool)
     if tool is None or configured_tier(tool) is Tier.BLOCK:
         raise ReviewRefused("tool_blocked", f"{proposal.tool} may not be used any more.")
@@ -126,7 +127,7 @@ def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
 
 
 def _may_begin_anew(moment: Moment, proposal: Proposal) -> None:
-    """Raise ReviewRefused permit_expired where the time is over in which execution may begin."""
+    """Raise ReviewRefused permit_expired if the time in which execution may begin is over."""
     execution, window = proposal.execution, proposal.read().time_window
     starts = execution is not None and execution.verb is Verb.EXECUTE
     if starts and window is not None and window.valid_until_ms <= moment.now_ms:

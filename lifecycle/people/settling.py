@@ -1,4 +1,4 @@
-"""What a person settles: a call whose outcome nobody knew (section 7)."""
+"""Settle a call whose outcome is unknown: a person says what became of it (section 7)."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ _STOPPED: Final = (
 
 
 def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Reviewed:
-    """Write what a person found out about a call whose outcome nobody knew.
+    """Write what a person found out about a call whose outcome nobody knew, and go on from there.
 
-    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, digest_mismatch.
+    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, digest_mismatch,
+    stale_card.
     """
     moment = moment.by_now()  # a window that opens here is to have its full length
     proposal = found(tx, moment, act)
@@ -67,10 +68,11 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
 
 
 def _passes_over_a_stop(tx: Transaction, proposal: Proposal, execution: Execution) -> bool:
-    """Say whether a ❌ waits by the trail that this row would let pass: somebody took it, or the
-    window in which it was given, out of the row, or made another call of the one it waits for.
+    """Return True if settling would let a ❌ pass that waits by the trail but not by the row.
 
-    Of a trail that cannot be read nobody knows; what has no window is settled all the same.
+    Somebody removed the ❌ or the window from the row, or made another call of the one that the ❌
+    waits for. False if the trail cannot be read, since nobody knows then; what has no window is
+    settled all the same.
     """
     try:
         told = retold(tx.audit.of(proposal.proposal_id))
@@ -84,7 +86,7 @@ def _passes_over_a_stop(tx: Transaction, proposal: Proposal, execution: Executio
 def _noted(
     tx: Transaction, moment: Moment, proposal: Proposal, act: Act, by: Identity, *, happened: bool
 ) -> Proposal:
-    """Note a person's word. A commit that did not happen is due again when its window closes."""
+    """Store a person's word. A commit that did not happen is due again when its window closes."""
     execution = proposal.execution
     if execution is None:
         return proposal
@@ -110,10 +112,10 @@ def _noted(
 
 
 def too_early(moment: Moment, execution: Execution) -> bool:
-    """Say whether a commit that belongs to the end of a window would come before that end.
+    """Return True if this is a commit by the clock whose window is still open.
 
-    Only in a copy that was brought back can that be: the commit may have happened since the copy
-    was made, and its window may still be open.
+    That can only be after a restore: the commit may have happened after the copy was made, and its
+    window may still be open.
     """
     by_itself = execution.cause is not None and execution.cause.reason == "window_closed_unopposed"
     closes_ms = execution.window_closes_at_ms
@@ -122,15 +124,18 @@ def too_early(moment: Moment, execution: Execution) -> bool:
 
 
 def _in_doubt(proposal: Proposal, execution: Execution, *, happened: bool) -> bool:
-    """Say whether a person's word settles something: an unknown outcome, or what no tool takes
-    back and somebody took back by hand (ADR 0012)."""
+    """Return True if there is something to settle.
+
+    That is an unknown outcome, or a roll back that its tool could not finish and that somebody
+    finished by hand (ADR 0012).
+    """
     incomplete = proposal.attention is Attention.ROLLBACK_INCOMPLETE
     by_hand = happened and incomplete and execution.verb is Verb.ROLL_BACK
     return by_hand or execution.outcome is Outcome.UNKNOWN
 
 
 def reviewer(moment: Moment, proposal: Proposal, act: Act) -> Identity:
-    """Return who settles or retries; raises ReviewRefused not_a_reviewer."""
+    """Return who settles or retries. Raises ReviewRefused not_a_reviewer."""
     sender, tool = act.sender, moment.policy.tools.get(proposal.tool)
     if sender.kind is not ActorKind.PERSON or sender.id is None or sender.id in act.lost:
         _refuse()
@@ -216,7 +221,7 @@ def _commit_happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Id
 
 
 def _too_late(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> str:
-    """Tell whoever's ❌ was kept that it has no effect; return the words, empty where none was."""
+    """Announce that the kept ❌ came too late; return the words, empty if no ❌ was kept."""
     if proposal.kept_stop is None:
         return ""
     proposal_id, first = proposal.proposal_id, proposal.kept_stop.person
@@ -256,7 +261,7 @@ def _did_not_happen(tx: Transaction, moment: Moment, proposal: Proposal, by: Ide
 
 
 def reviewed(concluded: Concluded, words: str) -> Reviewed:
-    """Return the reply, and the call that follows where one was claimed."""
+    """Return the reply, with the call to make if one was claimed."""
     proposal = concluded.proposal
     words = f"{words} {proposal.proposal_id} is {proposal.state}."
     return Reviewed.of(proposal, words, claim=concluded.claim)

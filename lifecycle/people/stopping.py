@@ -1,4 +1,4 @@
-"""❌: reject before execution, roll back within the window."""
+"""Process a ❌: it rejects before execution, and rolls back within the window."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _NO_WINDOW: Final = "This tool has no rollback window; nothing can be taken back
 
 
 def stop(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
-    """Give a ❌ its effect in this state. Raises ReviewRefused where it has none."""
+    """Give a ❌ its effect in this state of its proposal. Raises ReviewRefused if it has none."""
     proposal = found(tx, moment, act)
     act = as_given(moment, act, proposal)
     if proposal.terminal:
@@ -73,7 +73,10 @@ def stop(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
 
 
 def check_standing(moment: Moment, act: Act) -> Act:
-    """Return the act as of whoever may stop anything; raise ReviewRefused where nobody may."""
+    """Return the act in the name of whichever holder of the account may stop anything at all.
+
+    Raises ReviewRefused not_a_reviewer if neither may.
+    """
     act = by_who_may(act, lambda each: _has_standing(moment, each))
     if not _has_standing(moment, act):
         _no_stopper()
@@ -87,9 +90,10 @@ def _has_standing(moment: Moment, act: Act) -> bool:
 
 
 def check_effect(tx: Transaction, moment: Moment, act: Act) -> None:
-    """Raise what `stop` would raise or answer for good, whatever comes until it is carried out.
+    """Raise what `stop` would answer, if that is final whatever comes until it is carried out.
 
-    Writes nothing. Raises ReviewRefused, ProposalNotFound.
+    It is asked of a stop that the store could not take and that was kept on disk: one without
+    effect need not stay there. Writes nothing. Raises ReviewRefused, ProposalNotFound.
     """
     proposal = looked_up(tx, act)
     if proposal.terminal:
@@ -102,7 +106,7 @@ def check_effect(tx: Transaction, moment: Moment, act: Act) -> None:
 
 
 def _over(proposal: Proposal) -> tuple[str, str]:
-    """Return code and words for a stop of what has ended."""
+    """Return code and words for a stop of a proposal that has ended."""
     late = proposal.state is State.COMPLETED
     code = "window_closed" if late else "already_decided"
     return code, f"{_TOO_LATE if late else ''}{decided_words(proposal)}"
@@ -247,9 +251,9 @@ def _roll_back_now(
 
 
 def _kept(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str) -> Reviewed:
-    """The tool has not answered: the ❌ is kept and carried out as soon as it has.
+    """Keep a ❌ whose tool has not answered; it is carried out as soon as the answer is known.
 
-    The first one decides, as it does elsewhere; later ones are reviews like it and change nothing.
+    The first one decides. Later ones are stored as reviews and change nothing.
     """
     first = proposal.kept_stop
     tx.reviews.add(review_of(proposal, moment, act, person, Decision.ROLL_BACK))
@@ -274,7 +278,7 @@ def _kept(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person:
 
 
 def _kept_words(proposal: Proposal) -> str:
-    """Say what becomes of a ❌ that is kept; what is committed already nobody takes back."""
+    """Return what becomes of a kept ❌; nobody can take back what is committed already."""
     execution, proposal_id = proposal.execution, proposal.proposal_id
     if execution is None or execution.outcome is Outcome.RUNNING:
         return "Kept: it is taken back as soon as the tool's answer is known."
@@ -288,7 +292,7 @@ def _kept_words(proposal: Proposal) -> str:
 
 
 def _reason_due_ms(moment: Moment, act: Act) -> int | None:
-    """A bare ❌ waits for words; a command and a reply bring theirs."""
+    """Return until when a bare ❌ waits for words, in ms UTC; None if it brought some."""
     if act.reason or (act.card is None and not act.bare):
         return None
     return moment.now_ms + REASON_WAIT_MS

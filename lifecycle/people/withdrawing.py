@@ -1,4 +1,4 @@
-"""The proposer's own word that a proposal shall not be carried out, before it began."""
+"""Withdraw a proposal before it begins, for its proposer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from lifecycle.tier import Puller
 
 
 def withdraw(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
-    """Take a proposal back before it began: its proposer alone."""
+    """Withdraw a proposal that has not begun; only its proposer may.
+
+    Raises ReviewRefused not_the_proposer.
+    """
     proposal = found(tx, moment, act)
     if act.sender.identity is None or act.sender.identity != proposal.actor:
         raise ReviewRefused("not_the_proposer", "Only its proposer can withdraw a proposal.")

@@ -1,1 +1,1 @@
-"""Text as its reader takes it: what hides in it, what it imitates, what is secret or money."""
+"""This package reads texts as their reader takes them: hidden, imitating, secret, or money."""

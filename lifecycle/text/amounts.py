@@ -1,4 +1,4 @@
-"""Amounts of money in a document: one spelling a value, exact, with the nearest currency."""
+"""Read the amounts of money in a document: exact, in one spelling, with the nearest currency."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from lifecycle.records import Money
 from lifecycle.text.bare_numbers import bare_numbers, holds_money, says_money
 from lifecycle.text.field_names import readings_of
 
-#: ISO 4217: how many decimals, where it is not two.
+#: ISO 4217: the number of decimals of currencies that do not have two.
 _DECIMALS: Final = (
     dict.fromkeys("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split(), 0)
     | dict.fromkeys("BHD IQD JOD KWD LYD OMR TND".split(), 3)
     | dict.fromkeys("CLF UYW".split(), 4)
 )
 _USUAL_DECIMALS: Final = 2
-#: More digits than all the money there is; keeps sums exact in 28 digits.
+#: More digits than all money has; few enough for sums that stay exact in 28 digits.
 _MOST_DIGITS: Final = 18
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 _WHOLE: Final = rf"(?:0|[1-9][0-9]{{0,{_MOST_DIGITS - 1}}})"
-#: In place of a currency: two fields of one object name different ones; what stands there is none.
+#: In place of a currency: `_DISPUTED` if two fields of one object name different ones, `_INVALID`
+#: if what stands there is no currency.
 _DISPUTED: Final = "?"
 _INVALID: Final = ""
 
@@ -37,7 +38,7 @@ Totals = dict[str, Decimal]
 
 
 class _Says(Enum):
-    """What the name of a field says, in one of its readings."""
+    """What the name of a field says; the values are the words of such names."""
 
     AMOUNT = (("amount",),)
     MINOR = (("amount", "minor"), ("amountminor",))
@@ -52,7 +53,7 @@ _SAYS: Final = {words: said for said in _Says for words in said.value}
 class Amount:
     """One amount as it was written: its value, or the code of what is wrong with it.
 
-    `currency` is None where no valid one stands in the object or around it.
+    `currency` is None if no valid one stands in the object or around it.
     """
 
     parts: Parts
@@ -85,14 +86,14 @@ def decimals_of(currency: str) -> int:
 
 
 def is_currency(value: object) -> bool:
-    """Say whether this is written like an ISO 4217 code: three capital letters."""
+    """Return True if this is written like an ISO 4217 code: three capital letters."""
     return isinstance(value, str) and _CURRENCY.fullmatch(value) is not None
 
 
 def value_of(text: object, currency: str) -> Decimal | None:
-    """Return the value of an amount written the one legal way, None for any other spelling.
+    """Return the value of an amount in its only legal spelling, None for any other spelling.
 
-    ASCII digits, no sign, no leading zero, no point or exactly the currency's decimals.
+    That is ASCII digits, no sign, no leading zero, and no point or exactly the currency's decimals.
     """
     decimals = decimals_of(currency)
     point = rf"(?:\.[0-9]{{{decimals}}})?" if decimals else ""
@@ -104,7 +105,8 @@ def value_of(text: object, currency: str) -> Decimal | None:
 def amounts_of(
     parameters: Mapping[str, Any], constraints: Mapping[str, Any] | None = None
 ) -> tuple[Money, ...]:
-    """Return what the amounts come to, one sum a currency; what no rule would pass is left out.
+    """Return the sums of the amounts, one for each currency; amounts that no rule would pass are
+    left out.
 
     An amount that is exactly the sum of a list beside it is that list's total and counts once.
     """
@@ -115,9 +117,10 @@ def amounts_of(
 def read_amounts(
     parameters: Mapping[str, Any], constraints: Mapping[str, Any] | None = None
 ) -> AmountsRead:
-    """Read every amount of the parameters and of the target's constraints, good and bad.
+    """Read every amount in the parameters and in the target's constraints, good and bad.
 
-    A tool is handed both. Constraints that repeat what the parameters come to count once.
+    A tool gets both. Constraints with the same sums as the parameters repeat them, and do not
+    count.
     """
     read = AmountsRead()
     read.total = _walk(parameters, ("parameters",), None, read)
@@ -129,7 +132,7 @@ def read_amounts(
 
 
 def _walk(value: Any, parts: Parts, currency: str | None, read: AmountsRead) -> Totals:
-    """Return the sums at and below `value`, noting what is met on the way."""
+    """Return the sums at and below `value`; add what is found to `read`."""
     if isinstance(value, Mapping):
         return _walk_object(value, parts, currency, read)
     if not isinstance(value, (list, tuple)):
@@ -169,7 +172,7 @@ def _said_by(name: str) -> _Says | None:
 
 
 def _is_of_money(value: Mapping[str, Any], key: str, currency: str | None) -> bool:
-    """Say whether an amount or a currency stands in or around the list at `key`."""
+    """Return True if an amount or a currency stands in or around the list at `key`."""
     return currency is not None or any(map(says_money, value)) or holds_money(value[key])
 
 
@@ -179,7 +182,7 @@ def _read_bare(items: Any, parts: Parts, is_of_money: bool, read: AmountsRead) -
 
 
 def _agreeing(found: list[Amount]) -> list[Amount]:
-    """Return the amounts of one object; where two of them differ, nobody knows which one counts."""
+    """Return the amounts of one object; if two of them differ, all are ambiguous."""
     if len({amount.value for amount in found if amount.value is not None}) < 2:
         return found
     return [replace(amount, value=None, flaw=amount.flaw or AMBIGUOUS) for amount in found]
@@ -251,7 +254,10 @@ def _totals(found: list[Amount]) -> Totals:
 
 
 def _add(totals: Totals, more: Totals) -> None:
-    """Add to `totals`, which are one's own: a list may name thousands of currencies, and a copy of
-    them for each would take the square of its length."""
+    """Add `more` to `totals`, in place.
+
+    A list may name thousands of currencies; a copy for each item would cost the square of its
+    length.
+    """
     for currency, value in more.items():
         totals[currency] = totals.get(currency, Decimal(0)) + value

@@ -1,4 +1,4 @@
-"""Numbers in a list of items that nothing calls an amount, and yet may be money."""
+"""Find numbers in a list of items that may be money although nothing calls them an amount."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from lifecycle.text.field_names import Words, readings_of
 
 _NUMBER: Final = re.compile(r"\s*[+\-(]?\W{0,3}\d[\d.,'\s_eExX]*\W{0,3}\s*")
 _LONGEST_NUMBER: Final = 64
-#: What stands below one of these is a price wherever it stands.
+#: A number in one of these fields is a price, wherever it stands.
 _PRICES: Final = frozenset("price cost sum fee charge payment refund amounts".split())
-#: These are prices where there is money: a setting has a value, and so has a measurement.
+#: Prices only if there is money about: a setting has a value, too, and so has a measurement.
 _PERHAPS_PRICES: Final = frozenset({"total", "value"})
 _OF_MONEY: Final = frozenset({"amount", "amounts", "currency"})
 
 
 def says_money(name: str) -> bool:
-    """Say whether a field's name speaks of an amount or a currency: `amount`, `total_amount`."""
+    """Return True if a field's name speaks of an amount or a currency: `total_amount`."""
     return any(not _OF_MONEY.isdisjoint(words) for words in readings_of(name))
 
 
 def holds_money(value: Any) -> bool:
-    """Say whether a field below `value` speaks of an amount or a currency, at any depth."""
+    """Return True if a field below `value`, at any depth, speaks of an amount or a currency."""
     if isinstance(value, Mapping):
         return any(says_money(key) or holds_money(item) for key, item in value.items())
     return isinstance(value, (list, tuple)) and any(map(holds_money, value))
 
 
 def bare_numbers(items: Any, parts: Parts) -> Iterator[tuple[Parts, bool]]:
-    """Yield the places of numbers in a list that nothing calls an amount.
+    """Yield the places of numbers in a list that nothing calls an amount, each with a flag.
 
-    The second value says whether the name of the number makes it a price by itself; any other is
-    money only where something else says so.
+    The flag is True if the number's own name makes it a price. Any other number is money only if
+    something else says so.
     """
     for index, item in enumerate(items):
         if isinstance(item, (list, tuple)):
@@ -46,7 +46,7 @@ def bare_numbers(items: Any, parts: Parts) -> Iterator[tuple[Parts, bool]]:
 
 
 def _in_object(item: Mapping[str, Any], parts: Parts) -> Iterator[tuple[Parts, bool]]:
-    """Yield numbers that are called a price and the like where no amount stands beside them."""
+    """Yield numbers named like a price, unless an amount stands beside them."""
     names = {key: readings_of(key) for key in item}
     if any(words[:1] == ("amount",) for readings in names.values() for words in readings):
         return

@@ -1,4 +1,5 @@
-"""What the R3 document shows of one call, as Markdown that nothing in it can bend (seed 003)."""
+"""Write what the R3 document shows of a call, as Markdown that nothing in the call can bend (seed
+003)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _EXCERPT: Final = 120
 _MOST_LINES: Final = 64
 _CONTENT: Final = ("body", "content", "text", "message")
 _RECIPIENTS: Final = ("to", "cc", "bcc", "reply_to")
-#: What Markdown reads, and what some readers turn into links by themselves: a point after `www`.
+#: The signs of Markdown, and the point after `www`, which some readers turn into a link.
 _MARKUP: Final = re.compile(r"[\\`*_{}\[\]<>()#!|~&:@.](?:(?<!\.)|(?<=[wW]{3}\.))")
 
 
@@ -33,7 +34,7 @@ def _visible(char: str) -> str:
 
 
 def _excerpt(value: Any) -> str:
-    """Return the beginning of a value; what is cut off is counted, not hidden."""
+    """Return the beginning of a value, with the number of characters that were cut off."""
     if isinstance(value, dict) and isinstance(value.get("excerpt"), str) and "s256" in value:
         return plain(value["excerpt"][:_EXCERPT]) + " … (a digest stands for the rest)"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Where the tags of a text end, and where the elements do that they begin. Every pass is linear."""
+"""Find where the tags and the elements of a text end. Every pass is linear in its length."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _OPENING: Final = re.compile(
 #: The rest of a tag; `>` inside the quotes of a value does not end it, a quote elsewhere is a sign.
 _QUOTED_REST: Final = re.compile(r"(?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|(?![\"'])))*+>")
 _COMMENT_END: Final = re.compile(r"--!?>")
-#: After so many tags whose quotes never close, quotes are taken for ordinary characters.
+#: After this many tags whose quotes never close, quotes count as ordinary characters.
 _MOST_UNCLOSED: Final = 50
 
-#: These hold nothing, so that no end of theirs counts.
+#: Elements without content; an end tag of theirs is ignored.
 _EMPTY: Final = frozenset(
     "area base br col embed hr img input link meta param source track wbr".split()
 )
-#: In these a tag is text.
+#: Elements in which a tag is mere text.
 _RAW: Final = {
     name: re.compile(f"</{name}(?![\\w:-])", re.IGNORECASE)
     for name in "style script title textarea xmp iframe noembed noframes".split()
 }
-#: These go on behind the end of what they stand in, until their own.
+#: Elements that go on after the element around them has ended, until their own end tag.
 _FORMATTING: Final = frozenset("a b big code em font i nobr s small strike strong tt u".split())
-#: What stands around one of these is not ended from inside of it.
+#: An end tag inside one of these does not end an element around it.
 _SCOPES: Final = frozenset("applet caption html marquee object table td template th".split())
 _ROWS: Final = frozenset("body html table tbody td template tfoot th thead tr".split())
-#: Ended by the beginning of another block.
+#: Blocks; the beginning of one ends an open paragraph.
 _BLOCKS: Final = frozenset(
     """
     address article aside blockquote center details dialog dir div dl fieldset figcaption figure
@@ -39,9 +39,9 @@ _BLOCKS: Final = frozenset(
     section summary table ul xmp
     """.split()
 )
-#: The end of an element that is none of these does not end one of these inside it.
+#: The end tag of any other element does not end one of these that is open inside it.
 _SPECIAL: Final = _BLOCKS | _SCOPES | _ROWS | frozenset("button noscript select".split())
-#: What the beginning of one ends, and what keeps that from it.
+#: By the element that begins: which open elements that ends, and which ones around prevent it.
 _ENDED_BY: Final = {
     "li": (("li",), ("ul", "ol", "menu")),
     "dd": (("dd", "dt"), ("dl",)),
@@ -61,13 +61,13 @@ class Markup(NamedTuple):
     #: In small letters.
     name: str
     start: int
-    #: The place behind the name, and behind it all; 0 where what opens here never ends.
+    #: The place behind the name, and behind the whole; `end` is 0 if it never ends.
     name_end: int
     end: int
 
 
 class Elements:
-    """The elements of one text, and its tags: each is read once, however often it is asked for."""
+    """The tags and elements of one text; each tag is parsed once, however often it is asked for."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -77,21 +77,21 @@ class Elements:
 
     @cached_property
     def ends(self) -> dict[int, int]:
-        """Return where each element ends that does, by the place behind the tag that begins it.
+        """Return where each element ends, by the place behind the tag that begins it.
 
-        What never ends is not among them, and neither is what holds nothing, like an image.
+        Elements that never end, and those without content like an image, are not in it.
         """
         return _Ends(self).found()
 
     def markup_from(self, place: int) -> Markup | None:
-        """Return the markup that opens at this place or behind it, None where none does."""
+        """Return the markup that opens at this place or after it, None if there is none."""
         if place not in self._read:
             opening = _OPENING.search(self.text, place)
             self._read[place] = self._markup(opening) if opening else None
         return self._read[place]
 
     def after(self, sign: str, place: int) -> int:
-        """Return the place after the next such sign, 0 where no tag ends any more."""
+        """Return the place behind the next such sign, 0 if no tag ends any more."""
         return self.text.find(sign, place) + 1 if place <= self._last_close else 0
 
     def _markup(self, opening: re.Match[str]) -> Markup:
@@ -131,7 +131,7 @@ class _Ends:
     def __init__(self, elements: Elements) -> None:
         self._elements = elements
         self._found: dict[int, int] = {}
-        #: Name and place of each, and of each name where in this list those stand.
+        #: Name and place of each open element; then, by name, their indexes in this list.
         self._open: list[tuple[str, int]] = []
         self._depths: dict[str, list[int]] = {}
         self._scopes: list[int] = []
@@ -153,7 +153,7 @@ class _Ends:
         return self._found
 
     def _begun(self, name: str, start: int, end: int) -> int:
-        """Take an element, and return where the text goes on."""
+        """Take the beginning of an element; return where the text goes on."""
         if name in _RAW and name not in self._never_closed:
             if closed := self._end_of_raw(name, end):
                 self._found[end] = closed
@@ -205,7 +205,7 @@ class _Ends:
             self._special.append(depth)
 
     def _pop_to(self, depth: int, start: int, end: int) -> None:
-        """End the element of this depth at `end`, and those inside it before the end at `start`."""
+        """End the element of this depth at `end`, and the open ones inside it at `start`."""
         while len(self._open) > depth:
             name, place = self._open.pop()
             self._depths[name].pop()

@@ -1,4 +1,4 @@
-"""The words in a field's name, whatever its style and whichever letters imitate Latin ones."""
+"""Split a field's name into words, in any style, and whichever letters imitate Latin ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Words = tuple[str, ...]
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LETTERS: Final = re.compile(r"[A-Za-z]+")
 _LONGEST_NAME: Final = 200
-#: So many letters of a name that may be i or l are read as both; the others are i.
+#: This many letters of a name that may be i or l are read as both; any further ones as i.
 _MOST_STROKES: Final = 4
 _ENDS: Final = frozenset({"from", "to"})
 _RECIPIENTS: Final = _ENDS | frozenset(
@@ -35,26 +35,26 @@ def words_of(name: str) -> Words:
 
 
 def readings_of(name: str) -> tuple[Words, ...]:
-    """Return the ways to read a name, that of `words_of` first; it says what any of them says.
+    """Return the ways to read a name, that of `words_of` first; a name says what any of them says.
 
-    A capital may begin a word (`replyTo`), and it may mean nothing at all (`bcC`, `pASSWORD`): many
-    readers take names without case.
+    A capital may begin a word (`replyTo`) or mean nothing (`bcC`, `pASSWORD`): many programs ignore
+    the case of names.
     """
     return _readings(name[-_LONGEST_NAME:])
 
 
 def ends_in(name: str, words: frozenset[str]) -> bool:
-    """Say whether the last word of a name is one of these."""
+    """Return True if the last word of a name, in any reading, is one of these."""
     return any(reading[-1] in words for reading in readings_of(name) if reading)
 
 
 def says_recipient(name: str) -> bool:
-    """Say whether the name ends in `to cc bcc recipient(s) reply_to from sender` or `headers`."""
+    """Return True if a name ends in `to cc bcc recipient(s) reply_to from sender` or `headers`."""
     return ends_in(name, _RECIPIENTS)
 
 
 def says_end_of_a_time(name: str, around: str) -> bool:
-    """Say whether `from` or `to` means a time here: `date_to`, or `to` inside `period`."""
+    """Return True if `from` or `to` is about time: in `date_to`, or as `to` inside `period`."""
     return ends_in(name, _ENDS) and (_is_of_time(name) or _is_of_time(around))
 
 
@@ -73,7 +73,7 @@ def _readings(end: str) -> tuple[Words, ...]:
 
 
 def _in_latin(end: str) -> tuple[str, ...]:
-    """Return what a name looks like, once for each way to read what may be i or l."""
+    """Return what a name looks like, one form for each way to read letters that are i or l."""
     if end.isascii():
         return (end,)
     letters = [_latin(character) for character in visible(end)]
@@ -84,7 +84,7 @@ def _in_latin(end: str) -> tuple[str, ...]:
 
 
 def _latin(character: str) -> tuple[str, ...]:
-    """Return what a character looks like; a capital stays one, because it may begin a word."""
+    """Return what a character looks like; a capital stays a capital, as it may begin a word."""
     if character.isascii():
         return (character,)
     alike = seen(character)

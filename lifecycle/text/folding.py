@@ -1,4 +1,4 @@
-"""Text as a reader takes it: what nobody sees is gone, and what looks alike is alike.
+"""Fold a text to what its reader sees: the invisible is removed, and look-alikes become one.
 
 Rules compare folded copies; a digest over text itself is never folded (design section 4).
 """
@@ -16,8 +16,8 @@ _LAST_OF_PLANE_1: Final = 0x1FC00
 _TAGS_AND_SELECTORS: Final = range(0xE0000, 0xE1000)
 #: Default_Ignorable_Code_Point beside categories Cf and M: fillers, and code points kept free.
 _IGNORABLE: Final = (0x115F, 0x1160, 0x2065, 0x3164, 0xFFA0, *range(0xFFF0, 0xFFF9))
-#: Fillers are ignorable by rule, and a blank wherever a font has them; what is called a space and
-#: has no width parts two words as well.
+#: Fillers are ignorable by the standard, but a font that has them shows a blank. The space without
+#: width parts two words as well.
 FILLERS: Final = "\u115f\u1160\u200b\u3164\uffa0"
 _BRAILLE_BLANK: Final = 0x2800
 #: Hyphens and dashes, which the eye does not tell apart.
@@ -29,7 +29,7 @@ _HAS_CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 
 
 def _invisible() -> dict[int, None]:
-    # Every start waits for this: `map` asks for the categories in half the time.
+    # Every start waits for this; `map` takes half the time of a comprehension.
     span = range(0xAD, _LAST_OF_PLANE_1)
     kinds = map(category, map(chr, span))
     below = (n for n, kind in zip(span, kinds, strict=True) if kind in {"Cf", "Mn", "Mc", "Me"})
@@ -46,23 +46,23 @@ _INVISIBLE: Final[dict[int, str | None]] = dict(_invisible())
 _UNSEEN_OR_BLANK: Final = _INVISIBLE | {_BRAILLE_BLANK: " "} | dict.fromkeys(_DASHES, "-")
 _SEEN_AS: Final = _UNSEEN_OR_BLANK | _look_alikes()
 
-#: One character that NFKD turns into eighteen: enough of them would hold up every rule.
+#: NFKD turns this character into eighteen; a text full of it would hold up every rule.
 _LONGEST_LIGATURE: Final = "\ufdfa"
 _ITS_FIRST_LETTER: Final = "\u0635"
 
-#: Letters in parentheses, which are two signs and a letter to NFKD and a letter to a reader.
+#: Letters in parentheses. To NFKD they are two signs and a letter, to a reader one letter.
 _BRACKETED: Final = {
     first + place: letter
     for first in (0x249C, 0x1F110)
     for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz")
 } | {0x1F12A: "s"}
-#: The same as what stands inside a class of a regular expression.
+#: The same letters, for the inside of a character class in a regular expression.
 BRACKETED: Final = "".join(map(chr, _BRACKETED))
 
 #: Letters of Thai, Lao, Burmese and Khmer.
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _FILLED: Final = str.maketrans(dict.fromkeys(FILLERS, " "))
-#: A search costs a tenth of a translation, and hardly any text holds one of these.
+#: A search takes a tenth of the time of a translation, and hardly any text holds one of these.
 _HAS_BRACKETED: Final = re.compile(f"[{BRACKETED}]")
 _HAS_FILLER: Final = re.compile(f"[{FILLERS}]")
 
@@ -81,12 +81,12 @@ _ONE_STROKE: Final = str.maketrans("l", "i")
 
 
 def seen(text: str) -> str:
-    """Return what a reader sees, in small letters, digits left as they are.
+    """Return what a reader sees, in small letters; digits stay as they are.
 
-    Invisible characters (Default_Ignorable_Code_Point, Cf, controls) and combining marks are gone;
-    widths, ligatures and case are folded; look-alike letters of any script are the Latin ones they
-    imitate; any white space is one space, none at the ends. `1` is whatever may be i or l, and `|`
-    a stroke that may be one of them or a line between words.
+    Invisible characters (Default_Ignorable_Code_Point, Cf, controls) and combining marks are
+    removed. Widths, ligatures and case are folded. Look-alike letters of any script become the
+    Latin ones they imitate. Any white space becomes one space, none at the ends. A letter that may
+    be i or l becomes `1`; `|` stays, as it may be one of them or a line between words.
     """
     if not text.isascii():
         text = text.replace(_LONGEST_LIGATURE, _ITS_FIRST_LETTER)
@@ -107,17 +107,17 @@ def _cases_folded(text: str) -> str:
 
 
 def without_brackets(text: str) -> str:
-    """Return the text with `⒡` as f: alone it is an item of a list, in a row it is writing."""
+    """Return the text with `⒡` as f: alone it marks an item of a list, in a row it is writing."""
     return text.translate(_BRACKETED) if _HAS_BRACKETED.search(text) else text
 
 
 def with_blanks(text: str) -> str:
-    """Return the text with a space for each filler: one reader sees nothing there, one a blank."""
+    """Return the text with a space for each filler, which some readers see as a blank."""
     return text.translate(_FILLED) if _HAS_FILLER.search(text) else text
 
 
 def runs_on(character: str) -> bool:
-    """Say whether its script writes words without blanks, or it is no letter or digit at all."""
+    """Return True if its script has no blanks between words, or it is no letter or digit."""
     unspaced = east_asian_width(character) in "WF" or _UNSPACED.match(character) is not None
     return unspaced or not character.isalnum()
 
@@ -129,12 +129,12 @@ def uncased(text: str) -> str:
 
 
 def strokes(shown: str) -> tuple[str, ...]:
-    """Return what `seen` gave, and where a `|` stands in it the same with `1` for each."""
+    """Return what `seen` gave; if a `|` is in it, also the same with `1` for each `|`."""
     return (shown, shown.replace("|", "1")) if "|" in shown else (shown,)
 
 
 def readings(shown: str) -> tuple[str, ...]:
-    """Return what `seen` gave, and where digits or signs imitate letters the ways to read them."""
+    """Return what `seen` gave, and what it reads as if digits or signs imitate letters."""
     first = shown.translate(_LETTERS)
     second = shown.translate(_OTHER_LETTERS)
     return tuple(dict.fromkeys((shown, first, second)))
@@ -157,7 +157,8 @@ def narrow(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return the text without invisible characters, controls and combining marks, else unchanged.
+    """Return the text without invisible characters, controls and combining marks, otherwise
+    unchanged.
 
     White space stays as it is.
     """

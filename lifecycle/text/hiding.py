@@ -1,4 +1,4 @@
-"""Which elements nobody sees, in a browser or in some other program that shows mail."""
+"""Tell which elements nobody sees, in a browser or in another program that shows mail."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
-#: Says of the name of a tag, and of the rest of it, whether it hides its element.
+#: Takes the name of a tag and the rest of it; returns whether the tag hides its element.
 Hides = Callable[[str, str], bool]
 
 NEVER_SHOWN: Final = frozenset({"style", "script", "template", "title"})
-#: What these hold is for programs that cannot show the element itself.
+#: The content of these is for programs that cannot show the element itself.
 _SELDOM_SHOWN: Final = frozenset(
     """
     noscript iframe object noembed noframes video audio canvas desc metadata datalist dialog rp
@@ -23,9 +23,9 @@ _ZERO: Final = r"\s*:\s*+[+-]?(?:0++(?:\.0*+)?|\.0++)(?![\d.])"
 _HIDING_STYLE: Final = re.compile(
     rf"display\s*:\s*none|visibility\s*:\s*hidden|(?:font-size|opacity){_ZERO}", re.IGNORECASE
 )
-#: What a tag that hides its element holds somewhere; a class of such a name may hide it, too.
+#: Found in every tag that hides its element; a class of such a name may hide it, too.
 _PERHAPS_HIDING: Final = re.compile(rf"\bhidden\b|{_HIDING_STYLE.pattern}", re.IGNORECASE)
-#: In some programs nobody sees what has no size, no colour, or a place far outside the page.
+#: Styles that hide in some programs: no size, no colour, or a place far outside the page.
 _HIDING_SOMEWHERE: Final = re.compile(
     rf"mso-hide\s*:\s*all|visibility\s*:\s*collapse|clip(?:-path)?\s*:"
     rf"|(?:height|width|font|scale|zoom){_ZERO}|font-size\s*:\s*+(?:0?\.\d|1(?![\d.]))"
@@ -36,13 +36,13 @@ _HIDING_SOMEWHERE: Final = re.compile(
     r"(?:-\s*\d{3}|\d{4}|-\s*\d\d(?:\.\d*)?(?:r?em|v[wh]))",
     re.IGNORECASE,
 )
-#: What a style may hold beside what it says: comments, and letters by their number.
+#: Ways to disguise a style: comments, and letters written by their number.
 _STYLED_OTHERWISE: Final = re.compile(
     r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)|\\(?P<letter>[0-9a-fA-F]{1,6})\s?"
 )
 _SHEET: Final = re.compile(r"<style\b", re.IGNORECASE)
 _END_OF_SHEET: Final = re.compile(r"</style", re.IGNORECASE)
-#: What parts an element that a sheet speaks of from those around it.
+#: The signs in a selector between an element and those around it.
 _WITHIN: Final = re.compile(r"[\s>+~]+")
 _WORD: Final = re.compile(r"[\w-]+")
 _ATTRIBUTE: Final = re.compile(
@@ -51,7 +51,7 @@ _ATTRIBUTE: Final = re.compile(
 
 
 def hides(name: str, rest: str) -> bool:
-    """Say whether a browser hides the element of the tag."""
+    """Return True if a browser hides the element of this tag."""
     if name in NEVER_SHOWN:
         return True
     if _PERHAPS_HIDING.search(rest) is None:
@@ -64,17 +64,20 @@ def hides(name: str, rest: str) -> bool:
 
 
 def may_hide(name: str, rest: str) -> bool:
-    """Say whether some browser may hide it, for one reason or another."""
+    """Return True if some browser may hide it."""
     return name in _NOT_ALWAYS_SHOWN or _PERHAPS_HIDING.search(rest) is not None
 
 
 def hides_nothing(_name: str, _rest: str) -> bool:
-    """Say no: so shows a program that knows no styles."""
+    """Return False: this is how a program without styles shows it."""
     return False
 
 
 def hiding_otherwise(text: str) -> Hides | None:
-    """Return what hides by a sheet or in some program alone, None where nothing of `text` does."""
+    """Return a function that tells what a style sheet, or some program alone, hides in `text`.
+
+    None if nothing in the text is hidden like that.
+    """
     by_sheet = frozenset(_words_that_hide(text))
     if not by_sheet:
         return _may_hide_somewhere if _hides_somewhere(text) else None
@@ -94,7 +97,7 @@ def _may_hide_somewhere(name: str, rest: str) -> bool:
 
 
 def _hides_somewhere(text: str) -> bool:
-    """Say whether there is a style by which some programs hide, or a disguised one that hides."""
+    """Return True if a style hides in some programs, or a disguised style hides."""
     if _HIDING_SOMEWHERE.search(text):
         return True
     if _STYLED_OTHERWISE.search(text) is None:
@@ -109,7 +112,7 @@ def _plainly(odd: re.Match[str]) -> str:
 
 
 def _words_that_hide(text: str) -> Iterator[str]:
-    """Yield the names of tags, classes and whatever else the sheets of `text` hide elements by."""
+    """Yield the tags, classes and ids whose elements the style sheets of `text` hide."""
     for sheet in _sheets(text):
         for block in _STYLED_OTHERWISE.sub(_plainly, sheet).split("}"):
             selectors, _, styles = block.rpartition("{")

@@ -1,4 +1,4 @@
-"""HTML as its reader sees it: tags, comments and hidden elements gone. Every pass is linear."""
+"""Render HTML as its reader sees it: without tags, comments, hidden elements; in linear time."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _BREAKING: Final = frozenset(
     footer main aside dd dt dl
     """.split()
 )
-#: Tags that dress a text and add nothing to it but what their attributes say.
+#: Tags that only dress a text; they add nothing to it but what their attributes say.
 _DRESSING: Final = _BREAKING | frozenset(
     """
     a abbr b big body center cite code em font head html i img kbd mark q s samp small span strike
     strong sub sup tbody tfoot thead tt u var wbr
     """.split()
 )
-#: With anything else behind it the name goes on: `<b@shop.example>` is no bold text.
+#: Only these end the name of a tag: `<b@shop.example>` is no bold text.
 _AFTER_NAME: Final = frozenset(" \t\n\r\f/")
 
 
-#: An element whose letters stand from right to left, as between two signs.
+#: An element whose letters run from right to left, as if between two direction signs.
 _TURNING_TAG: Final = re.compile(
     r"<(?P<name>[a-z]++)(?=[^<>]*?(?:\bdir\s*=\s*[\"']?rtl|\bdirection\s*:\s*rtl))"
     r"(?:(?<=<bdo)|(?=[^<>]*?bidi-override))[^<>]*+>(?P<inside>(?:(?!</?(?P=name)\b).)*+)",
     re.IGNORECASE | re.DOTALL,
 )
 
-#: Any tag at all, and how Slack writes a link that shows other words.
+#: Any tag; and a link with other words, as Slack writes it (`_LABELLED`).
 _TAG: Final = re.compile(r"<[^<>]*+>")
 _BREAKING_TAG: Final = re.compile(
     rf"</?(?:{'|'.join(sorted(_BREAKING))})(?![\w:-])[^<>]*+>", re.IGNORECASE
@@ -47,20 +47,21 @@ def shown(text: str) -> str:
 
 
 def said(text: str) -> str:
-    """Return `text` without what only dresses it: two that say different things stay different.
+    """Return `text` without what only dresses it; two texts that say different things stay
+    different.
 
-    Comments, hidden elements and the names of tags that dress are gone. Attributes stay, and so do
-    all other tags, scripts and titles with what they hold, and whatever merely looks like a tag.
+    Removed are comments, hidden elements and the names of tags that dress. Kept are attributes, all
+    other tags, scripts and titles with their content, and whatever merely looks like a tag.
     """
     return _Page(Elements(text), _hides_dress, _said_by).shown() if "<" in text else text
 
 
 def renderings(text: str) -> tuple[str, ...]:
-    """Return the ways in which a program may show `text`, each once: what a browser shows first.
+    """Return the ways in which a program may show `text`, each once, that of a browser first.
 
-    Where a tag turns letters from right to left, signs that do so stand in its place. Also with
-    everything hidden that a style sheet or some program might hide, with nothing hidden, and with
-    all that stands in angle brackets gone, but for the words of a link as Slack writes it.
+    If a tag turns letters from right to left, signs that do so take its place. Other ways are: with
+    everything hidden that a style sheet or some program might hide; with nothing hidden; and with
+    everything in angle brackets removed except the words of a link as Slack writes it.
     """
     if "<" not in text:
         return (text,)
@@ -91,7 +92,7 @@ def _breaks(name: str, _tag: str) -> str:
 
 
 def _said_by(name: str, tag: str) -> str:
-    """Return what a tag says: its attributes where it dresses, else all of it."""
+    """Return what a tag says: its attributes if it only dresses, else all of it."""
     rest = tag.removeprefix("<").removeprefix("/")[len(name) : -1]
     if name not in _DRESSING or tag[1] in "!?" or not _AFTER_NAME.issuperset(rest[:1]):
         return tag
@@ -100,7 +101,7 @@ def _said_by(name: str, tag: str) -> str:
 
 
 class _Page:
-    """One text on its way from source to what is shown."""
+    """One text that is rendered, with one way to hide and one replacement for tags."""
 
     def __init__(
         self,
@@ -108,7 +109,7 @@ class _Page:
         hides: Hides,
         instead: Callable[[str, str], str] = _breaks,
     ) -> None:
-        #: Whether an element was left out, and one that a browser may show.
+        #: True if an element was left out; and if that was one that a browser may show.
         self.has_hidden = self.is_unsure = False
         self._elements = elements
         self._text = elements.text
@@ -127,7 +128,7 @@ class _Page:
         return "".join(parts)
 
     def _past(self, markup: Markup) -> tuple[str, int]:
-        """Return what stands for the markup, and where the text goes on."""
+        """Return the replacement of the markup, and where the text goes on."""
         mark, name, start, name_end, end = markup
         if mark in ("!--", "![CDATA["):
             return "", end

@@ -1,4 +1,4 @@
-"""What a receiver sees of a text: markup gone, one level of escapes decoded (design section 5)."""
+"""Return texts as a receiver sees them: no markup, one level of escapes decoded (section 5)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from lifecycle.text.folding import BRACKETED, FILLERS, with_blanks, without_brac
 from lifecycle.text.hypertext import renderings, shown
 from lifecycle.text.turned import SIGNS, turned
 
-#: Characters without which a text holds neither markup nor escapes, `=` only before `?`; written
-#: as one class with a condition behind it, which is searched for ten times as fast as two choices.
+#: A text without these characters holds neither markup nor escapes (`=` counts only before `?`).
+#: One class with a condition behind it is found ten times as fast as two alternatives.
 _TELLING: Final = re.compile(r"[<>&%\\*_~`|\[\]=](?:(?<!=)|\?)")
-#: And those without which it is not shown otherwise.
+#: A text without these is shown in the order and with the letters in which it is written.
 _TURNING: Final = re.compile(f"[{SIGNS}{BRACKETED}{FILLERS}]")
 
-#: Where a link leads: with a title in quotes, or with parentheses inside. Every piece ends at the
-#: next parenthesis, and a target begins with one, so that no character is read often.
+#: The target of a link, with a title in quotes, or with parentheses inside. Every piece ends at the
+#: next parenthesis, and a target begins with one, so that no character is read many times.
 _TITLED: Final = r"\([^()\"']*+(?:\"[^\"]{0,200}+\"|'[^']{0,200}+')\s{0,8}+\)"
 _NESTED: Final = r"\([^()]*+(?:\([^()]*+\)[^()]*+){0,4}+\)"
-#: A picture or a link: what is shown, and where it leads, there or elsewhere in the text.
+#: A picture or a link: what is shown, and its target. `_LINK` also has targets elsewhere.
 INLINE_LINK: Final = re.compile(rf"!?\[(?P<words>[^\[\]]*+)\](?P<target>{_TITLED}|{_NESTED})")
 _LINK: Final = re.compile(rf"!?\[([^\[\]]*+)\](?:{_TITLED}|{_NESTED}|\[[^\[\]]*+\])")
 #: A picture may be what a link shows.
@@ -41,7 +41,7 @@ _ESCAPE: Final = re.compile(
     r"|[uU](?P<four>[0-9a-fA-F]{4})|x(?P<two>[0-9a-fA-F]{2}))"
     r"|(?P<blank>\\[nrt])"
 )
-#: Charsets of mails; any other is read as UTF-8. Python never forgets a name that it looked for.
+#: Charsets of mails; any other is read as UTF-8, since Python caches each name that it looks up.
 _CHARSET: Final = re.compile(
     r"utf[-_]?(?:7|8|16|32)(?:[-_]?[lb]e)?|(?:us-)?ascii|latin-?1|iso-8859-\d{1,2}|windows-125\d"
     r"|koi8-[ru]|big5|gbk|gb2312|gb18030|shift_jis|euc-(?:jp|kr)|iso-2022-(?:jp|kr)"
@@ -51,7 +51,7 @@ _SURROGATES: Final = range(0xD800, 0xE000)
 
 
 def is_plain(text: str) -> bool:
-    """Say whether the text surely holds neither markup nor escapes."""
+    """Return True if the text surely holds neither markup nor escapes."""
     return _TELLING.search(text) is None and (text.isascii() or _TURNING.search(text) is None)
 
 
@@ -78,9 +78,9 @@ def _variants(text: str) -> tuple[str, ...]:
 
 
 def stripped(text: str) -> tuple[str, ...]:
-    """Return the text without HTML and Markdown, what most readers see first.
+    """Return the text without HTML and Markdown, in each way it may be shown, the usual one first.
 
-    Each way to show it comes once with underscores kept and once without.
+    Each way comes once with underscores kept and once without.
     """
     bare = [_unmarked(each) for each in renderings(text)]
     return tuple(dict.fromkeys(each for kept in bare for each in (kept, kept.replace("_", ""))))
@@ -150,9 +150,9 @@ def _mail_word(written: str) -> str:
 
 
 def leftover_escape(text: str) -> str | None:
-    """Return an escape that is still there after one level was decoded, None where there is none.
+    """Return an escape that is still there after one level was decoded, None if there is none.
 
-    Text that was escaped twice hides something from whoever decodes once.
+    A text that was escaped twice hides something from whoever decodes once.
     """
     if _ESCAPE.search(text) is None:
         return None
@@ -165,5 +165,5 @@ def leftover_escape(text: str) -> str | None:
 
 
 def _is_a_parameter(escape: str) -> bool:
-    """Tell `&region=eu` of an address, which only begins like an entity, from `&reg;`."""
+    """Return True for `&region` in an address, which only begins like the entity `&reg;`."""
     return escape[0] == "&" and escape[1] != "#" and escape[-1] != ";"

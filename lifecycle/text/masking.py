@@ -1,4 +1,4 @@
-"""What others wrote, as it may be shown and kept: no credential in it (design section 8, M08)."""
+"""Mask credentials in what others wrote, so that it can be shown and kept (section 8, M08)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MASK: Final = re.compile(r"‹[a-zA-Z ]{1,40}, \d{1,9} characters›")
 
 
 def mask(value: str, kind: str = "secret") -> str:
-    """Return `‹secret, N characters›`; what is a mask already stays one."""
+    """Return `‹secret, N characters›`; a text that is a mask already stays as it is."""
     return value if _MASK.fullmatch(value) else f"‹{kind}, {len(value)} characters›"
 
 
@@ -27,11 +27,11 @@ def mask_text(text: str) -> str:
 
 
 def mask_disguised(text: str, written: str | None = None) -> str:
-    """Return a text, in which nothing is to be masked as written, without credentials in disguise.
+    """Return a text without credentials in disguise; those in clear are masked in it already.
 
-    Where one is escaped, or has markup or unseen characters inside, nobody can say which characters
-    of the text it is made of: the line is masked whole, and the text where a disguise, or what it
-    hides, reaches over lines. `written` is the text before anything of it was masked.
+    If a credential is escaped, or has markup or invisible characters inside, nobody can say which
+    characters of the text belong to it. So its whole line is masked, and the whole text if the
+    disguise, or what it hides, spans lines. `written` is the text before anything of it was masked.
     """
     if not hides_secret(text):
         return text
@@ -49,24 +49,25 @@ def _masked_as_written(text: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """Return what somebody typed as it may stand in a sentence of ours: one line, nothing hidden.
+    """Return what somebody typed in a form for a sentence of ours: one line, nothing hidden.
 
-    Credentials are masked; what would not show, or would move the text, is written as an escape.
+    Credentials are masked; characters that do not show, or that move the text, become escapes.
     """
     line = " ".join(mask_text(text).split())
     return "".join(char if char.isprintable() else f"\\u{{{ord(char):X}}}" for char in line)
 
 
 def mask_secrets(value: Any) -> Any:
-    """Return a JSON value with each credential masked: by its shape or by the name of its field.
+    """Return a JSON value with each credential masked, known by its shape or by the name of its
+    field.
 
-    So is what makes one up together with what stands beside it in a list: `["curl", "-u", "a:b"]`.
+    Texts of a list that form one together are masked as well: `["curl", "-u", "a:b"]`.
     """
     return _masked(value, None)
 
 
 def _masked(value: Any, said: str | None) -> Any:
-    """Mask as the rule finds; `said` is the name around the value that says secret."""
+    """Mask what the rule finds; `said` is the name around the value that says secret, or None."""
     if isinstance(value, Mapping):
         told = told_within(value, said)
         return {
@@ -84,7 +85,7 @@ def _masked(value: Any, said: str | None) -> Any:
 
 
 def _masked_together(items: list[Any]) -> list[Any]:
-    """Mask the texts of a list that are a credential where they are read as one text."""
+    """Mask the texts of a list that are a credential when they are read as one text."""
     places = [place for place, item in enumerate(items) if isinstance(item, str)]
     if len(places) < 2:
         return items
@@ -99,8 +100,8 @@ def _masked_together(items: list[Any]) -> list[Any]:
 
 
 def _names_shown(names: Iterable[object]) -> Iterator[str]:
-    """Yield each name masked, those that are masked alike told apart so that all are seen: `a`,
-    `a′`, `a′2`, `a′3`."""
+    """Yield each name masked, with marks that tell apart names masked alike: `a`, `a′`, `a′2`,
+    `a′3`."""
     taken: set[str] = set()
     times: Counter[str] = Counter()
     for name in names:
@@ -118,8 +119,8 @@ def plain_words(text: str, longest: int = 2_000) -> str:
 
 
 def recorded_words(text: str, longest: int = 2_000) -> str:
-    """Return what somebody typed as the trail keeps it for good: also without a credential.
+    """Return what somebody typed as the trail keeps it for good: no lone surrogates, no credential.
 
-    What stands in the trail can be taken out of it by nobody, and is in every export (case M08).
+    Nobody can remove anything from the trail, and it is in every export (case M08).
     """
     return mask_text(plain_words(text, 2 * longest))[:longest]

@@ -1,4 +1,4 @@
-"""RE2 patterns: linear in the text whatever an operator or an agent wrote."""
+"""Compile RE2 patterns, which take linear time whatever an operator or an agent wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a text holds personal data: addresses, numbers of phones, cards, accounts (seed 004)."""
+"""Find personal data in a text: addresses, and numbers of phones, cards and accounts (seed 004)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from lifecycle.text.secrets_found import Secret, find_secrets
 
-#: In this order where two begin at the same place: an account number is never taken for a phone.
+#: Of two that begin at the same place the earlier shape counts: an account number is no phone's.
 _SHAPES: Final = tuple(
     (kind, re.compile(pattern))
     for kind, pattern in (
@@ -24,13 +24,13 @@ _SHAPES: Final = tuple(
         ("email address", r"(?<![\w.+%-])[\w.+%-]++@[\w-]++(?:\.[\w-]+)+"),
     )
 )
-#: Wider than the rule's: a receipt is masked where a proposal would not be refused.
+#: Wider than the rule's shape: masking more in a receipt costs less than refusing a proposal.
 _LOOSE_KEY: Final = re.compile(r"(?i)\b(?:api|access)[_-]key\s{1,8}(\w{8,})")
 _SHORTEST_IBAN: Final = 15
 
 
 def find_private(text: str) -> tuple[Secret, ...]:
-    """Find credentials and personal data; spans in order, joined where they meet."""
+    """Return credentials and personal data; spans are in order, and joined if they overlap."""
     joined: list[Secret] = []
     for found in sorted(_found(text), key=lambda s: (s.start, -s.end)):
         if joined and found.start < joined[-1].end:
@@ -41,7 +41,7 @@ def find_private(text: str) -> tuple[Secret, ...]:
 
 
 def card_like(number: int) -> bool:
-    """Say whether a JSON number is the number of a card."""
+    """Return True if a JSON number is the number of a card."""
     digits = str(number)
     return 13 <= len(digits) <= 19 and digits[0] in "23456" and _luhn(digits)
 

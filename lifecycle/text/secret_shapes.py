@@ -1,4 +1,4 @@
-"""The shapes of credentials: what is one wherever it stands, by the make of it."""
+"""Define the shapes of credentials: texts that are one wherever they stand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHAPES: Final = tuple(
         ),
         (
             "JSON web token",
-            # From the beginning of what may hold one: `eyJ-eyJ-…` must not be read from each `eyJ`.
+            # Anchored where the word begins: `eyJ-eyJ-…` must not be read from each `eyJ`.
             r"(?<![\w-])(?=[\w-]++\.[\w-]{4,}+\.)[\w-]*?"
             r"\b(?P<secret>eyJ[\w-]{5,}+\.[\w-]{4,}+\.[\w-]*+)",
         ),
@@ -34,15 +34,15 @@ SHAPES: Final = tuple(
         (BASIC_KIND, _BASIC),
         (
             "authorization header",
-            # Bearer and Basic have shapes of their own; other words behind the name are talk.
+            # Bearer and Basic have shapes of their own; other words after the name are prose.
             r"(?i)\bauthorization\s{0,8}[:=]\s{0,8}[\"']?"
             r"(?:token|api-?key|key|bot|(?:sso|genie)-?key)"
             r"\s{1,8}(?P<secret>(?=[a-z.:~+/_-]*[\d=])[\w.:~+/=-]{8,}+)",
         ),
         (
             "signature in an address",
-            # Whoever has such an address of a cloud's store has what it opens. A link that some
-            # other house has signed, to be let go of its mails, opens nothing of ours.
+            # Such an address gives access to what it names in a cloud's store. Other signed links,
+            # like one to unsubscribe from a newsletter, open nothing of ours.
             r"(?i)[?&;]x-(?:amz|goog)-signature=(?P<secret>[a-f\d]{32,}+)",
         ),
         (
@@ -76,8 +76,8 @@ SHAPES: Final = tuple(
         ("Discord webhook", r"\bdiscord(?:app)?\.com/api/webhooks/\d+/(?P<secret>[\w-]{20,}+)"),
         (
             "API key",
-            # A word of an address begins so too (`sk-zimna-kolekcia-2026`): a key of no known make
-            # has digits and capitals among its letters, or no hyphen.
+            # A word in an address may begin so, too (`sk-zimna-kolekcia-2026`). So a key of no
+            # known make must have digits and capitals among its letters, or no hyphen.
             r"\bsk-(?:(?:ant|proj|svcacct)-(?=[\w-]{0,80}\d)[\w-]{20,}+|or-v\d-[\w-]{20,}+"
             r"|(?=[\w-]{0,80}\d)(?=[\w-]{0,80}[A-Z])[\w-]{20,}+|\w{20,}+(?!-))",
         ),
@@ -89,7 +89,7 @@ SHAPES: Final = tuple(
         ("Google key", r"\bAIza[\w-]{35}|\bya29\.[\w-]{20,}+|\bGOCSPX-[\w-]{20,}+"),
         ("registry token", r"\bnpm_[A-Za-z\d]{36}|\bpypi-[\w-]{32,}+|\bhf_[A-Za-z\d]{30,}+"),
         ("mail key", r"\bSG\.[\w-]{16,}+\.[\w-]{16,}+"),
-        # Without the name of its maker it is as good as any file's checksum.
+        # Without the name of its maker it looks like the checksum of any file.
         ("mail key", r"(?i:mailgun)[^\n]{0,80}?\b(?P<secret>key-[a-f\d]{32})\b"),
         ("mail key", r"\bapi:(?P<secret>key-[a-f\d]{32})\b"),
         ("mail key", r"\b[a-z\d]{32}-us\d{1,2}\b"),
@@ -105,8 +105,9 @@ SHAPES: Final = tuple(
     )
 )
 
-#: What a command's text holds for sure, the option that gives a password, and the command with all
-#: that stands between. Looked for from the option back: so no line of many names is read often.
+#: Commands: a name the text must hold, the option that gives a password, and the command with all
+#: between it and the option. It is searched from the option back, so that a line with many names is
+#: not read many times.
 _COMMANDS: Final = (
     (
         ("curl",),
@@ -123,7 +124,7 @@ _COMMANDS: Final = (
             r"(?<=\s)-p(?P<quote>[\"'])?"
             r"(?P<secret>(?(quote)[^\"'\n]{1,200}+|[^\s\"'-][^\s\"']{1,200}+))"
         ),
-        # Options follow at once, or behind a database; `mysql is slow -please …` is talk.
+        # Options follow at once, or after a database; `mysql is slow -please …` is no command.
         re.compile(
             r"\b(?:mysql(?:dump|admin)?|mariadb(?:-dump|-admin)?)"
             r"(?=\s{1,4}(?:\w[\w.-]{0,63}\s{1,4})?(?:-|\Z))[^\n;|&]{0,200}\Z"
@@ -134,7 +135,7 @@ _FURTHEST_COMMAND: Final = 320
 
 
 def typed_in(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where a password stands that is given to a command: `curl -u pat:…`, `mysql -p…`."""
+    """Yield the spans of passwords given to a command: `curl -u pat:…`, `mysql -p…`."""
     for names, option, command in _COMMANDS:
         if any(name in text for name in names):
             for found in option.finditer(text):
@@ -143,7 +144,7 @@ def typed_in(text: str) -> Iterator[tuple[int, int]]:
                     yield found.span("secret")
 
 
-#: What a text of such a shape holds for sure; looking for it first spares most texts the pattern.
+#: A text of such a shape holds one of these; looking for them first spares most texts the pattern.
 HOLDS: Final[dict[str, tuple[str, ...]]] = {
     "private key": ("-----BEGIN ",),
     "JSON web token": ("eyJ",),
@@ -172,8 +173,8 @@ HOLDS: Final[dict[str, tuple[str, ...]]] = {
     COMMAND_KIND: ("sshpass",),
 }
 
-#: One of these it needs as well, in small letters; asked of texts in ASCII alone, where a letter
-#: without case is one of two.
+#: It holds one of these as well, in small letters. Only texts in ASCII are asked, as beyond it more
+#: than two letters may be the same without case.
 NEEDS: Final[dict[str, tuple[str, ...]]] = {
     "bearer token": ("bearer",),
     BASIC_KIND: ("basic",),

@@ -1,4 +1,4 @@
-"""Credentials that are known by what stands above, beside or before them in an object or a list."""
+"""Find credentials in objects and lists by what stands above, beside or before them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _LONGEST_OPTION: Final = 60
 
 
 def told_within(value: Any, said: str | None) -> Iterator[tuple[str | int, Any, str | None]]:
-    """Yield what an object or a list holds: its name or place, it, and which name says secret.
+    """Yield the items of an object or a list: key or place, item, and the name that says secret of
+    it.
 
-    `said` is the name that says so of the whole, None where none does; the nearest name counts. The
-    rule and what masks ask here, so that nothing is masked which the rule lets pass.
+    `said` is the name that says so of the whole, None if none does; the nearest name counts. Both
+    the rule and masking ask here, so that nothing is masked that the rule lets pass.
     """
     if isinstance(value, Mapping):
         beside = _named_beside(value)
@@ -36,9 +37,9 @@ def told_within(value: Any, said: str | None) -> Iterator[tuple[str | int, Any, 
 def _named_beside(value: Mapping[str, Any]) -> frozenset[str]:
     """Return the keys of an object that hold a credential by the name that stands beside them.
 
-    So lists of variables, headers and changes are written, in any letter case:
-    `{"name": "DB_PASSWORD", "value": "…"}`, `{"path": "/db/password", "value": "…"}`. Beside a
-    user `pass` is one, too.
+    Lists of variables, headers and changes are written so, in any letter case: `{"name":
+    "DB_PASSWORD", "value": "…"}`, `{"path": "/db/password", "value": "…"}`. Beside a user `pass` is
+    one, too.
     """
     keys = {key: key.lower() for key in value}
     found = {key for key, small in keys.items() if small == "pass"}
@@ -52,9 +53,9 @@ def _named_beside(value: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _named_before(items: Sequence[Any]) -> frozenset[int]:
-    """Return the places of a list that hold a credential by what stands before them.
+    """Return the places in a list that hold a credential by what stands before them.
 
-    So arguments (`["--password", "…"]`) and pairs (`["X-Api-Key", "…"]`) are written.
+    Arguments (`["--password", "…"]`) and pairs (`["X-Api-Key", "…"]`) are written so.
     """
     pair = len(items) == 2
     return frozenset(
@@ -72,7 +73,8 @@ def _is_option(name: str, item: Any) -> bool:
 
 
 def _is_pair(name: str, item: Any) -> bool:
-    """Tell `["X-Api-Key", "k-1234"]` from words, and from two columns, `["token", "created"]`."""
+    """Return True for `["X-Api-Key", "k-1234"]`, not for words or two columns, `["token",
+    "created"]`."""
     if not isinstance(item, str) or len(item.split()) != 1 or not secret_named(name):
         return False
     return any(map(str.isdecimal, item)) and assigned(name, item)

@@ -1,4 +1,4 @@
-"""Where a text holds a credential, and which names hold one. Shared by the rule, cards and logs."""
+"""Find credentials in a text and names that hold one; for the rule, cards and logs alike."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Secret(NamedTuple):
     kind: str
 
 
-#: One look for something that every shape and every name of a credential holds; what has none of
-#: it is spared all the looks for one of them. Beyond ASCII, where letters of more than one kind are
-#: the same without case, every shape is looked for.
+#: Every credential holds one of these, in its shape or its name; a text without them needs no
+#: further search. Beyond ASCII, where more than two letters may be the same without case, every
+#: shape is searched for.
 _MAY_HOLD: Final = compiled(
     "curl|mysql|mariadb|(?i:bearer|basic|sig=|signature=|identified|"
-    # what `secret_named` can say yes to
+    # the names for which `secret_named` can be True
     "pass|pwd|pw|secret|token|apikey|credential|authorization|cookie|jwt|otp|pin|cv[cv]|mnemonic|"
     "key)|"
     + "|".join(re.escape(part) for kind in HOLDS for part in HOLDS[kind])
@@ -47,11 +47,11 @@ _FLAG: Final = re.compile(
 )
 #: The word before a name, which may be its first half: `API key: …`.
 _WORD_BEFORE: Final = re.compile(r"(?<![\w.-])([A-Za-z]{2,20})[ \t]$")
-#: In prose other keys are of doors, clients and sessions.
+#: The words before `key` that make it a credential in prose; others are keys of doors or sessions.
 _KEYS_IN_PROSE: Final = frozenset(
     "api access private secret signing encryption auth ssh license".split()
 )
-#: One look that spares most texts the next one.
+#: A fast search that spares most texts the next one.
 _MAY_SAY: Final = compiled(
     r"(?i)(?:pass(?:word|phrase|code)|secret|key|token)[\s\x{1c}-\x{1f}]{1,4}(?:is|was)"
 )
@@ -62,7 +62,7 @@ _SAID: Final = re.compile(
     r"\s{1,4}(?:is|was)(?: now)?[:\s]\s{0,4}[\"'`“]?(?P<secret>[^\s\"'`”]{5,200}+)"
 )
 _METHOD: Final = r"(?:sha|base|md|aes|oauth|utf|rfc|[dr]sa|ecdsa|e[dc]|[rehp]s|p|x|v|pkcs|argon)"
-#: A measure, the name of a method, and a file of what may be known to all: no credential.
+#: No credential: a measure, the name of a method, a file of a public key or certificate.
 _NO_KEY: Final = re.compile(
     r"(?i)\d{1,4}-?(?:[a-z]{1,2}|chars?|characters?|digits?|letters?|words?|bits?|days?)(?:\b|-)"
     rf"|{_METHOD}-?\d+(?:[-/](?:{_METHOD}?-?\d{{1,4}}|[a-z]+))*+\Z"
@@ -75,13 +75,13 @@ _ELEMENT: Final = re.compile(
     r"<(?P<name>[A-Za-z][\w.:-]{0,60}+)>\s{0,8}+(?P<secret>[^<>\s]{4,200}+)\s{0,8}+</(?P=name)>"
 )
 _TELLING: Final = re.compile(r"\d|[A-Za-z\d][^\sA-Za-z\d.,:;!?-]|[^\sA-Za-z\d.,:;!?'-][A-Za-z\d]")
-#: Our own mask, closed forms, and words alone: `$uper5ecret!` and `hidden hunter2` are none.
+#: Stand-ins: our own mask, closed forms, single words; not `$uper5ecret!` or `hidden hunter2`.
 _STAND_IN: Final = re.compile(
     r"‹.*|<[^<>]*>|\$?\{(?:[^{}]++|\{[^{}]*+\})*+\}"  # a slot of a template
     r"|\[.*\]|\(.*\)"  # a note in brackets
     r"|%\w+%|%\(\w+\)s|%s|\$\(.*\)|(?-i:\$[A-Z_][A-Z\d_]*|\$[a-z_]+)"  # a variable
     r"|[*•]{3,}\w{0,4}|[.x_`-]{3,}|-{1,2}|n/?a|tb[ad]|todo"
-    # Where it is kept: a path of names, or one name that is no password by its looks.
+    # The place where it is kept: a path of names, or one name that does not look like a password.
     r"|(?:env|vault|secret|secretref|op|ssm|aws-sm|keyring):/{1,3}"
     r"(?:(?-i:[A-Z][A-Z\d_]*+|[a-z]+(?:[._-][a-z]+)*+)|[\w.-][\w .-]*+(?:/[\w .-]++)++)"
     r"(?:[?#][\w=&.-]*+)?"
@@ -91,11 +91,11 @@ _STAND_IN: Final = re.compile(
 _SHORTEST: Final = 4
 _LONGEST_NAME: Final = 200
 
-#: What code says in place of a value: a call, or something out of a collection.
+#: Code in place of a value: a call, or an item of a collection.
 _CODE: Final = re.compile(
     r"[A-Za-z_]++(?:\.[A-Za-z_]++)*+(?:\([^()\d\n]{0,80}+\)|\[[^\[\]\d\n]{0,80}+\])"
 )
-#: Where the post is delivered in India.
+#: A postal code (PIN) of India.
 _POSTAL: Final = re.compile(r"[1-9]\d{5}")
 _WORDS_ALONE: Final = re.compile(r"[A-Za-z]{1,20}(?:[ ,_-]{1,2}[A-Za-z]{1,20}){0,5}")
 _TOKENS: Final = frozenset({"tokens"})
@@ -115,21 +115,21 @@ _KEY_WORDS: Final = frozenset(
     storage license ssh webhook deploy
     """.split()
 )
-#: Before `pass`, which is a password there and not what was passed.
+#: After one of these `pass` is a password, and not something that passed.
 _PASS_OF: Final = frozenset(
     """
     db database user admin root smtp imap mail ftp ssh http proxy mysql pg postgres redis login
     """.split()
 )
-#: Behind the name of a credential: what holds it all the same.
+#: A name still holds a credential if one of these follows that of the credential.
 _HOLDERS: Final = frozenset({"value", "string"})
-#: Behind `password`: which of them it is.
+#: Words after `password` that tell which password it is.
 _WHICH: Final = frozenset("old new current confirm confirmation repeat again".split())
 _PASSWORDS: Final = frozenset("password passwd pwd passphrase passcode passwort".split())
-#: Before `code`, `codes` and `phrase`.
+#: `_CODES` are credentials after a word of `_CODE_OF`.
 _CODES: Final = frozenset({"code", "codes", "phrase"})
 _CODE_OF: Final = frozenset("recovery otp seed mfa totp".split())
-#: Several words in one.
+#: Ends of a word that is several words in one.
 _SECRET_ENDS: Final = (
     *("password", "passwd", "secret", "apikey", "accesskey", "privatekey", "secretkey"),
     *("accesstoken", "authtoken", "apitoken"),
@@ -142,7 +142,8 @@ _HARMLESS_TOKENS: Final = frozenset(
 
 
 def secret_named(key: str) -> bool:
-    """Say whether a field of this name holds a credential: `api_key`, `clientSecret`, `PGPASSWORD`.
+    """Return True if a field of this name holds a credential: `api_key`, `clientSecret`,
+    `PGPASSWORD`.
 
     The end of the name decides: `password` and `db.password` do, `password_policy`, `secret_env`
     and `next_page_token` do not.
@@ -173,7 +174,7 @@ def _say_secret(words: Words) -> bool:
 
 
 def is_credential(name: str, value: Any) -> bool:
-    """Say whether a value below a field of this name, which says secret, is one.
+    """Return True if a value in a field of this name, which says secret, is a credential.
 
     null, flags and stand-ins are none, nor are a number of tokens and cookies that are words alone.
     """
@@ -187,20 +188,21 @@ def _is_consent(name: str, value: str) -> bool:
 
 
 def assigned(name: str, value: str) -> bool:
-    """Say whether `name: value` holds a credential by a name that says so: `Password: hunter2`."""
+    """Return True if `name: value` holds a credential: `Password: hunter2`."""
     return _counts(name, value, "plain", ":")
 
 
 def stand_in(value: str) -> bool:
-    """Say whether a value only stands for a credential: empty, masked, a template, a reference."""
+    """Return True if a value only stands for a credential: nothing, a mask, a template, a
+    reference."""
     bare = value.strip()
     return not bare or _STAND_IN.fullmatch(bare) is not None
 
 
 def find_secrets(text: str) -> tuple[Secret, ...]:
-    """Find the credentials in a text, JSON or not; the spans are in order and never overlap.
+    """Return the credentials in a text, JSON or not; the spans are in order and never overlap.
 
-    Where spans meet they are joined, so that what is left after masking holds no part of either.
+    Overlapping spans are joined, so that no part of either is left after masking.
     """
     if text.isascii() and not _MAY_HOLD.search(text):
         return ()
@@ -271,7 +273,7 @@ def _said_of(text: str) -> Iterator[Secret]:
 
 
 def _counts(name: str, value: str, group: str, sign: str) -> bool:
-    """Tell `password: hunter2` from `password: please choose one`."""
+    """Return True for `password: hunter2`, False for `password: please choose one`."""
     if group != "plain":
         return is_credential(name, value)
     if stand_in(value) or value.startswith(("http://", "https://")) or len(value) < _SHORTEST:
@@ -282,14 +284,14 @@ def _counts(name: str, value: str, group: str, sign: str) -> bool:
 
 
 def _is_said(name: str, value: str) -> bool:
-    """Say whether `PIN: 560001` and `Cookie: oats4you` are talk: a cookie is sent as `a=b`."""
+    """Return True if `PIN: 560001` or `Cookie: oats4you` is prose; a cookie is sent as `a=b`."""
     if ends_in(name, _PIN):
         return _POSTAL.fullmatch(value) is not None
     return ends_in(name, _COOKIES) and "=" not in value
 
 
 def _pair(encoded: str) -> bool:
-    """Tell `Basic dXNlcjpwYXNz` from `basic training`: what is encoded is `user:password`."""
+    """Return True if what is encoded is `user:password`; `basic training` is not."""
     try:
         return b":" in b64decode(encoded, validate=True)
     except ValueError:

@@ -1,7 +1,7 @@
-"""A text without its dress: what says the same is one text, and what says another thing is not.
+"""Bring a text into the one form that all ways to dress it share.
 
-Coarser than the text as written, so that bold print makes no other content of it, and finer than
-what a reader sees: where a link leads, what a tag says and the signs in names and paths count.
+It is coarser than the text as written, so that bold print makes no other content of it. It is finer
+than what a reader sees: where a link leads, what a tag says and the signs in names and paths count.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from lifecycle.text.hypertext import said
 from lifecycle.text.markup import INLINE_LINK, LINKS_IN_LINKS, decoded_but_blanks, is_plain
 from lifecycle.text.turned import overridden
 
-#: A site and no page of it says nothing that the words of the link do not say.
+#: A target that is a site without a page says nothing that the words of the link do not say.
 _NO_PAGE: Final = re.compile(r"\(\s*+(?:https?://[^\s/?#()@]*+/?)?\s*+\)", re.IGNORECASE)
 
 _MARKS: Final = re.compile(r"\*+|_+|~+|`+|\|\|")
 _LONGEST_MARK: Final = 3
-#: These dress a part of a word, too, at one of its ends: `Hel**lo**`.
+#: Marks that may dress the beginning or the end of a word, too: `Hel**lo**`.
 _IN_WORDS: Final = ("**", "~~")
 _SIGNS: Final = "*_~`|"
-#: Where what follows is the beginning of a path, a file name or an option, nothing is dressed.
+#: Before one of these, which begins a path, a file name or an option, a mark opens nothing.
 _NO_WORD: Final = "/.\\-"
 _END_OF_WORD: Final = re.compile(rf"[.,;:!?]*+(?:\s|$)|[{_SIGNS}]")
 
@@ -29,7 +29,7 @@ _Span = tuple[int, int]
 
 
 def undressed(text: str) -> str:
-    """Return the one text that all ways to dress it share: escapes decoded once, no emphasis."""
+    """Return the form that all ways to dress a text share: escapes decoded once, no emphasis."""
     if is_plain(text):
         return text
     bare = said(decoded_but_blanks(overridden(text)))
@@ -45,7 +45,7 @@ def _told(link: re.Match[str]) -> str:
 
 
 def _without_emphasis(line: str) -> str:
-    """Return the line without marks that stand in pairs around words, each mark looked at once."""
+    """Return the line without marks in pairs around words; each mark is looked at once."""
     kept, place = [], 0
     for start, end in sorted(_emphasis(line)):
         kept.append(line[place:start])
@@ -54,7 +54,7 @@ def _without_emphasis(line: str) -> str:
 
 
 def _emphasis(line: str) -> list[_Span]:
-    """Return where the marks are that dress: both of a pair, at the edges of words."""
+    """Return the spans of marks that dress: both marks of a pair, at the edges of words."""
     found: list[_Span] = []
     opened: dict[str, _Span] = {}
     for mark in _MARKS.finditer(line):
@@ -76,7 +76,7 @@ def _opens(line: str, span: _Span, sign: str) -> bool:
 
 
 def _closes(line: str, begun: _Span, span: _Span, sign: str) -> bool:
-    """Say whether the pair is around something, and at one edge of a word at least."""
+    """Return True if the pair is around something, and at the edge of a word on one side."""
     behind_word = begun[1] < span[0] and not line[span[0] - 1].isspace()
     in_word = sign in _IN_WORDS and _is_at_start(line, begun[0], sign)
     return behind_word and (in_word or _is_at_end(line, span[1], sign))
@@ -90,7 +90,7 @@ def _is_at_start(line: str, place: int, sign: str) -> bool:
 
 
 def _is_at_end(line: str, place: int, sign: str) -> bool:
-    """Say whether a word ends here; no name holds a double mark, so any sign ends that."""
+    """Return True if a word ends here; a double mark stands in no name, so any sign ends that."""
     if sign in _IN_WORDS:
         return not line[place : place + 1].isalnum()
     return _END_OF_WORD.match(line, place) is not None

@@ -1,4 +1,4 @@
-"""Where a document holds texts, recipients and paths, by their JSON place."""
+"""Find the texts, recipients and paths in a document, each with its place in the JSON."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Place(NamedTuple):
         return dotted(self.parts)
 
 
-#: Programs that show rich text have its pieces at most so deep inside the items of a list.
+#: Rich text has its pieces at most this deep inside the items of a list.
 _DEEPEST_PIECE: Final = 4
 
-#: Below these the agent names the fields, so that a name is a text of its own.
+#: Below these the agent chooses the names of fields, so that a name counts as a text, too.
 _FREE: Final = (("parameters",), ("target", "constraints"))
 _PRECONDITIONS: Final = "preconditions"
 
@@ -45,17 +45,18 @@ _PATHS: Final = frozenset(
     """.split()
 )
 _PATH_SHAPE: Final = re.compile(r"[/\\~]|\.{1,2}(?:[/\\]|\Z)|[A-Za-z]:[/\\]")
-#: With a recipient's name before it this is a recipient where an @ stands in it.
+#: A field whose name has one of these after a recipient's name is a recipient if it holds an @.
 _ADDRESSES: Final = frozenset("address addresses addr addrs email emails mail mails list".split())
-#: Names without a sign between their words, and plurals: recipients where an @ stands in them.
+#: Names without a sign between their words, and plurals: such fields are recipients if they hold
+#: an @.
 _RUN_TOGETHER: Final = frozenset(
     "mailto sendto forwardto deliverto copyto rcptto ccs bccs senders replytos".split()
 )
-#: So lists of headers are written, `{"name": "Bcc", "value": "..."}`, and lists of recipients,
-#: `{"type": "bcc", "email": "..."}`.
+#: Lists of headers, `{"name": "Bcc", "value": "..."}`, and of recipients, `{"type": "bcc",
+#: "email": "..."}`, have a name in one of the first and a value in one of the second.
 _NAMES_BESIDE: Final = frozenset("name key field header type kind label".split())
 _VALUES_BESIDE: Final = _ADDRESSES - {"list"} | {"value", "values"}
-#: A way up, whatever stands around it.
+#: A segment `..` anywhere in a path.
 _UP: Final = re.compile(r"(?:\A|[/\\])\.\.(?:[/\\]|\Z)")
 #: A name and a slash on one line; what follows may hold blanks, as in `q1/old data`.
 _BELOW_A_FOLDER: Final = re.compile(r"[^\s/\\]++/[^\r\n]*+\Z")
@@ -71,7 +72,7 @@ def content_of(document: ProposalDocument) -> dict[str, Any]:
 def texts_in(content: Mapping[str, Any]) -> Iterator[Place]:
     """Yield every text of a document in any field, and every name that the agent gave a field.
 
-    A list of texts is also yielded as one, joined by spaces, because it may be lines of one.
+    A list of texts is also yielded as one, joined by spaces, because it may be lines of one text.
     """
     for parts, container in containers(dict(content)):
         names_count = isinstance(container, dict) and _is_free(parts)
@@ -86,10 +87,10 @@ def texts_in(content: Mapping[str, Any]) -> Iterator[Place]:
 
 
 def pieces_in(content: Mapping[str, Any]) -> Iterator[Place]:
-    """Yield what stands in pieces in a list, put together as whoever shows rich text does it.
+    """Yield the texts that stand in pieces in a list, joined as programs for rich text join them.
 
-    That is `[{"text": "fi"}, {"text": "nal"}]`: what stands in the same place of each item, and
-    what is an item itself. The pieces bring their own blanks.
+    In `[{"text": "fi"}, {"text": "nal"}]` the texts in the same place of each item are joined; so
+    are items that are texts themselves. The pieces bring their own blanks.
     """
     for parts, container in containers(dict(content)):
         if not isinstance(container, list) or len(container) < 2:
@@ -104,7 +105,7 @@ def pieces_in(content: Mapping[str, Any]) -> Iterator[Place]:
 
 
 def _piece(item: Any, parts: Parts) -> Iterator[tuple[Parts, str]]:
-    """Yield the texts of one item and where in it they stand; a list inside is one of its own."""
+    """Yield the texts of one item with their places in it; a list inside is a list of its own."""
     if isinstance(item, str):
         yield parts, item
     elif isinstance(item, dict) and len(parts) < _DEEPEST_PIECE:
@@ -113,14 +114,14 @@ def _piece(item: Any, parts: Parts) -> Iterator[tuple[Parts, str]]:
 
 
 def texts_of(document: ProposalDocument) -> tuple[Place, ...]:
-    """Return what `texts_in` yields; the rules of one verdict ask one after the other."""
+    """Return what `texts_in` yields; cached, as the rules of a verdict ask one after the other."""
     if getattr(_LAST, "document", None) is not document:
         _LAST.texts, _LAST.document = tuple(texts_in(content_of(document))), document
     texts: tuple[Place, ...] = _LAST.texts
     return texts
 
 
-#: The document that a thread looked at last, and its texts; by identity, so never those of another.
+#: The document that a thread asked about last, and its texts; it is compared by identity.
 _LAST: Final = local()
 
 
@@ -133,7 +134,8 @@ def _is_free(parts: Parts) -> bool:
 
 
 class _Said(Enum):
-    """What the names on the way say of a value: somebody, perhaps the end of a time, or nothing."""
+    """What the names on the way say of a value: nobody, somebody, or perhaps somebody (if it has an
+    @)."""
 
     NOBODY = auto()
     PERHAPS = auto()
@@ -143,10 +145,10 @@ class _Said(Enum):
 def recipients_in(content: Mapping[str, Any]) -> Iterator[Place]:
     """Yield every recipient-like value of parameters and constraints, at any depth.
 
-    That is what stands below a name that ends in `to cc bcc recipient(s) from sender`, and
-    everything below `headers`; a name with an @ below one of these is a recipient as well. null is
-    nobody. The ends of a time (`date_to`, `period.from`) and what is called an address or a list of
-    them (`to_email`, `cc_list`) are somebody where they hold an @, and so is the `value` or `email`
+    These are values below a name that ends in `to cc bcc recipient(s) from sender`, and everything
+    below `headers`; a name with an @ below one of these is a recipient as well. null is nobody. The
+    ends of a time (`date_to`, `period.from`) and what is called an address or a list of them
+    (`to_email`, `cc_list`) are recipients if they hold an @, and so is the `value` or `email`
     beside a `name` or `type` that says recipient.
     """
     for start in _FREE:
@@ -178,7 +180,7 @@ def _said_by(key: str, parts: Parts, said: _Said) -> _Said:
 
 
 def _says_address(key: str) -> bool:
-    """Say whether the name is one like `cc_list`, `to_email`, `senderAddress` or `mailto`."""
+    """Return True for a name like `cc_list`, `to_email`, `senderAddress` or `mailto`."""
     return any(
         (len(words) > 1 and words[-1] in _ADDRESSES and says_recipient(words[-2]))
         or words[-1] in _RUN_TOGETHER
@@ -188,7 +190,7 @@ def _says_address(key: str) -> bool:
 
 
 def _names_recipient(field: tuple[str, Any]) -> bool:
-    """Say whether a field of an object gives the name of another one, which says recipient."""
+    """Return True if the field gives the name of the field beside it, and that says recipient."""
     key, name = field
     return isinstance(name, str) and ends_in(key, _NAMES_BESIDE) and says_recipient(name)
 
@@ -202,9 +204,9 @@ def _is_somebody(value: Any, said: _Said) -> bool:
 def paths_in(parameters: Mapping[str, Any]) -> Iterator[Place]:
     """Yield every path-like value of the parameters, at any depth.
 
-    That is what stands below a name that ends in `path file dir directory folder …`, and whatever
-    is written like a path: with a segment `..`, with a slash and no blank before it, or beginning
-    like one.
+    These are values below a name that ends in `path file dir directory folder …`, and values
+    written like a path: with a segment `..`, with a slash and no blank before it, or with the
+    beginning of one.
     """
     yield from _paths_below(parameters, _FREE[0], is_path=False)
 

@@ -1,4 +1,5 @@
-"""Rules load only whole: all nine, each configured, each with its own cases holding (section 5)."""
+"""Load the rules, all or none: all nine, each configured, each with its own cases holding (section
+5)."""
 
 from __future__ import annotations
 
@@ -33,15 +34,15 @@ class RuleProblem:
     remedy: str
 
     def __str__(self) -> str:
-        """Tell it in one line."""
+        """Return it as one line."""
         return f"{dotted(self.path)}: {self.remedy}"
 
 
 class RuleLoadError(Exception):
-    """The rules cannot load; `problems` says everything that must be mended first."""
+    """The rules cannot load; `problems` has everything that must be mended first."""
 
     def __init__(self, problems: Iterable[RuleProblem]) -> None:
-        """Take all problems that one look can find."""
+        """Take all problems that one pass can find."""
         self.problems = tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
 
@@ -52,21 +53,21 @@ class RuleLoadError(Exception):
 
     @property
     def path(self) -> Parts:
-        """Where the first mistake stands in the config."""
+        """The place of the first problem in the config."""
         return self.problems[0].path
 
     @property
     def remedy(self) -> str:
-        """What to do about the first one."""
+        """What to do about the first problem."""
         return self.problems[0].remedy
 
 
 def load_rules(settings: Mapping[str, RuleSettings]) -> tuple[LoadedRule, ...]:
     """Return the configured rules in the order of the table of nine, then others by id.
 
-    Rules of other packages load where they are configured. Raises RuleLoadError with every problem:
-    one of the nine missing or not configured, an unknown rule or key, a bad setting, an id that
-    two rules claim, a rule whose own cases do not hold.
+    Rules of other packages are loaded if they are configured. Raises RuleLoadError with every
+    problem: one of the nine missing or not configured, an unknown rule or key, a bad setting, an id
+    that two rules claim, a rule whose own cases do not hold.
     """
     problems: list[RuleProblem] = []
     classes = _known(settings, problems)
@@ -96,7 +97,7 @@ def rules_fingerprint(rules: Iterable[LoadedRule]) -> dict[str, int]:
 def tools_named(rules: Iterable[LoadedRule]) -> Iterator[tuple[str, Parts, str]]:
     """Yield (rule, place in the config, tool) for every tool that a rule's settings name.
 
-    Raises RuleLoadError where a rule cannot say it.
+    Raises RuleLoadError if a rule fails to tell them.
     """
     return _named(rules, "tools_named")
 
@@ -104,7 +105,7 @@ def tools_named(rules: Iterable[LoadedRule]) -> Iterator[tuple[str, Parts, str]]
 def sources_named(rules: Iterable[LoadedRule]) -> Iterator[tuple[str, Parts, str]]:
     """Yield (rule, place in the config, source) for every source that a rule's settings name.
 
-    Raises RuleLoadError where a rule cannot say it.
+    Raises RuleLoadError if a rule fails to tell them.
     """
     return _named(rules, "sources_named")
 
@@ -151,7 +152,7 @@ def _problem(rule: str, remedy: str, parts: Parts = ()) -> RuleProblem:
 def _known(
     settings: Mapping[str, RuleSettings], problems: list[RuleProblem]
 ) -> dict[str, type[Rule]]:
-    """Return the rules by id: our own, and those of other packages that are configured."""
+    """Return the rules by id: our own, and the configured ones of other packages."""
     classes = dict(own_rules())
     claimed: dict[str, str] = dict.fromkeys(classes, "sentinel_rules")
     for name, point in guests(classes.keys() | settings.keys()):
@@ -185,8 +186,8 @@ def _unknown(
 ) -> list[RuleProblem]:
     told = {problem.rule for problem in problems}
     unknown = settings.keys() - classes.keys() - told
-    # Everything that is installed is looked through for that, which a start need not wait for.
-    # What is configured already is not what was meant.
+    # All installed packages are searched for this, so it is done only if a rule is unknown. A rule
+    # that is configured already cannot be the one that was meant.
     known = (classes.keys() | guest_names()) - settings.keys() if unknown else frozenset[str]()
     return [
         _problem(name, f"there is no rule {name}.{meant(name, known) or _GONE}")
@@ -204,7 +205,7 @@ def _loaded(rule: type[Rule], settings: RuleSettings) -> LoadedRule:
 
 @cache
 def _prove(rule: type[Rule]) -> None:
-    """Run the rule's own cases; raises RuleNotFound where its form is wrong or a case fails."""
+    """Run the rule's own cases. Raises RuleNotFound if its form is wrong or a case fails."""
     if faults := misshapen(rule):
         raise RuleNotFound(f"{rule.id} cannot be a rule: {faults}. Mend it")
     if not (rule.passes and rule.fails):
@@ -216,7 +217,7 @@ def _prove(rule: type[Rule]) -> None:
 
 
 def _breach(rule: type[Rule], case: RuleCase, *, is_pass: bool) -> str | None:
-    """Say what the case asks for and what came instead; None where it holds."""
+    """Return what the case asks for and what came instead; None if it holds."""
     if is_pass is not (case.code is None):
         return "it has a code, which none of `passes` has" if is_pass else "it needs a code"
     try:

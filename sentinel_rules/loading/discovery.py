@@ -1,4 +1,4 @@
-"""Where rules are: the modules of this package, and the entry-point group `sentinel_rules`."""
+"""Find rules: in the modules of this package, and in the entry-point group `sentinel_rules`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_RULES: Final = frozenset({"loading"})
 
 
 class RuleNotFound(Exception):
-    """What should be a rule is none."""
+    """Something should be a rule and is not."""
 
 
 @cache
@@ -34,9 +34,9 @@ def own_rules() -> dict[str, type[Rule]]:
 
 
 def rule_in(place: Any, name: str) -> type[Rule]:
-    """Return the rule called `name` that a module holds, or that `place` is.
+    """Return the rule called `name` in a module, or `place` itself if it is the rule.
 
-    Raises RuleNotFound where there is none, several, or one with another id.
+    Raises RuleNotFound if there is none, or several, or one with another id.
     """
     rule = _rule_of(place, name) if isinstance(place, ModuleType) else place
     if not is_rule(rule):
@@ -63,12 +63,12 @@ def _rule_of(module: ModuleType, name: str) -> Any:
 
 
 def guests(names: Collection[str]) -> Iterator[tuple[str, EntryPoint]]:
-    """Yield the entry points of other packages that are called one of these names."""
+    """Yield the entry points of other packages that have one of these names."""
     for point in entry_points(group=GROUP):
         if point.name in names:
             yield point.name, point
 
 
 def guest_names() -> frozenset[str]:
-    """Return what other packages offer, whether it is configured or not."""
+    """Return the names of all rules of other packages, configured or not."""
     return frozenset(point.name for point in entry_points(group=GROUP))

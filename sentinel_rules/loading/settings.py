@@ -1,4 +1,4 @@
-"""Settings of a rule, read into its options; every mistake with its place and the nearest key."""
+"""Read a rule's settings into its options; each mistake has its place and the nearest key."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class BadSettings(Exception):
     """The settings of a rule cannot be read."""
 
     def __init__(self, faults: list[tuple[Parts, str]]) -> None:
-        """Take all that is wrong: where in the rule's settings, and in words."""
+        """Take all faults, each with its place in the rule's settings and its words."""
         super().__init__("; ".join(words for _, words in faults))
         self.faults = faults
 
 
 def read_options(rule: type[Rule], settings: Mapping[str, Any]) -> Any:
-    """Return the rule's options; raises BadSettings with everything that is wrong."""
+    """Return the rule's options. Raises BadSettings with everything that is wrong."""
     try:
         written = orjson.dumps(dict(settings), default=_moment)
     except TypeError as error:
@@ -44,7 +44,7 @@ def read_options(rule: type[Rule], settings: Mapping[str, Any]) -> Any:
 
 
 def _moment(value: Any) -> str:
-    """Write a moment of a kind of its own, as readers of YAML make them."""
+    """Return a date or time as text; readers of YAML make objects of them."""
     if isinstance(value, date):
         return value.isoformat()
     raise TypeError(type(value).__name__)
@@ -70,7 +70,7 @@ def _faults(rule: type[Rule], error: ValidationError) -> Iterator[tuple[Parts, s
 
 
 def _keys_of(model: Any, parts: Parts) -> list[str]:
-    """Return the keys that the model at this place knows."""
+    """Return the keys of the model at this place."""
     for part in parts:
         model = _inside(model, part)
     if not _is_model(model):

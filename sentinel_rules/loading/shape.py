@@ -1,4 +1,4 @@
-"""The form of a rule, and what of it a class does not have, in words for whoever writes it."""
+"""Check the form of a rule's class, and say in words for its author what it lacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from lifecycle.sentinel import RuleCase
 
-#: Without one of these a class is no rule.
+#: A class that lacks one of these is no rule.
 PARTS: Final = (
     "id",
     "version",
@@ -22,35 +22,35 @@ PARTS: Final = (
     "check",
 )
 WHAT_A_RULE_IS: Final = f"a rule is a class with {', '.join(PARTS)}"
-#: What has at least so many of them was meant to be one.
+#: A class with at least this many of them was meant to be a rule.
 _LIKE_A_RULE: Final = 4
 _ASKED_WITH: Final = ("proposal", "facts")
 
 
 def is_rule(value: Any) -> bool:
-    """Say whether this is a class with all parts of a rule, whatever they hold."""
+    """Return True if this is a class with all parts of a rule, whatever they hold."""
     return inspect.isclass(value) and not _lacked(value)
 
 
 def is_like_a_rule(value: Any) -> bool:
-    """Say whether this is a class that was probably meant to be a rule."""
+    """Return True if this is a class that was probably meant to be a rule."""
     return inspect.isclass(value) and len(PARTS) - len(_lacked(value)) >= _LIKE_A_RULE
 
 
 def why_no_rule(value: Any) -> str:
-    """Say what keeps a thing from being a rule."""
+    """Return why something is no rule."""
     if not inspect.isclass(value):
         return WHAT_A_RULE_IS
     return f"{value.__name__} lacks {', '.join(_lacked(value))}"
 
 
 def misshapen(rule: type[Any]) -> str | None:
-    """Say what is wrong with the parts of a rule's class; None where they have their form."""
+    """Return what is wrong with the parts of a rule's class; None if they have their form."""
     return "; ".join(_faults(rule)) or None
 
 
 def names_a_place(told: Any) -> bool:
-    """Say whether this is the path of a setting, with the name that stands there."""
+    """Return True if this is a pair of a setting's path and the name that stands there."""
     match told:
         case (tuple(parts), str()):
             return all(isinstance(part, str | int) for part in parts)
@@ -94,6 +94,6 @@ def _takes(called: Any, names: tuple[str, ...]) -> bool:
         inspect.signature(called).bind(*names)
     except TypeError:
         return False
-    except ValueError:  # it says nothing of what it takes
+    except ValueError:  # it has no signature
         return True
     return True

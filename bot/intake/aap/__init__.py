@@ -1,1 +1,1 @@
-"""The AAP door: an Agent Approval Protocol provider for its adapters as they are."""
+"""The AAP door is a provider of the Agent Approval Protocol for its adapters as they are."""

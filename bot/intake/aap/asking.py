@@ -1,4 +1,4 @@
-"""Asking about a call: the proposal that it means, or the reason why there is none."""
+"""Ask about a call: find or make the proposal it means, or keep why there is none."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from lifecycle.errors import Fault, Refused
 from lifecycle.policy import ToolKind, ToolPolicy
 from lifecycle.tier import Tier
 
-#: Refused for now: nothing is kept, so that the key is free for the same call, or another.
+#: Refused for the moment: nothing is kept, so that the key stays free for this call or another.
 _LATER: Final = frozenset({"rate_limited", "too_many_open", "audit_unavailable", "rule_timeout"})
 
 
 @dataclass(slots=True)
 class Asking:
-    """The way from a submission to a call that stands. `sender` is always an agent."""
+    """Makes a stored call of a submission. `sender` is always an agent."""
 
     door: Door
     _turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
@@ -31,12 +31,13 @@ class Asking:
     async def ask(
         self, submission: Mapping[str, Any], key: str, sender: Sender, raw: bytes
     ) -> tuple[Asked, bool]:
-        """Return what a key stands for from now on, and whether it is new; `raw` is as it came.
+        """Return the call that a key stands for from now on, and whether it is new.
 
-        Raises AapRefused, for now too: then the key stands for nothing.
+        `raw` are the bytes as they came. Raises AapRefused; if that is for the moment only, the key
+        stands for nothing.
         """
         fresh = fresh_call(str(sender.id), key, submission, self.door.now_ms())
-        # Twice at once would be two documents under one id, as their times differ.
+        # Two at once would make two documents with one id, since their times differ.
         async with self._turns.setdefault(fresh.id, asyncio.Lock()):
             if not sender.is_known_to(self.door.policy):
                 raise unauthorized()  # removed while it waited behind the same call
@@ -64,7 +65,7 @@ class Asking:
 
 
 def document_of(call: Asked, tool: ToolPolicy) -> dict[str, Any]:
-    """Return the Proposal that a call means: the tool's own action and match, its arguments."""
+    """Return the Proposal that a call means: the tool's action and match, the call's arguments."""
     sent = call.submission
     context = sent.get("context") or {}
     through = f"{context.get('framework', 'AAP')}, call {context.get('call_id', call.id)}"
@@ -93,7 +94,7 @@ def document_of(call: Asked, tool: ToolPolicy) -> dict[str, Any]:
 
 
 def _may_be_proposed(tool: ToolPolicy) -> bool:
-    """What nobody may execute is proposed all the same: the attempt leaves its trace."""
+    """Return True for tools of agents, and blocked ones: the attempt is to leave a trace."""
     return tool.kind is ToolKind.AGENT or tool.tier is Tier.BLOCK
 
 
@@ -106,7 +107,7 @@ def _no_agent_tool(call: Asked, tool: ToolPolicy | None) -> Refused:
 
 
 def _raise_for_now(answer: Answer) -> None:
-    """Raise AapRefused where the answer decides nothing about the call itself."""
+    """Raise AapRefused if the answer decides nothing about the call itself."""
     if answer.reason == "unknown_agent":
         raise unauthorized()  # removed in this very moment
     if answer.reason in _LATER:

@@ -1,4 +1,4 @@
-"""What the AAP door remembers of a call: its own words, and which proposal stands behind it."""
+"""Keep what the AAP door knows of a call: its own words, and the proposal behind it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from lifecycle.state import State
 from lifecycle.text.masking import mask_secrets
 
 _SPACE: Final = uuid.UUID("5f3c0b5e-6d1e-4c0a-9a53-3d9c4f0a7d11")
-#: So many calls on one proposal are noted by name; of more only until when one of them waits.
+#: The most calls on one proposal that are noted by id; of any more only the latest deadline.
 _MOST_NAMED: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One call that an adapter asks about. Times in ms UTC.
+    """One call that an adapter asks about. Times are in ms UTC.
 
-    `proposal_id` is None where no proposal stands behind it; `refused` says why. `digest` is that
-    of the submission as it came. Another call may stand on the same proposal, so that what one was
-    told, its end among it, is kept with the call.
+    `proposal_id` is None if no proposal stands behind it; `refused` says why. `digest` is that of
+    the submission as it came. Several calls may stand on one proposal; so what a call was told, its
+    end included, is kept with the call.
     """
 
     id: str
@@ -42,7 +42,7 @@ class Asked:
 
 
 def fresh_call(agent: str, key: str, submission: Mapping[str, Any], now_ms: int) -> Asked:
-    """Return a call that is asked about now; raises AapRefused for a timeout that is none."""
+    """Return a call that is asked about now. Raises AapRefused for a malformed timeout."""
     return _dated(
         Asked(id_of(agent, key), agent, submission, 0, 0, digest=fingerprint(submission)), now_ms
     )
@@ -62,12 +62,12 @@ def asked(tx: Transaction, asked_id: str, agent: str) -> Asked:
 
 
 def fingerprint(submission: Mapping[str, Any]) -> str:
-    """Return what tells one submission from another, kept where its words are masked."""
+    """Return the digest of a submission; it is kept even when the words are masked."""
     return digest_of(canonical_bytes(submission))
 
 
 def known_call(tx: Transaction, fresh: Asked) -> Asked | None:
-    """Return the call that this key stands for. Raises AapRefused where that is another one."""
+    """Return the call that this key stands for, if any. Raises AapRefused if it is another call."""
     known = _kept(tx, fresh.id, fresh.agent)
     if known is not None and (known.digest or fingerprint(known.submission)) != fresh.digest:
         raise AapRefused(409, "idempotency_conflict", "This key stands for another call.")
@@ -75,7 +75,8 @@ def known_call(tx: Transaction, fresh: Asked) -> Asked | None:
 
 
 def as_first_sent(tx: Transaction, fresh: Asked) -> Asked:
-    """Return a call with the times under which its proposal was stored, where that was not noted.
+    """Return the call with the times of its stored proposal, in case the call itself was not
+    stored.
 
     The proposal is the same document only with the same times.
     """
@@ -85,14 +86,14 @@ def as_first_sent(tx: Transaction, fresh: Asked) -> Asked:
     try:
         return _dated(fresh, found.read().ts_ms)
     except ValueError:
-        return fresh  # somebody wrote into the row; it stands for no call any more
+        return fresh  # somebody changed the row; it stands for no call any more
 
 
 def keep(tx: Transaction, call: Asked) -> tuple[Asked, bool]:
-    """Write what became of a call, once; return what stands, and whether that is new.
+    """Store what became of a call, once; return the stored call, and whether it is new.
 
-    Raises AapRefused where its key stands for another one. The words of one that was refused, or
-    whose proposal held a credential, are kept masked.
+    Raises AapRefused if its key stands for another call. The words are masked if the call was
+    refused, or if its proposal held a credential.
     """
     known = known_call(tx, call)
     if known is not None:
@@ -109,7 +110,7 @@ def keep(tx: Transaction, call: Asked) -> tuple[Asked, bool]:
 
 
 def cancel(tx: Transaction, call: Asked, now_ms: int) -> None:
-    """Note that a call was taken back; its proposal may be another call's as well."""
+    """Note that a call was taken back; its proposal may stand for another call as well."""
     tx.flags.put(_flag(call.id), asdict(replace(call, cancelled_at_ms=now_ms)))
     those = tx.flags.get(_together(call))
     if those is not None:
@@ -118,9 +119,9 @@ def cancel(tx: Transaction, call: Asked, now_ms: int) -> None:
 
 
 def nobody_waits(tx: Transaction, call: Asked, now_ms: int) -> bool:
-    """Say whether the proposal behind a cancelled call is nobody's any more.
+    """Return True if the proposal behind a cancelled call is wanted by no call any more.
 
-    One that came through another door is not withdrawn in the name of a call.
+    A proposal that came through another door is never withdrawn on account of a call.
     """
     found = tx.proposals.get(call.proposal_id) if call.proposal_id else None
     if found is None or found.terminal or found.execution is not None:
@@ -136,14 +137,14 @@ def nobody_waits(tx: Transaction, call: Asked, now_ms: int) -> bool:
 
 
 def in_clear(tx: Transaction, call: Asked) -> bool:
-    """Say whether a call's own words still hold what was masked in its proposal since."""
+    """Return True if a call's words still hold what was masked in its proposal later on."""
     found = tx.proposals.get(call.proposal_id) if call.proposal_id else None
     masked = found is not None and found.masked
     return masked and mask_secrets(call.submission) != call.submission
 
 
 def mask(tx: Transaction, call: Asked) -> None:
-    """Keep the words of a call masked from now on."""
+    """Mask the stored words of a call."""
     kept = asked(tx, call.id, call.agent)
     digest = kept.digest or fingerprint(kept.submission)
     hidden = replace(kept, submission=mask_secrets(kept.submission), digest=digest)
@@ -151,7 +152,7 @@ def mask(tx: Transaction, call: Asked) -> None:
 
 
 def note_use(tx: Transaction, call: Asked, key: str, now_ms: int) -> None:
-    """Note which call and key used the permit up; written in the unit that does.
+    """Note which call and key used up the permit; it runs in the unit that uses it up.
 
     Raises AapRefused, which undoes the use, for a call that ended before its proposal.
     """
@@ -163,18 +164,18 @@ def note_use(tx: Transaction, call: Asked, key: str, now_ms: int) -> None:
 
 
 def is_use(tx: Transaction, call: Asked, key: str) -> bool:
-    """Say whether it was this call under this key that used the permit up."""
+    """Return True if this call under this key used up the permit."""
     return bool(tx.flags.get(f"aap-use:{call.proposal_id}") == {"id": call.id, "key": key})
 
 
 def used_by(tx: Transaction, call: Asked) -> bool:
-    """Say whether it was this call that used the permit up."""
+    """Return True if this call used up the permit."""
     kept = tx.flags.get(f"aap-use:{call.proposal_id}")
     return kept is not None and kept["id"] == call.id
 
 
 def known_outcome(tx: Transaction, call: Asked, told: Mapping[str, Any]) -> bool:
-    """Say whether the same was told before. Raises AapRefused for another outcome."""
+    """Return True if this outcome was told before. Raises AapRefused if another one was."""
     known = asked(tx, call.id, call.agent).outcome
     if known is None:
         return False
@@ -184,7 +185,7 @@ def known_outcome(tx: Transaction, call: Asked, told: Mapping[str, Any]) -> bool
 
 
 def keep_outcome(tx: Transaction, call: Asked, told: Mapping[str, Any], at: str) -> None:
-    """Keep the outcome, once. Raises AapRefused where another was told before."""
+    """Store the outcome, once. Raises AapRefused if another one was told before."""
     if not known_outcome(tx, call, told):
         known = asked(tx, call.id, call.agent)
         ended = replace(known, outcome={**told, "reported_at": at})
@@ -192,7 +193,7 @@ def keep_outcome(tx: Transaction, call: Asked, told: Mapping[str, Any], at: str)
 
 
 def _kept(tx: Transaction, asked_id: str, agent: str) -> Asked | None:
-    """Return what became of an agent's call; a key that was merely reserved stands for none."""
+    """Return the stored call of an agent; None for a key that was merely reserved."""
     found = tx.flags.get(_flag(asked_id)) or denials.kept(tx, agent, asked_id)
     if found is None or found["agent"] != agent:
         return None
@@ -201,7 +202,7 @@ def _kept(tx: Transaction, asked_id: str, agent: str) -> Asked | None:
 
 
 def _join(tx: Transaction, call: Asked) -> None:
-    """Note a call among those that stand on its proposal, and until when it does."""
+    """Note a call among those that stand on its proposal, with its deadline."""
     those = tx.flags.get(_together(call)) or _those_before(tx, call)
     begun_ms, more_until_ms = call.created_at_ms, those["more_until_ms"]
     open_calls = {each: until for each, until in those["calls"].items() if until > begun_ms}
@@ -213,7 +214,7 @@ def _join(tx: Transaction, call: Asked) -> None:
 
 
 def _those_before(tx: Transaction, call: Asked) -> dict[str, Any]:
-    """Return who stands on a proposal of which nothing is noted: whoever it was made for."""
+    """Return the note for a proposal that has none yet: with the call that it was made for."""
     first = _kept(tx, call.proposal_id, call.agent) if call.proposal_id else None
     waits = first is not None and first.id != call.id and first.cancelled_at_ms is None
     calls = {first.id: first.deadline_ms} if first is not None and waits else {}

@@ -1,7 +1,7 @@
-"""The calls that were denied at once: the newest of each agent, and no more.
+"""Keep the calls that were denied at once: only the newest of each agent.
 
-Nothing waits behind them, so that forgetting one harms nobody: asked about again, it is denied
-again. The trail keeps a row of every one.
+Nobody waits for them, so that forgetting one does no harm: asked about again, it is denied again.
+The trail has an entry of each.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from lifecycle.ports import Transaction
 
-#: So many an agent: whoever asked was answered at once, and hardly ever looks again.
+#: The most that are kept of one agent, which was answered at once and will hardly look again.
 _MOST: Final = 32
 
 
 def keep(tx: Transaction, agent: str, asked_id: str, call: Mapping[str, Any]) -> None:
-    """Keep a denied call in the place of the oldest one."""
+    """Store a denied call in the place of the agent's oldest one."""
     ids, place = _places(tx, agent)
     ids[place : place + 1] = [asked_id]
     tx.flags.put(_slot(agent, place), dict(call))
@@ -24,7 +24,7 @@ def keep(tx: Transaction, agent: str, asked_id: str, call: Mapping[str, Any]) ->
 
 
 def kept(tx: Transaction, agent: str, asked_id: str) -> Mapping[str, Any] | None:
-    """Return a denied call of an agent, None where it is forgotten or never was."""
+    """Return a denied call of an agent, None if it is forgotten or never was."""
     ids, _ = _places(tx, agent)
     if asked_id not in ids:
         return None

@@ -1,4 +1,4 @@
-"""AAP's five operations over the workflow: ask, look, cancel, consume, report."""
+"""Carry out AAP's five operations with the workflow: ask, look, cancel, consume, report."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from lifecycle.opening import WAITABLE
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Verb
 
-#: What stands in the way passes by itself, and nothing has happened.
+#: Obstacles that go away by themselves; nothing has happened.
 _FOR_NOW: Final = WAITABLE | {"frozen", "audit_unavailable", "still_running", "rule_timeout"}
 _AGAIN_S: Final = 5
 
 
 @dataclass(slots=True)
 class Provider:
-    """What the routes call. `sender` is always an agent."""
+    """The operations that the routes call. `sender` is always an agent."""
 
     door: Door
     asking: Asking = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make the way in."""
+        """Make the part that asks about calls."""
         self.asking = Asking(self.door)
 
     async def ask(
@@ -60,10 +60,10 @@ class Provider:
     async def look(
         self, asked_id: str, wait_s: int, sender: Sender, incoming: Request
     ) -> dict[str, Any]:
-        """Return a call; held up to `wait_s` while it is pending."""
+        """Return a call; while it is pending, after up to `wait_s` seconds."""
         call = await self._own(asked_id, sender)
         key, waiting = proposal_key(call.proposal_id or ""), self.door.waiting
-        # The mark first: what is decided behind it is no reason to wait any more.
+        # The mark is read first, so that a decision made after it ends the wait at once.
         at = await self.door.store.read(lambda tx: waiting.mark_of(tx, key))
         content = await self._shown(call)
         if content["status"] != "pending" or not wait_s or call.proposal_id is None:
@@ -75,9 +75,10 @@ class Provider:
         return await self._shown(call)
 
     async def cancel(self, asked_id: str, sender: Sender) -> dict[str, Any]:
-        """Take a call back while it is pending, and its proposal where nobody else waits for it.
+        """Take a call back while it is pending, and its proposal if nobody else waits for that.
 
-        The call first: whatever becomes of its proposal, what is cancelled is never begun.
+        The call is cancelled first: whatever becomes of the proposal, a cancelled call never
+        begins.
         """
         call, unwanted = await self.door.store.write(
             lambda tx: self._cancelled(tx, asked_id, str(sender.id))
@@ -87,7 +88,7 @@ class Provider:
         return await self._shown(await self._own(asked_id, sender))
 
     def _cancelled(self, tx: Transaction, asked_id: str, agent: str) -> tuple[Asked, bool]:
-        """Note it, once; return the call, and whether its proposal is nobody's any more."""
+        """Note it, once; return the call, and whether its proposal is wanted by nobody any more."""
         call, now_ms = asked(tx, asked_id, agent), self.door.now_ms()
         status = shown(tx, call, self.door.workflow.world.ring, now_ms)["status"]
         if status == "pending" and call.proposal_id is not None:
@@ -109,14 +110,14 @@ class Provider:
         return await self._shown(call)
 
     async def report(self, asked_id: str, told: dict[str, Any], sender: Sender) -> dict[str, Any]:
-        """Take the outcome of a call. `failed` says nothing of what was left: a person looks."""
+        """Take the outcome of a call. `failed` says nothing of what was left, so a person looks."""
         call = await self._own(asked_id, sender)
         if call.proposal_id is None or not await self.door.store.read(lambda tx: used_by(tx, call)):
             raise AapRefused(409, "not_consumed", "This call was not begun.")
         if not await self.door.store.read(lambda tx: known_outcome(tx, call, told)):
             note = {"note": told["note"]} if "note" in told else {}
             outcome = "done" if told["status"] == "succeeded" else "unknown"
-            # The law first: what it could not take is told again, and is not known here before.
+            # The workflow first: if it cannot take the report, nothing is kept and it comes again.
             _raise_for_now(await self.door.workflow.report(call.proposal_id, sender, outcome, note))
             at = rfc3339(self.door.now_ms())
             await self.door.store.write(lambda tx: keep_outcome(tx, call, told, at))
@@ -132,7 +133,8 @@ class Provider:
         return await self.door.store.read(lambda tx: shown(tx, call, ring, now_ms))
 
     async def _redeem(self, call: Asked, key: str, sender: Sender) -> None:
-        """Use the permit up for this call, or say why not: another call or door may have."""
+        """Use up the permit for this call. Raises AapRefused; another call or door may have used
+        it."""
         kept = await self.door.store.read(
             lambda tx: tx.permits.of(str(call.proposal_id), Verb.EXECUTE.value, 1)
         )
@@ -154,6 +156,6 @@ class Provider:
 
 
 def _raise_for_now(reply: Reply) -> None:
-    """Raise AapRefused 503 where the same may be asked again as it is."""
+    """Raise AapRefused 503 if the same may be asked again unchanged."""
     if reply.code in _FOR_NOW:
         raise AapRefused(503, str(reply.code), reply.words, _AGAIN_S)

@@ -1,4 +1,4 @@
-"""The paths of the AAP door, below /aap/v1."""
+"""Define the paths of the AAP door, below /aap/v1."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def aap_routes(door: Door) -> list[BaseRoute]:
 async def _submitted(
     door: Door, incoming: Request, sender: Sender
 ) -> tuple[str, dict[str, Any], bytes]:
-    """Return the key, the submission and its bytes; whatever is none leaves a row of the trail."""
+    """Return key, submission and its bytes; a malformed one leaves an entry in the trail."""
     raw = b""
     try:
         key = key_of(incoming.headers.getlist(_KEY))
@@ -100,7 +100,7 @@ def _outcome(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_speaks(door: Door, incoming: Request, sender: Sender) -> None:
-    """Raise AapRefused 401 where a new config has taken the token away meanwhile."""
+    """Raise AapRefused 401 if a new config has taken the token away meanwhile."""
     if not door.speaks(incoming, sender):
         raise unauthorized()
 

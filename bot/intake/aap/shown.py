@@ -1,4 +1,4 @@
-"""A call as AAP sees it: pending, approved, denied, expired or cancelled."""
+"""Show a call as AAP sees it: pending, approved, denied, expired or cancelled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXPIRED: Final = frozenset({"expired", "permit_expired"})
 def shown(tx: Transaction, call: Asked, ring: KeyRing, now_ms: int) -> dict[str, Any]:
     """Return the whole object: the submission as it was sent, the status, the decision.
 
-    Masked like its proposal, where that was masked after the call was asked about.
+    It is masked if its proposal was masked after the call was asked about.
     """
     sent = mask_secrets(call.submission) if in_clear(tx, call) else call.submission
     content = dict(sent) | {
@@ -84,13 +84,13 @@ def _approved(
 
 
 def _came_too_late(tx: Transaction, call: Asked, kept: PermitRecord, now_ms: int) -> bool:
-    """Say whether a call's own time was over before its approval was used, by whomever."""
+    """Return True if the call's own time was over before anybody used the approval."""
     used_ms = now_ms if kept.consumed_at_ms is None else kept.consumed_at_ms
     return used_ms >= call.deadline_ms and not used_by(tx, call)
 
 
 def _issued_ms(kept: PermitRecord, ring: KeyRing) -> int:
-    """Return since when the permit holds; 0 where its key was rotated out and nobody can say."""
+    """Return since when the permit holds; 0 if its key was rotated out and nobody can say."""
     try:
         return permits.read(kept.token, ring).not_before_ms
     except PermitRefused:

@@ -1,4 +1,4 @@
-"""What AAP sends, read strictly, and what it is answered."""
+"""Read what AAP sends, strictly, and write what it is answered."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TYPES: Final = {
     413: "invalid_request",
     415: "invalid_request",
 }
-#: What the connection itself needs of an answer.
+#: The headers of an answer that the connection needs.
 _KEPT_HEADERS: Final = frozenset({"connection", "accept-encoding"})
 
 
@@ -52,7 +52,7 @@ class AapRefused(Exception):
 
 
 def unauthorized() -> AapRefused:
-    """Return the refusal of whoever is no agent, or is none any more."""
+    """Return the refusal of a sender who is no agent, or is none any more."""
     return AapRefused(401, "unauthorized", "Send the bearer token of an agent.")
 
 
@@ -66,7 +66,7 @@ class Misshapen(AapRefused):
 
 
 def submission_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a submission as it was sent; raises Misshapen for anything that AAP does not know."""
+    """Return a submission as it was sent. Raises Misshapen for what AAP does not have."""
     for key, value in body.items():
         if key not in _KNOWN or not isinstance(value, _KNOWN[key]):
             fault = "wrong_type" if key in _KNOWN else "unknown_field"
@@ -79,7 +79,7 @@ def submission_of(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def seconds(text: str) -> int:
-    """Return a duration like `10m` or `1h30m` in seconds; raises Misshapen."""
+    """Return a duration like `10m` or `1h30m` in seconds. Raises Misshapen."""
     if not _TIMEOUT.fullmatch(text):
         raise Misshapen("wrong_type", "A duration is written like 30s, 10m or 24h.")
     total = sum(int(count) * _UNIT_S[unit] for count, unit in _PART.findall(text))
@@ -89,9 +89,9 @@ def seconds(text: str) -> int:
 
 
 def key_of(given: Sequence[str]) -> str:
-    """Return the idempotency key; raises Misshapen where it is missing, or stands twice.
+    """Return the idempotency key. Raises Misshapen if it is missing, or given twice.
 
-    Whoever stands between could have gone by one of two, and we would by the other.
+    A proxy could have gone by one of two, and we by the other.
     """
     if len(given) != 1 or not 0 < len(given[0]) <= LONGEST_KEY:
         words = f"Send one Idempotency-Key of 1 to {LONGEST_KEY} characters."
@@ -116,9 +116,9 @@ def error(refused: AapRefused) -> Response:
 
 
 def as_error(answer: Response) -> Response:
-    """Return what every door says alike, such as that the store cannot be read, as AAP writes it.
+    """Return a problem document, which every door may answer, in the form of AAP.
 
-    Anything else is returned as it is.
+    Any other answer is returned as it is.
     """
     if answer.media_type != PROBLEM_TYPE:
         return answer

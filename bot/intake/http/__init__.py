@@ -1,1 +1,1 @@
-"""The HTTP door for agents and sources (design section 8): no approve verb."""
+"""The HTTP door serves agents and sources (design section 8); it has no approve verb."""

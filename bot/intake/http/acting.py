@@ -1,4 +1,4 @@
-"""Redeeming a permit, reporting a receipt, recording evidence."""
+"""Carry out what an agent or a source does: redeem a permit, report a receipt, record evidence."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def evidence(door: Door, incoming: Request, sender: Sender) -> Response:
 
 
 def _faults(door: Door, raw: bytes, sender: Sender) -> list[dict[str, Any]]:
-    """Return all that is wrong with a packet; a reply tells the first of it."""
+    """Return all faults of a packet; a reply tells only the first one."""
     try:
         read_packet(raw, sender, door.workflow.world.moment())
     except Refused as error:

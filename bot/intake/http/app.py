@@ -1,4 +1,4 @@
-"""The application: routes from the table, and one place where errors become problem documents."""
+"""Build the application: routes from the table, and one place that turns errors into problems."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ log = logging.getLogger("signoff.http")
 
 #: What sources may do besides recording evidence.
 _FOR_SOURCES: Final = frozenset({"evidence", "tools", "policy", "schema", "whoami"})
-#: Submitting tells strangers and sources itself that they are no agents, and audits it.
+#: Operations that refuse strangers and sources themselves, and write that into the trail.
 _ASKS_ITSELF: Final = frozenset({"submit"})
-#: What besides GET is answered with what a tool said.
+#: Operations other than GET whose answer holds what a tool said.
 _TELLS_RESULTS: Final = frozenset({"submit"})
-#: What is answered at once, and to everybody, however many ask for something else.
+#: Operations that everybody gets at once, however many other requests there are.
 _ALWAYS: Final = frozenset({"health"})
 
 
@@ -68,7 +68,7 @@ def application(
         lifespan=lifespan,
         exception_handlers={HTTPException: _told, Exception: _unexpected},
     )
-    # A redirect would name whatever host the client says it has asked.
+    # A redirect would name the host that the client claims to have asked.
     app.router.redirect_slashes = False
     return app
 
@@ -82,7 +82,7 @@ def _described(door: Door) -> Callable[[Request], Awaitable[Response]]:
 
 @lru_cache(maxsize=4)
 def _document(public_url: str) -> bytes:
-    """Return the description, written once: anybody may ask for it, as often as they like."""
+    """Return the OpenAPI document; cached, as anybody may ask for it as often as they like."""
     return orjson.dumps(openapi(OPERATIONS, public_url, signoff_version()))
 
 
@@ -111,7 +111,7 @@ async def _run(door: Door, operation: Operation, incoming: Request) -> Response:
 
 
 async def _for_anybody(door: Door, operation: Operation, incoming: Request) -> Response:
-    """Carry out what needs no token: all who ask so count as one sender."""
+    """Carry out an operation that needs no token; all who ask for one count as one sender."""
     anybody = stranger()
     if operation.name in _ALWAYS:
         return await operation.run(door, incoming, anybody)
@@ -128,15 +128,15 @@ async def _in_place(
         answer = await operation.run(door, incoming, sender)
     if door.speaks(incoming, sender):
         return answer
-    # Removed meanwhile: a permit or a result is not for them any more. What was done is told.
+    # The sender was removed meanwhile, and gets no permit or result; but it hears what was done.
     held_back = operation.method == "GET" or operation.name in _TELLS_RESULTS
     return unauthorized() if held_back or answer.status_code >= 400 else answer
 
 
 async def carried_out(door: Door, run: Callable[[], Awaitable[T]]) -> T | Response:
-    """Carry out an operation and turn what it raises into a problem document.
+    """Carry out an operation; return what it raises as a problem document.
 
-    So is what cuts it off where the bot ends; any other cancellation is passed on.
+    While the bot ends, so is a cancellation; any other cancellation is passed on.
     """
     try:
         return await _answered(run)
@@ -145,8 +145,8 @@ async def carried_out(door: Door, run: Callable[[], Awaitable[T]]) -> T | Respon
             raise
         return problem(503, ENDING, code="audit_unavailable")
     except HTTPException:
-        raise  # HTTP's own word
-    except Exception as error:  # let on, it would stand in the log with all that it says
+        raise  # `_told` answers it
+    except Exception as error:  # raised, it would be logged with its words
         return _unknown(error)
 
 
@@ -172,7 +172,7 @@ async def _answered(run: Callable[[], Awaitable[T]]) -> T | Response:
 
 
 async def _told(_incoming: Request, error: Exception) -> Response:
-    """Say what HTTP itself says: not found, method not allowed; and what there is instead."""
+    """Answer what HTTP itself refuses (not found, method not allowed), and name what there is."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
     detail = error.detail
     if error.status_code == HTTPStatus.NOT_FOUND:
@@ -187,6 +187,6 @@ async def _unexpected(_incoming: Request, error: Exception) -> Response:
 
 
 def _unknown(error: Exception) -> Response:
-    """Tell nobody more than that it went wrong."""
+    """Answer only that it went wrong."""
     log.error("an operation failed: %s", located(error))
     return problem(500, "The bot met an error it does not know; nothing more is told here.")

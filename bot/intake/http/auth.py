@@ -1,4 +1,4 @@
-"""Who speaks: a bearer token per agent and source, compared in constant time."""
+"""Identify the sender: a bearer token for each agent and source, compared in constant time."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Tokens:
     """The tokens of the policy in force, read from the environment at each reload."""
 
     def __init__(self, policy: Callable[[], Policy], environment: Mapping[str, str]) -> None:
-        """Ask `policy` each time; what it names is looked up in `environment`."""
+        """Ask `policy` each time; the variables that it names are looked up in `environment`."""
         self._policy = policy
         self._environment = environment
-        # One value: units ask too, in the thread of the store.
+        # One value, replaced as a whole: units ask too, on the thread of the store.
         self._read: tuple[Policy, tuple[tuple[bytes, ActorKind, str], ...]] | None = None
 
     def sender(self, authorization: str | None) -> Sender | None:
-        """Return who speaks, None for nobody known; a token that two share belongs to neither."""
+        """Return the sender, None if unknown; a token that two share belongs to neither."""
         if authorization is None or not authorization.lower().startswith(_SCHEME):
             return None
         given = _digest(authorization[len(_SCHEME) :].strip())
@@ -42,7 +42,7 @@ class Tokens:
         return self._found(given, policy) == known
 
     def _found(self, given: bytes, policy: Policy) -> tuple[ActorKind, str] | None:
-        # Every token is compared, whatever was found: time tells nothing.
+        # Every token is compared, whatever was found, so that the time tells nothing.
         found = [
             (kind, name)
             for kept, kind, name in self._all(policy)
@@ -66,9 +66,10 @@ class Tokens:
 
 
 class Strangers:
-    """Those who have no token known here: one row of the trail a minute tells of them all.
+    """Senders without a known token: one entry of the trail a minute tells of all of them.
 
-    Whoever can reach the door could fill the disk otherwise, and bury what matters in the trail.
+    Otherwise anybody who can reach the door could fill the disk, and bury what matters in the
+    trail.
     """
 
     def __init__(self) -> None:
@@ -77,7 +78,7 @@ class Strangers:
         self._told_at_ms: int | None = None
 
     def came(self, now_ms: int) -> Sender | None:
-        """Return the stranger to be written down, None for one whom the next row counts."""
+        """Return the stranger to write down, None if the next entry will count them."""
         if self._told_at_ms is not None and 0 <= now_ms - self._told_at_ms < _MINUTE_MS:
             self._untold += 1
             return None
@@ -86,7 +87,7 @@ class Strangers:
 
 
 def stranger(account: str = "") -> Sender:
-    """Return the sender of whoever has no token that is known here."""
+    """Return the sender for anybody without a known token."""
     return Sender(SURFACE, None, None, account=account)
 
 

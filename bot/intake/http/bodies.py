@@ -1,4 +1,4 @@
-"""Reading a body: bounded before it is read, and in time."""
+"""Read a body: bounded before it is read, and within a time."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from starlette.requests import Request
 from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused, read_object
 
-#: Presented texts may be larger than the document that names them by digest.
+#: The texts that are presented may be larger than the document that has digests of them.
 LARGEST_CALL_BYTES: Final = 1024 * 1024
 _SLOWEST_S: Final = 30.0
-#: Where a message keeps its Turn.
+#: The key in the scope of a message for its Turn.
 TURN: Final = "signoff.turn"
 #: Content-Encodings that encode nothing.
 _PLAIN: Final = ("", "identity")
 
 
 class Turn(Protocol):
-    """What a message takes of its sender's share."""
+    """What a message takes of its sender's share (`turns.py`)."""
 
     async def is_read(self, size_bytes: int) -> None:
-        """Say how large the body is, where it came without saying so itself."""
+        """Tell the size of the body, in case its message did not announce it."""
 
     def end(self) -> None:
         """Give all back, before the message is answered."""
@@ -59,7 +59,7 @@ async def body_of(incoming: Request, limit_bytes: int = DOCUMENT_LIMIT_BYTES) ->
 
 
 async def object_of(incoming: Request, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> dict[str, Any]:
-    """Return the body as the one JSON object that it strictly is; raises Refused."""
+    """Return the body as one JSON object, read strictly. Raises Refused."""
     return read_object(await body_of(incoming, limit_bytes), limit_bytes=limit_bytes)
 
 

@@ -1,4 +1,4 @@
-"""Signed callbacks: the outbox's words to agents that have a `callback_url` (Standard Webhooks)."""
+"""Send signed callbacks: outbox messages to agents with a `callback_url` (Standard Webhooks)."""
 
 from __future__ import annotations
 
@@ -28,44 +28,47 @@ from lifecycle.world import World
 log = logging.getLogger("signoff.callbacks")
 
 _PAGE: Final = 20
-#: So many are looked at together: what waits for a server that is left alone is put off in one go.
+#: Messages read together; those for a server that is left alone are put off in one unit.
 _LOOKED_AT: Final = 200
 _EVERY_S: Final = 1.0
 _TIMEOUT_S: Final = 10.0
 _LONGEST_WAIT_S: Final = 60
 _SHORTEST_PAUSE_MS: Final = 1_000
 _LONGEST_PAUSE_MS: Final = 3_600_000
-#: So long nobody knocks at a server that did not answer, at first and at most: there are others to
-#: be told, and what waits for one that is down for weeks is put off each time it is over.
+#: How long a server that did not answer is left alone, at first and at most. Other agents are to be
+#: told, too, and messages to a server that is down for weeks are put off each time it is over.
 _SILENCE_MS: Final = 10_000
 _LONGEST_SILENCE_MS: Final = 300_000
-#: So many refusals in a row, and it is as if it did not answer.
+#: After this many refusals in a row a server counts as one that does not answer.
 _MOST_REFUSED: Final = 20
 
 
 @dataclass(slots=True)
 class _Server:
-    """How an agent's server does. Times in ms UTC."""
+    """How an agent's server has answered. Times are in ms UTC."""
 
     silent_until_ms: int = 0
     pause_ms: int = 0
     failures: int = 0
 
     def well(self) -> None:
-        """It took something."""
+        """Note that it took a message."""
         self.silent_until_ms = self.pause_ms = self.failures = 0
 
     def failed(self, began_ms: int, now_ms: int, *, answered: bool) -> None:
-        """It did not take what was begun then: leave it alone, longer each time in a row."""
+        """Note that it did not take a message begun at `began_ms`.
+
+        It is left alone for a while, longer each time in a row.
+        """
         self.failures += 1
-        noted = began_ms < self.silent_until_ms  # by another one that was begun with this one
+        noted = began_ms < self.silent_until_ms  # another message of the same round did
         if not noted and (not answered or self.failures >= _MOST_REFUSED):
             self.pause_ms = min(_LONGEST_SILENCE_MS, max(_SILENCE_MS, 2 * self.pause_ms))
             self.silent_until_ms = now_ms + self.pause_ms
 
 
 class Callbacks:
-    """Delivers what is due; the store knows it, nothing is remembered here."""
+    """Delivers the messages that are due; the store knows them, nothing is remembered here."""
 
     def __init__(
         self, world: World, environment: Mapping[str, str], client: httpx.AsyncClient | None = None
@@ -79,7 +82,7 @@ class Callbacks:
         self._servers: defaultdict[str, _Server] = defaultdict(_Server)
 
     def heard(self) -> None:
-        """Look soon."""
+        """Look for messages soon."""
         self._due.set()
 
     async def run(self) -> None:
@@ -109,7 +112,7 @@ class Callbacks:
                 await self._client.aclose()
 
     async def drain(self) -> int:
-        """Deliver what is due now; return how much arrived."""
+        """Deliver what is due now; return how many messages arrived."""
         await self._settle_polled()
         arrived = 0
         while due := await self._waiting(SURFACE):
@@ -121,14 +124,16 @@ class Callbacks:
         return arrived
 
     def _silent_until_ms(self, message: Message) -> int:
-        """Return until when the server of its agent is left alone, 0 where it is not."""
+        """Return until when the server of its agent is left alone, 0 if it is not."""
         agent = self._world.law.policy.agents.get(message.recipient)
         called = agent is not None and agent.callback_url is not None
         return self._servers[message.recipient].silent_until_ms if called else 0
 
     async def _put_off(self, until_ms: Mapping[str, int]) -> None:
-        """Leave messages, by key, until then: together, and where a row of one is at fault alone,
-        so that it stands in the way of none beside it."""
+        """Put off messages, by key, until these times.
+
+        It is one unit for all of them, or one for each if a single row is at fault.
+        """
         if not until_ms:
             return
         try:
@@ -138,7 +143,7 @@ class Callbacks:
             await asyncio.gather(*map(self._world.store.write, alone))
 
     async def _settle_polled(self) -> None:
-        """What is meant for an agent of the HTTP door it reads there; nothing is pushed."""
+        """Count messages to agents of the HTTP door as delivered; they read there."""
         while due := await self._waiting(HTTP):
             now_ms = self._world.clock.now_ms()
             for message in due:
@@ -154,7 +159,7 @@ class Callbacks:
         agent = self._world.law.policy.agents.get(message.recipient)
         now_ms = self._world.clock.now_ms()
         if agent is None or agent.callback_url is None:
-            await self._delivered(message, now_ms)  # nobody is to be told any more
+            await self._delivered(message, now_ms)  # there is nobody to tell any more
             return False
         server, answered = self._servers[agent.id], False
         try:
@@ -179,7 +184,7 @@ class Callbacks:
         await self._world.store.write(lambda tx: tx.outbox.delivered(message.key, now_ms))
 
     async def _post(self, agent: Agent, message: Message, now_ms: int) -> int:
-        """Return the status of the answer; raises _NoAnswer."""
+        """Return the status of the answer. Raises _NoAnswer."""
         secret = self._environment.get(agent.callback_secret_env or "", "")
         content = {"type": f"proposal.{message.kind}", "data": dict(message.body)}
         data = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
@@ -196,7 +201,7 @@ class Callbacks:
             "webhook-signature": signature,
         }
         try:
-            # The answer's body says nothing to us, and may come for as long as its server likes.
+            # The body of the answer means nothing here, and its server could send it for ever.
             async with (
                 asyncio.timeout(_TIMEOUT_S),
                 self._outwards().stream(
@@ -209,9 +214,9 @@ class Callbacks:
             raise _NoAnswer(type(error).__name__) from None
 
     def _outwards(self) -> httpx.AsyncClient:
-        """Return the client, made when there is something to tell."""
+        """Return the client; it is made when there is something to tell."""
         if self._client is None:
-            # What one server sets would go to another agent's on the same host, and more each time.
+            # A cookie of one agent's server would go to another's on the same host, and add up.
             no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
             self._client = httpx.AsyncClient(
                 timeout=_TIMEOUT_S, follow_redirects=False, trust_env=False, cookies=no_cookies
@@ -220,13 +225,16 @@ class Callbacks:
 
 
 def _news_of(message: Message, data: str) -> str:
-    """Return what names this news: an id of a proposal, and a key with it, comes again beside
-    another database, or after a copy was brought back, and tells something else then."""
+    """Return the id of this message.
+
+    The key is not enough: with another database, or after a restore, it may come again and tell
+    something else.
+    """
     return f"{message.key}:{sha256(data.encode()).hexdigest()[:16]}"
 
 
 class _NoAnswer(Exception):
-    """The message did not reach anybody who answers; says why."""
+    """Nobody answered the message; the words say why."""
 
 
 def _put_off(until_ms: Mapping[str, int], tx: Transaction) -> None:
@@ -235,5 +243,5 @@ def _put_off(until_ms: Mapping[str, int], tx: Transaction) -> None:
 
 
 def _pause_ms(message: Message, now_ms: int) -> int:
-    """Return how long to wait before trying again: as long as it has been tried already."""
+    """Return how long to wait before the next try: as long as it has been tried already."""
     return min(_LONGEST_PAUSE_MS, max(_SHORTEST_PAUSE_MS, now_ms - message.created_at_ms))

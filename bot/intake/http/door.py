@@ -1,4 +1,4 @@
-"""What every operation of the HTTP door works with."""
+"""Define the door, with which every operation of the HTTP door works."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Door:
-    """The workflow behind the door, who may speak, and who waits."""
+    """The workflow behind the door, the tokens of those who may speak, and those who wait."""
 
     workflow: Workflow
     tokens: Tokens
@@ -37,7 +37,7 @@ class Door:
 
     @classmethod
     def to(cls, workflow: Workflow, environment: Mapping[str, str]) -> Door:
-        """Build a door to `workflow`; its notifier tells those who wait from now on."""
+        """Build a door to `workflow`; from now on its notifier wakes those who wait."""
         world = workflow.world
         waiting = Waiting(world.store, mark_of(world.clock.now_ms))
         world.notifier = Heard(world.notifier, (waiting.heard,))
@@ -51,16 +51,16 @@ class Door:
 
     @property
     def store(self) -> ProposalStore:
-        """The store, to be read."""
+        """The store, for reading."""
         return self.workflow.world.store
 
     @property
     def public_url(self) -> str:
-        """Under which address agents reach the door."""
+        """The address under which agents reach the door."""
         return self.workflow.world.public_url.rstrip("/")
 
     def sender(self, incoming: Request) -> Sender | None:
-        """Return who speaks, None for nobody known, and for a message that names two tokens.
+        """Return the sender, None if unknown or if the message has two Authorization headers.
 
         A proxy before us may have judged by one of them, and we would by the other.
         """
@@ -68,15 +68,16 @@ class Door:
         return self.tokens.sender(given[0]) if len(given) == 1 else None
 
     def speaks(self, incoming: Request, sender: Sender) -> bool:
-        """Say whether it still is `sender` who speaks: a reload may have removed them since."""
+        """Return True if this is still `sender`; a reload may have removed them."""
         return self.sender(incoming) == sender
 
     def ends(self) -> bool:
-        """Say whether the bot ends, and this door with it."""
+        """Return True if the bot ends, and this door with it."""
         return self.waiting.closed
 
     async def turned_away(self, sender: Sender | None) -> None:
-        """Write down who wanted to propose and is no agent; strangers share a row (ADR 0014)."""
+        """Write down that somebody who is no agent wanted to propose; strangers share an entry (ADR
+        0014)."""
         written = sender or self.strangers.came(self.now_ms())
         if written is not None:
             await self.workflow.submit(b"", written)
@@ -87,11 +88,11 @@ class Door:
 
 
 def own(tx: Transaction, proposal_id: str, sender: Sender) -> Proposal | None:
-    """Return the sender's own proposal with this id; somebody else's is not there."""
+    """Return the sender's own proposal with this id; None also for somebody else's."""
     found = tx.proposals.get(proposal_id)
     return found if found is not None and found.actor == sender.identity else None
 
 
 def is_agent(sender: Sender) -> bool:
-    """Say whether an agent speaks; a source sees no proposals."""
+    """Return True if an agent speaks; a source sees no proposals."""
     return sender.kind is ActorKind.AGENT

@@ -1,4 +1,4 @@
-"""Holding an answer back for whoever still waits for it."""
+"""Hold an answer back as long as its client waits for it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ async def held(
 ) -> None:
     """Return once the mark of `key` differs from `seen`, or when the time is over.
 
-    Raises ClientDisconnect once the client has left, so that nothing is held for nobody, and
-    BotEnds while the bot stops: an answer at once would only make the client ask again, and again.
-    Crowded where the sender waits for too much already.
+    Raises ClientDisconnect once the client has left, so that nothing is held for nobody; BotEnds
+    while the bot stops, since an answer at once would make the client ask again and again; Crowded
+    if the sender has too many waits already.
     """
     if timeout_s > 0:
         with door.places.held(sender):
@@ -44,6 +44,6 @@ async def _held(
 
 
 async def _left(receive: Receive) -> None:
-    """Return once the client has hung up; whatever it sends meanwhile is let go."""
+    """Return once the client has hung up; whatever it sends meanwhile is ignored."""
     while (await receive())["type"] != "http.disconnect":
         pass

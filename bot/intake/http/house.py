@@ -1,4 +1,4 @@
-"""Tools, policy, schema, tasks, and how the house stands."""
+"""Answer about tools, policy, schema, tasks, health and metrics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 async def tools(door: Door, _incoming: Request, _sender: Sender) -> Response:
-    """List the tools. Advisory: to stand in a list is no permission (seed 004)."""
+    """List the tools. The list is advisory: being in it is no permission (seed 004)."""
     found = sorted(door.policy.tools.values(), key=lambda tool: tool.name)
     return json_response({"advisory": True, "tools": [_tool(each) for each in found]})
 
@@ -70,7 +70,7 @@ async def policy(door: Door, _incoming: Request, _sender: Sender) -> Response:
 
 
 async def whoami(_door: Door, _incoming: Request, sender: Sender) -> Response:
-    """Say as whom a token speaks."""
+    """Return as whom a token speaks."""
     return json_response({"kind": sender.kind.value if sender.kind else None, "id": sender.id})
 
 
@@ -80,7 +80,7 @@ async def schema(_door: Door, _incoming: Request, _sender: Sender) -> Response:
 
 
 async def tasks(door: Door, incoming: Request, sender: Sender) -> Response:
-    """Return the tasks that one's own proposals came from, by id, a page at a time."""
+    """Return the tasks of the sender's own proposals, by id, a page at a time."""
     limit, behind = queries.items(incoming.query_params), queries.cursor(incoming.query_params)
     after_id = behind[1] if behind else ""
 
@@ -94,7 +94,7 @@ async def tasks(door: Door, incoming: Request, sender: Sender) -> Response:
 
 
 async def task(door: Door, incoming: Request, sender: Sender) -> Response:
-    """Return one task of the backlog that a proposal of one's own came from."""
+    """Return one task that a proposal of the sender's came from."""
     task_id = incoming.path_params["task_id"]
 
     def view(tx: Transaction) -> Task | None:
@@ -118,7 +118,7 @@ def _task(found: Task) -> dict[str, Any]:
 
 
 async def healthz(door: Door, _incoming: Request, _sender: Sender) -> Response:
-    """Say whether the store works, and whether all is frozen; nothing else to strangers."""
+    """Return whether the store works and whether everything is frozen; strangers learn no more."""
     if door.workflow.world.troubles.unwritten.since_ms is not None:
         return problem(503, "The store cannot be written.", code="audit_unavailable")
     try:

@@ -1,4 +1,4 @@
-"""Looking at one's own proposals: one, all, the bytes, the reasons, the trail."""
+"""Show an agent its own proposals: one, all, the bytes, the reasons, the trail."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def one(door: Door, incoming: Request, sender: Sender) -> Response:
     if found is None:
         return unknown_proposal(proposal_id)
     state = as_seen(found, door.now_ms()).state
-    # A permit that waits already is news enough: its agent has something to do.
+    # A permit that waits is answered at once: its agent has something to do.
     if wait_s and not (state.terminal or found.permit_waits) and seen in (None, state):
         at = mark(found, door.now_ms())
         await held(door, incoming, sender, proposal_key(proposal_id), at, wait_s)
@@ -50,7 +50,7 @@ def _with_permit(tx: Transaction, door: Door, found: Proposal) -> dict[str, Any]
     now_ms = door.now_ms()
     content = _shown(tx, door, found)
     permit, seen = None, as_seen(found, now_ms)
-    # Of a version that left it standing at the end: whoever redeemed it would not hear the reason.
+    # Only while open: an older version left the flag set at the end; redeeming then tells nothing.
     if seen.permit_waits and seen.state is State.SENTINEL_APPROVED:
         kept = tx.permits.of(found.proposal_id, Verb.EXECUTE.value, 1)
         permit = kept.token if kept is not None and kept.consumed_at_ms is None else None
@@ -68,7 +68,7 @@ def _shown(tx: Transaction, door: Door, found: Proposal) -> dict[str, Any]:
 
 
 async def listed(door: Door, incoming: Request, sender: Sender) -> Response:
-    """Return one's own proposals, newest first, a page at a time."""
+    """Return the sender's own proposals, newest first, a page at a time."""
     query = incoming.query_params
     limit, before = queries.items(query), queries.cursor(query)
     state, tool = queries.choice(query, queries.STATE), queries.choice(query, queries.TOOL)
@@ -85,7 +85,7 @@ async def listed(door: Door, incoming: Request, sender: Sender) -> Response:
 
 
 async def document(door: Door, incoming: Request, sender: Sender) -> Response:
-    """Return the stored bytes, verbatim: what the digest is a digest of."""
+    """Return the stored bytes, verbatim: those that the digest is a digest of."""
     proposal_id = incoming.path_params["proposal_id"]
     found = await door.store.read(lambda tx: own(tx, proposal_id, sender))
     if found is None:
@@ -115,7 +115,7 @@ async def explain(door: Door, incoming: Request, sender: Sender) -> Response:
 
 
 async def audit(door: Door, incoming: Request, sender: Sender) -> Response:
-    """Return the audit trail of one's own proposal, oldest first, a page at a time."""
+    """Return the trail of the sender's own proposal, oldest first, a page at a time."""
     proposal_id, query = incoming.path_params["proposal_id"], incoming.query_params
     limit, behind = queries.items(query, queries.MOST_ITEMS), queries.cursor(query)
     after_seq = behind[0] if behind else 0
@@ -133,7 +133,7 @@ async def audit(door: Door, incoming: Request, sender: Sender) -> Response:
 
 
 async def question(door: Door, incoming: Request, sender: Sender) -> Response:
-    """Return one's own question; with `wait`, once a reviewer has answered."""
+    """Return the sender's own question; with `wait`, once a reviewer has answered."""
     asked_id = incoming.path_params["question_id"]
     wait_s = queries.number(incoming.query_params, queries.WAIT, 0)
     found = await door.store.read(lambda tx: question_of(tx, asked_id))

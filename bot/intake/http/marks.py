@@ -1,4 +1,4 @@
-"""What those who wait for a proposal or a question are told of: its mark changes with it."""
+"""Compute the marks of proposals and questions: a wait for one ends when its mark changes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _QUESTION = "question:"
 
 
 def proposal_key(proposal_id: str) -> str:
-    """Return under which key one waits for a proposal."""
+    """Return the key of a wait for a proposal."""
     return _PROPOSAL + proposal_id
 
 
 def question_key(question_id: str) -> str:
-    """Return under which key one waits for the answer to a question."""
+    """Return the key of a wait for the answer to a question."""
     return _QUESTION + question_id
 
 
 def mark(proposal: Proposal, now_ms: int) -> str:
-    """Return the state as it counts now, and whether a permit waits to be redeemed."""
+    """Return the state as it counts now, with a sign if a permit waits to be redeemed."""
     seen = as_seen(proposal, now_ms)
     return f"{seen.state}{'+permit' if seen.permit_waits else ''}"
 

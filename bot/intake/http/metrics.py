@@ -1,4 +1,4 @@
-"""Numbers for Prometheus, told from the audit trail: what it says is what is counted."""
+"""Count for Prometheus from the audit trail: what it tells is what is counted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lifecycle.state import State
 from lifecycle.workflow import Workflow
 
 _PAGE: Final = 500
-#: Of a longer trail the rest is read beside the answers: whoever asks waits some seconds at most.
+#: Pages read before an answer, which takes some seconds at most; the rest is read in a task.
 _PAGES_AT_ONCE: Final = 100
 _MOST_ATTENTION: Final = 1000
 _ENDS: Final = frozenset({State.COMPLETED, State.ROLLED_BACK, State.REJECTED})
@@ -25,10 +25,11 @@ _BUCKETS_S: Final = (0.01, 0.1, 1, 10, 60, 300, 900, 3600, 14_400, 86_400)
 
 
 class Metrics:
-    """Reads the trail on from where it stopped whenever it is asked.
+    """Reads the trail on from where it stopped, whenever the numbers are asked for.
 
-    After a start it is read from its beginning, a million proposals for a minute or two. What calls
-    for a person is told from the first answer on, what the trail tells once all of it was counted.
+    After a start the trail is read from its beginning, a minute or two for a million proposals.
+    Numbers of proposals that need a person come with the first answer, those of the trail once all
+    of it is counted.
     """
 
     def __init__(self, workflow: Workflow, pages_at_once: int = _PAGES_AT_ONCE) -> None:
@@ -92,13 +93,13 @@ class Metrics:
         return told + generate_latest(self._present)
 
     async def _counted(self) -> bool:
-        """Read on; say whether all of the trail is counted."""
+        """Read on; return True if all of the trail is counted."""
         async with self._lock:
             if self._past is not None and not self._past.done():
                 return False
             if self._past is not None:
                 past, self._past = self._past, None
-                past.result()  # what it met is told to whoever asks next
+                past.result()  # raises here what it met
             for _ in range(self._pages_at_once):
                 if not await self._read_page():
                     return True
@@ -106,13 +107,13 @@ class Metrics:
             return False
 
     async def _read_past(self) -> None:
-        """Read the rest, which nobody waits for."""
-        with suppress(StoreUnavailable):  # whoever asks next reads on
+        """Read the rest in a task, which nobody waits for."""
+        with suppress(StoreUnavailable):  # the next request reads on
             while not self._workflow.world.stopping and await self._read_page():
                 pass
 
     async def _read_page(self) -> bool:
-        """Count what comes next; False where nothing is behind it."""
+        """Count the next page; return False if nothing comes after it."""
         page = await self._page()
         for entry in page:
             self._count(entry)

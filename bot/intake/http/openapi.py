@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the table that also makes the routes."""
+"""Make the OpenAPI 3.1 document from the table that also makes the routes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bot.intake.http.problems import PROBLEM_TYPE
 from bot.intake.http.schemas import SCHEMAS
 
 _SECURITY: Final[list[dict[str, list[str]]]] = [{"bearer": []}]
-#: What any operation with a body, or with a store behind it, may meet besides its own.
+#: The schema of a varying part of a path.
 _PLACE: Final = {"type": "string", "minLength": 1}
 
 
@@ -82,7 +82,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
 
 
 def _everywhere(operation: Operation) -> tuple[int, ...]:
-    """Return the statuses that need no line of their own in the table."""
+    """Return the statuses of an operation that need no line of their own in the table."""
     guarded = () if operation.open_to_all else (401, 403, 429)
     carried = (408, 415) if operation.body is not None else ()
     return (*guarded, *carried, 503)

@@ -1,4 +1,4 @@
-"""An operation of the door: what OpenAPI says of it and what carries it out stand together."""
+"""Describe an operation of the door: its OpenAPI words and the function that carries it out."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ class Operation:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The names of the parts of the path that vary."""
+        """The names of the varying parts of the path."""
         return tuple(_PLACES.findall(self.path))

@@ -1,4 +1,4 @@
-"""Places at the door: no agent has more of them than it leaves free for the others."""
+"""Limit the messages of a sender that are under way, so that others find places, too."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from bot.intake.http import protocol
 from lifecycle.answers import Sender
 from lifecycle.proposal import Identity
 
-#: Where a message keeps that it has a place, for what is asked within it.
+#: The key in the scope of a message that says that it has a place.
 PLACE: Final = "signoff.place"
 #: How soon somebody who was refused may find that a wait has ended, in seconds.
 AGAIN_S: Final = 5
 
 
 class Crowded(Exception):
-    """The sender has as many messages under way as it may; says so."""
+    """The sender has as many messages under way as it may; the words say so."""
 
 
 class Places:
-    """Counts the messages under way, by sender: each keeps a connection.
+    """Counts the messages under way, by sender; each keeps a connection.
 
-    One agent whose waits took all connections kept everybody out: other agents, their permits, and
-    whoever looks after the bot's health. A sender alone gets half of the places, two a third each:
-    whoever comes next finds as many as the fullest has.
+    Without it, one agent whose waits take all connections keeps everybody out: other agents, their
+    permits, and the health check. A sender alone gets half of the places, two get a third each: the
+    next sender finds as many places as the fullest one has.
     """
 
     def __init__(self) -> None:
-        """All places are free."""
+        """Start with all places free."""
         self._taken: Counter[Identity | None] = Counter()
         self._held: Counter[Identity | None] = Counter()
 
     @contextlib.contextmanager
     def place(self, incoming: Request, sender: Sender) -> Iterator[None]:
-        """Have a place for a message while entered; raises Crowded.
+        """Have a place for a message while entered. Raises Crowded.
 
-        What is asked within a message that has one needs none of its own.
+        A call within a message that has a place needs none of its own.
         """
         if PLACE in incoming.scope:
             yield
@@ -53,9 +53,9 @@ class Places:
 
     @contextlib.contextmanager
     def held(self, sender: Sender) -> Iterator[None]:
-        """Be counted among those whose answer is held back; raises Crowded.
+        """Count as a held answer while entered. Raises Crowded.
 
-        At half of the sender's share, so that what it waits for it can also act upon.
+        The limit is half of the sender's places, so that it can also act upon what it waits for.
         """
         if self._held[sender.identity] >= max(1, self._free() // 2):
             raise Crowded("You have too many waits at once. Ask without `wait`, or wait for fewer.")

@@ -1,4 +1,4 @@
-"""Refusals as RFC 9457 problem documents that carry the answer object of design section 8."""
+"""Write refusals as RFC 9457 problem documents with the answer object of design section 8."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def problem(
     headers: Mapping[str, str] | None = None,
     **members: Any,
 ) -> Response:
-    """Return a problem document; without a code it says what HTTP itself says.
+    """Return a problem document; without a code it says what the HTTP status says.
 
-    `reason` and `retry` stand in every one of them, `reason` null where there is no code.
+    Each has `reason` and `retry`; `reason` is null if there is no code.
     """
     content: dict[str, Any] = {
         "type": f"urn:signoff:problem:{code}" if code else "about:blank",
@@ -59,7 +59,7 @@ def problem(
 
 
 def _retry_of_status(status: int) -> Retry:
-    """Say what HTTP's own word means for whoever sends the same again."""
+    """Return what an HTTP status means for a client that would send the same again."""
     return Retry.LATER if status in _PASSES_BY_ITSELF else Retry.AFTER_CHANGE
 
 
@@ -89,13 +89,13 @@ def reply_problem(status: int, reply: Reply, **members: Any) -> Response:
 
 
 def unauthorized(detail: str = "") -> Response:
-    """Return the answer to whoever has no token that is known here."""
+    """Return the answer to a sender without a known token."""
     words = detail or "Send Authorization: Bearer <token> with the token of an agent or source."
     return problem(401, words, code="unknown_agent")
 
 
 def unknown_proposal(proposal_id: str) -> Response:
-    """Return the answer about what is not there, or is somebody else's: nobody learns which."""
+    """Return the answer about a proposal not there or another's; it does not tell which."""
     return problem(
         404,
         "You have no proposal with this id.",

@@ -1,4 +1,4 @@
-"""Submitting, checking, withdrawing."""
+"""Submit, check and withdraw proposals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def submit(door: Door, incoming: Request, sender: Sender) -> Response:
 
 
 def answered(door: Door, answer: Answer) -> Response:
-    """Return an answer with its status, as a problem document where it says no."""
+    """Return an answer with its status, as a problem document if it says no."""
     status = status_of(answer)
     headers = {}
     if answer.proposal_id is not None:
@@ -45,7 +45,7 @@ def answered(door: Door, answer: Answer) -> Response:
 
 
 async def check(door: Door, incoming: Request, sender: Sender) -> Response:
-    """Say what a submission would meet now; nothing is stored, shown or counted."""
+    """Return what a submission would meet now; nothing is stored, shown or counted."""
     answer = await door.workflow.check(await body_of(incoming), sender)
     if answer.digest is None and answer.reason is not None:
         return answer_problem(refusal_status(answer.reason, answer.outcome), answer, {})
@@ -69,7 +69,7 @@ def checked(answer: Answer) -> dict[str, Any]:
 
 
 async def withdraw(door: Door, incoming: Request, sender: Sender) -> Response:
-    """Take one's own proposal back before it is carried out."""
+    """Withdraw the sender's own proposal before it is carried out."""
     proposal_id = incoming.path_params["proposal_id"]
     if await door.store.read(lambda tx: own(tx, proposal_id, sender)) is None:
         return unknown_proposal(proposal_id)

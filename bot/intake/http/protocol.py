@@ -1,4 +1,4 @@
-"""HTTP/1.1 as uvicorn speaks it, to clients that get to the point and take what they asked for."""
+"""Speak HTTP/1.1 as uvicorn does, but hang up on clients that send or read too slowly."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from uvicorn.server import ServerState
 
 from bot.intake.http.problems import problem
 
-#: So long a client may take to bring the whole head of a request it has begun, or not begun.
+#: How long a client may take until the whole head of its next request has come.
 _HEAD_S: Final = 10.0
-#: Within this time a client that has not taken its whole answer takes at least so much of it.
+#: Within this time a client must take its whole answer, or at least this much of it.
 _UNREAD_S: Final = 30.0
 _LEAST_READ_BYTES: Final = 16 * 1024
-#: So long where the bot ends; uvicorn's own patience is longer, and ends with a traceback.
+#: How long it may take while the bot ends. uvicorn would wait longer, and write a traceback.
 _LEAVE_S: Final = 1.0
 
-#: Connections at most, however many descriptors there are.
+#: The most connections, however many descriptors there are.
 _MOST_CONNECTIONS: Final = 4096
 _BACKLOG: Final = 128
-#: Nothing of an answer to the message at hand is sent yet.
+#: The states of h11 in which no part of the answer has been sent.
 _NOT_ANSWERED: Final = (h11.IDLE, h11.SEND_RESPONSE)
-#: What h11 says that a broken message is; anything else is 400.
+#: The statuses that h11 gives broken messages, and our words; any other is 400.
 _BROKEN: Final = {
     431: "The head of this message is longer than 16 KiB: send less in it.",
     501: "The body may come whole or in chunks, and in no other Transfer-Encoding.",
@@ -37,9 +37,9 @@ _NO_HTTP: Final = "This is no HTTP/1.1 message: its head or its body is malforme
 
 
 def most_connections() -> int:
-    """Return how many connections may be open at once: half of what this process may open.
+    """Return how many connections may be open at once: half of the descriptors of this process.
 
-    The other half is for the store, the chat platforms, the tools, and what is being refused.
+    The other half is for the store, the chat platforms, the tools, and connections being refused.
     """
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = files == resource.RLIM_INFINITY
@@ -49,42 +49,42 @@ def most_connections() -> int:
 def backlog() -> int:
     """Return how many connections may wait to be accepted.
 
-    As many are accepted in one turn of the loop, before the first of them can be refused.
+    All of them are accepted in one turn of the loop, before the first of them can be refused.
     """
     return max(8, min(_BACKLOG, most_connections() // 4))
 
 
 def last_words(status: int, detail: str, **members: Any) -> bytes:
-    """Return a problem document as the whole last answer of a connection, as bytes."""
+    """Return a problem document as the bytes of the last answer on a connection."""
     answer = problem(status, detail, headers={"Connection": "close"}, **members)
     head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}".encode()]
     head += [name + b": " + value for name, value in answer.raw_headers]
     return b"\r\n".join([*head, b"", bytes(answer.body)])
 
 
-#: Of each server those that may be hung up on, in the order in which they became so.
+#: For each server the connections that may be hung up on, in the order in which that became so.
 _GIVING_WAY: Final[WeakKeyDictionary[ServerState, dict[PromptProtocol, None]]] = WeakKeyDictionary()
-#: What a connection hears for which there is no place.
+#: The answer to a connection for which there is no place.
 FULL: Final = last_words(503, "Too many connections are open: try again soon.", retry_after_s=5)
 
 
 class PromptProtocol(H11Protocol):
-    """Hangs up on whoever takes too long over a head, or does not take its answer.
+    """Hangs up on clients that take too long over a head, or do not take their answer.
 
-    uvicorn waits for both without end: a few hundred connections, which need no token, would use
-    up all descriptors of the bot, and it could neither hear nor write anything any more. Where
-    there are too many, the newest takes the place of the oldest of those that ask for nothing, or
-    do not take their answer; where all are at work, it is refused.
+    uvicorn waits for both without end. A few hundred connections, which need no token, would use up
+    all descriptors of the bot, and it could neither hear nor write anything any more. If there are
+    too many connections, the newest takes the place of the oldest that asks for nothing or does not
+    take its answer; if all are at work, the newest is refused.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        """Begin without a clock running."""
+        """Start without timers."""
         super().__init__(*args, **options)
         self._hanging_up: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a head."""
+        """Wait for a head."""
         super().connection_made(transport)
         self._giving_way = _GIVING_WAY.setdefault(self.server_state, {})
         if len(self.connections) > most_connections() and not self._one_gave_way():
@@ -97,7 +97,7 @@ class PromptProtocol(H11Protocol):
         self._note_giving_way()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; a whole head ends the waiting."""
+        """Take what came; a whole head ends the wait."""
         super().data_received(data)
         self._note_giving_way()
         if self._answering():
@@ -106,14 +106,15 @@ class PromptProtocol(H11Protocol):
             self._wait()
 
     def on_response_complete(self) -> None:
-        """Be in nobody's way until the next message comes."""
+        """Note that it may be hung up on until the next message comes."""
         super().on_response_complete()
         self._note_giving_way()
 
     def send_400_response(self, msg: str) -> None:
-        """Tell a client whose message is broken so, and hang up.
+        """Tell a client that its message is broken, and hang up.
 
-        Not in the middle of an answer, nor behind one: of a broken body what follows it is none.
+        It is not told in the middle of an answer or after one: what follows a broken body is no
+        message.
         """
         if self.conn.our_state in _NOT_ANSWERED:
             status = getattr(sys.exception(), "error_status_hint", 400)
@@ -125,19 +126,19 @@ class PromptProtocol(H11Protocol):
         self.transport.close()
 
     def pause_writing(self) -> None:
-        """Begin to watch whether the client takes what is written."""
+        """Watch from now on whether the client takes what is written."""
         super().pause_writing()
         self._watch(self.transport.get_write_buffer_size())
         self._note_giving_way()
 
     def resume_writing(self) -> None:
-        """All is taken."""
+        """Stop watching: all is taken."""
         self._watch_no_more()
         self._note_giving_way()
         super().resume_writing()
 
     def shutdown(self) -> None:
-        """End when the bot does: what still is on its way may come or go for a moment more."""
+        """End when the bot does; what is under way may come or go for a moment more."""
         super().shutdown()
         if self._unread is not None or (self._answering() and self.cycle.more_body):
             self.loop.call_later(_LEAVE_S, self.transport.abort)
@@ -150,14 +151,14 @@ class PromptProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _note_giving_way(self) -> None:
-        """Keep the age of one that may be hung up on, and forget it once it is at work."""
+        """Note since when this one may be hung up on; forget it once it is at work."""
         if self._unread is not None or not self._answering():
             self._giving_way.setdefault(self)
         else:
             self._giving_way.pop(self, None)
 
     def _one_gave_way(self) -> bool:
-        """Hang up on whoever has asked for nothing, or taken nothing, for the longest time."""
+        """Hang up on the one that has asked for, or taken, nothing for the longest time."""
         oldest = next(iter(self._giving_way), None)
         if oldest is None:
             return False
@@ -189,7 +190,7 @@ class PromptProtocol(H11Protocol):
             self._unread = None
 
     def _look(self, left_bytes: int) -> None:
-        """Cut off whoever has taken next to nothing; a closed transport would wait for ever."""
+        """Cut off a client that took next to nothing; an orderly close would wait for ever."""
         now_left_bytes = self.transport.get_write_buffer_size()
         if left_bytes - now_left_bytes < _LEAST_READ_BYTES:
             self.transport.abort()

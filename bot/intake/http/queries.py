@@ -1,4 +1,4 @@
-"""Query parameters, read strictly; what is not meant is a problem document."""
+"""Read query parameters strictly; what they do not allow becomes a problem document."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 
 
 class QueryWrong(Exception):
-    """A query parameter does not mean anything here; the message says what would."""
+    """A query parameter has no meaning here; the message says what would have one."""
 
 
 def number(query: Mapping[str, str], parameter: Parameter, default: int) -> int:
-    """Return a whole number within its bounds; raises QueryWrong."""
+    """Return a whole number within its bounds. Raises QueryWrong."""
     text = query.get(parameter.name)
     if text is None:
         return default
@@ -57,7 +57,7 @@ def number(query: Mapping[str, str], parameter: Parameter, default: int) -> int:
 
 
 def choice(query: Mapping[str, str], parameter: Parameter) -> str | None:
-    """Return one of the parameter's words, None where it is absent; raises QueryWrong."""
+    """Return one of the parameter's words, None if it is absent. Raises QueryWrong."""
     text = query.get(parameter.name)
     known = parameter.schema.get("enum")
     if text is None or (text and known is None) or (known and text in known):
@@ -71,12 +71,12 @@ def items(query: Mapping[str, str], usual: int = _ITEMS) -> int:
 
 
 def cursor_of(at_ms: int, item_id: str) -> str:
-    """Return the cursor behind an item."""
+    """Return the cursor for the page after an item."""
     return base64.urlsafe_b64encode(f"{at_ms}:{item_id}".encode()).decode().rstrip("=")
 
 
 def cursor(query: Mapping[str, str]) -> tuple[int, str] | None:
-    """Return where the page before ended; raises QueryWrong."""
+    """Return where the page before ended, None for the first page. Raises QueryWrong."""
     text = query.get(CURSOR.name)
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""The schemas of what is sent and answered, for the OpenAPI document."""
+"""Define the schemas of what is sent and answered, for the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ _PROPOSAL: Final = {
     "retry": _RETRY,
     "permit": _TEXT_OR_NULL,
 }
-#: As the trail is exported; between two entries of one proposal stand those of others.
+#: An entry as the trail is exported; entries of one proposal need not have consecutive numbers.
 _ENTRY: Final = {
     "seq": {"type": "integer", "minimum": 1},
     "at": _STRING,
@@ -146,7 +146,7 @@ _EVIDENCE: Final = {
     "payload": _ANY_OBJECT,
 }
 
-#: By name. `Document` says only what all three kinds have in common; /v1/schema says the rest.
+#: By name. `Document` has only what all three kinds have in common; /v1/schema has the rest.
 SCHEMAS: Final[dict[str, Any]] = {
     "Fault": _FAULT,
     "Answer": _object(_ANSWER),

@@ -1,4 +1,4 @@
-"""Serving the door on a socket inside the bot's own event loop."""
+"""Serve the door on a socket inside the bot's own event loop."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from bot.intake.http.well_formed import WellFormed
 from bot.listening import ListeningSocket
 from lifecycle.workflow import Workflow
 
-#: A little longer than calls under way have (bot.running), so that they are answered; with what
+#: A little longer than calls under way have (bot.running), so that they are answered. With what
 #: follows, the process still ends within 10 s.
 LEAVE_S: Final = 8.3
 _LAST_S: Final = 0.5
-#: In so many turns of the loop a connection that was taken off the line has a protocol.
+#: After this many turns of the loop an accepted connection has its protocol.
 _TURNS: Final = 5
-#: What the kernel may keep of one answer; with more of it nobody could see whether it is taken.
+#: The kernel's buffer for one answer; with a larger one nobody could see whether it is taken.
 _KEPT_BYTES: Final = 64 * 1024
 
 
 class _Server(uvicorn.Server):
-    """Signals are the bot's own matter."""
+    """A uvicorn server that leaves signals to the bot."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -40,7 +40,7 @@ class _Server(uvicorn.Server):
         yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop listening, and tell also those of the end who were accepted in the same moment."""
+        """Stop listening; connections accepted in the same moment are told of the end, too."""
         for server in self.servers:
             server.close()
         for _ in range(_TURNS):
@@ -49,7 +49,7 @@ class _Server(uvicorn.Server):
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; raises StartFailed with a sentence."""
+    """Return a socket that listens. Raises StartFailed with a sentence."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = ListeningSocket(family, FULL)
     try:
@@ -104,14 +104,14 @@ def _settings(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
         WellFormed(app),
         http=PromptProtocol,
-        ws="none",  # nothing here speaks it, and it would leave our protocol
+        ws="none",  # not spoken here, and it would replace our protocol
         log_config=None,
-        log_level="error",  # its warnings are of broken messages: strangers could fill the log
+        log_level="error",  # strangers could fill the log with warnings of broken messages
         access_log=False,
         lifespan="on",
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=cast("int", LEAVE_S),  # asyncio, which has it, takes parts
+        timeout_graceful_shutdown=cast("int", LEAVE_S),  # asyncio gets it, and takes fractions
         timeout_keep_alive=30,
         backlog=backlog(),
     )

@@ -1,4 +1,4 @@
-"""Which status an answer has: one table, so that every door says the same."""
+"""Map answers to HTTP statuses in one table, so that every door says the same."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def status_of(answer: Answer) -> int:
 
 
 def refusal_status(code: str, outcome: AuthorityOutcome = AuthorityOutcome.DENY) -> int:
-    """Return the status of a refusal before a proposal arose."""
+    """Return the status of a refusal before there is a proposal."""
     if code in _NOT_JSON:
         return 400
     if code in _BY_CODE_OF_ANSWERS:

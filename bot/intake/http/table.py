@@ -1,4 +1,4 @@
-"""All operations of the door. No approve verb stands here, and none may."""
+"""List all operations of the door. There is no approve verb here, and there may be none."""
 
 from __future__ import annotations
 

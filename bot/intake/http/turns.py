@@ -1,4 +1,4 @@
-"""Turns for messages with a body: each costs many times its bytes, and all else waits meanwhile."""
+"""Give turns to messages with a body: each takes many times its bytes of memory, and much time."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ from bot.intake.http.bodies import LARGEST_CALL_BYTES, TURN
 from lifecycle.answers import Sender
 from lifecycle.proposal import Identity
 
-#: So much of one sender is worked on together: the largest call, or many small ones.
+#: The share of one sender: the largest call fits, or many small ones.
 _SHARE_BYTES: Final = LARGEST_CALL_BYTES
-#: What even the smallest body counts for.
+#: The least that a body counts for.
 LEAST_BYTES: Final = 4_096
 
 
 class Turns:
-    """Lets the messages of a sender in a share at a time, before their bodies are read.
+    """Lets the messages of each sender in, up to a share at a time, before their bodies are read.
 
-    Forty calls of a mebibyte at once filled more than a gigabyte, and nothing else was heard for
-    ten seconds. Each sender has a share, so that nobody waits behind all of somebody else's.
+    Forty calls of a mebibyte at once would fill more than a gigabyte, and nothing else would be
+    heard for ten seconds. Each sender has a share of its own, so that nobody waits behind somebody
+    else's messages.
     """
 
     def __init__(self) -> None:
-        """Nobody waits yet."""
+        """Start with nobody waiting."""
         self._shares: dict[Identity | None, _Share] = {}
 
     @contextlib.asynccontextmanager
     async def turn(self, incoming: Request, sender: Sender) -> AsyncIterator[None]:
-        """Be entered when there is room for a message, and make room again.
+        """Enter when there is room for a message, and make room again on leaving.
 
-        Meanwhile the message has its Turn with it, for whoever reads the body.
+        Meanwhile the scope of the message has its Turn, for the code that reads the body.
         """
         size_bytes = _announced_bytes(incoming)
         if size_bytes == 0:
@@ -58,7 +59,7 @@ async def _begun(share: _Share, size_bytes: int | None) -> _Taken:
 
 
 class _Taken:
-    """The Turn of one message. One of unknown size has the place of the one that is read."""
+    """The Turn of one message. A body of unknown size has the sender's one place for reading."""
 
     def __init__(self, share: _Share, size_bytes: int | None) -> None:
         self._share = share
@@ -66,7 +67,7 @@ class _Taken:
         self._reads = size_bytes is None
 
     async def is_read(self, size_bytes: int) -> None:
-        """Take what the body counts for, now that its size is known; wait for it with the body."""
+        """Take the share of a body whose size is known only now, and wait for it if needed."""
         if self._reads:
             counted_bytes = max(LEAST_BYTES, size_bytes)
             await self._share.take(counted_bytes)
@@ -74,7 +75,7 @@ class _Taken:
             self._read_no_more()
 
     def end(self) -> None:
-        """Give all back; a second time it changes nothing."""
+        """Give all back; a second call changes nothing."""
         given_bytes, self._size_bytes = self._size_bytes, 0
         self._share.give(given_bytes)
         self._read_no_more()
@@ -86,10 +87,10 @@ class _Taken:
 
 
 class _Share:
-    """What is left of one sender's share, and who waits for some of it, in order.
+    """What is left of one sender's share, and those who wait for some of it, in order.
 
-    A body in chunks may be as large as any: `reading` lets in one of them at a time, beside those
-    that are worked on. Counted as the largest, it would wait for all of them, and all for it.
+    A body in chunks may be of any size. `reading` lets in one of them at a time, beside those that
+    are processed. Counted as the largest, it would wait for all others, and they for it.
     """
 
     def __init__(self) -> None:
@@ -98,19 +99,19 @@ class _Share:
         self._queue: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def take(self, size_bytes: int) -> None:
-        """Wait for so much, and take it."""
+        """Wait for this many bytes of the share, and take them."""
         turn = asyncio.get_running_loop().create_future()
         self._queue.append((size_bytes, turn))
         self._grant()
         try:
             await turn
         except asyncio.CancelledError:
-            # Granted in the moment in which the waiting was given up, or in nobody's way any more.
+            # It may have been granted in the very moment of the cancellation; else take it out.
             self.give(0 if turn.cancelled() else size_bytes)
             raise
 
     def give(self, size_bytes: int) -> None:
-        """Give it back to those who wait."""
+        """Give this many bytes back to those who wait."""
         self._left_bytes += size_bytes
         self._grant()
 
@@ -126,7 +127,7 @@ class _Share:
 
 
 def _announced_bytes(incoming: Request) -> int | None:
-    """Return how large a body says it is, 0 for none, None for one that does not say."""
+    """Return the size a body announces, 0 for none, None if it announces no size."""
     announced = incoming.headers.get("content-length")
     if "transfer-encoding" in incoming.headers:
         return None

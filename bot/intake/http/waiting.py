@@ -1,4 +1,4 @@
-"""Holding an answer back until something changes: one look at the store for all who wait."""
+"""Hold answers back until something changes; one read of the store serves all who wait."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from lifecycle.ports import Notifier, ProposalStore, StoreUnavailable, Transacti
 
 log = logging.getLogger("signoff.http")
 
-#: What is watched; equal marks mean that nothing has changed.
+#: A short text that stands for what is watched; equal marks mean that nothing has changed.
 Mark = str | None
 _POLL_S: Final = 1.0
-#: So many changes at once are one look.
+#: Changes within this time are looked at together.
 _GATHER_S: Final = 0.01
 
 
-#: What is under way may go on behind the door for a moment, and its end be written.
+#: The words say no more, because an operation may go on for a moment and still be written.
 ENDING: Final = "Signoff is stopping. Look what became of this once it runs again."
 
 
 class BotEnds(Exception):
-    """The bot ends: what is held back, or under way, is not answered any more."""
+    """The bot ends: what is held back or under way is not answered any more."""
 
 
 class Waiting:
-    """Those who wait, by what they wait for. `mark_of` is a view."""
+    """Those who wait, by key. `mark_of` is a view that returns the mark of a key."""
 
     def __init__(self, store: ProposalStore, mark_of: Callable[[Transaction, str], Mark]) -> None:
         """Watch nothing until `watch` runs."""
@@ -40,11 +40,11 @@ class Waiting:
 
     @property
     def closed(self) -> bool:
-        """Whether nobody is held any more, because the bot ends."""
+        """True if nobody is held any more, because the bot ends."""
         return self._closed
 
     def heard(self) -> None:
-        """Say that something may have changed; returns at once."""
+        """Note that something may have changed; returns at once."""
         self._heard.set()
 
     async def changed(self, key: str, seen: Mark, timeout_s: float) -> None:
@@ -63,7 +63,7 @@ class Waiting:
             self._forget(key, entry)
 
     async def watch(self) -> None:
-        """Look whenever something was heard, and once a second; runs until cancelled."""
+        """Look after each change that was heard, and once a second, until cancelled."""
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_POLL_S):
@@ -74,7 +74,7 @@ class Waiting:
                 await self._look()
 
     def close(self) -> None:
-        """Let everybody go, and hold nobody from now on."""
+        """Release everybody, and hold nobody from now on."""
         self._closed = True
         for entries in list(self._waiting.values()):
             for _, future in entries:
@@ -106,7 +106,7 @@ def _done(future: asyncio.Future[None]) -> None:
 
 
 class Heard:
-    """A notifier that also tells the doors; everything else is the notifier's own."""
+    """A notifier that also tells the doors of each nudge; all else is the inner notifier's."""
 
     def __init__(self, inner: Notifier, listeners: Iterable[Callable[[], None]]) -> None:
         """Wrap `inner`."""

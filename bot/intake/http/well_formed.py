@@ -1,4 +1,4 @@
-"""What h11 lets through and HTTP/1.1 does not, or asks more of us for (RFC 9112)."""
+"""Refuse, or bring into form, messages that h11 lets through and RFC 9112 does not."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _VERSION: Final = "HTTP/1.1 is spoken here, and no other version."
 
 
 class WellFormed:
-    """An ASGI application that hears nothing but paths, in messages with one end.
+    """An ASGI application that passes on only messages with a path as their target and one length.
 
-    A client that thinks it speaks to a proxy sends the whole address as the target (section
-    3.2.2). The host that this names counts in place of the field Host, so that nobody names two.
+    A client that thinks it speaks to a proxy sends a whole address as the target (section 3.2.2).
+    The host in it replaces the field Host, so that a message never names two hosts.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -49,7 +49,7 @@ class WellFormed:
 
 
 class _Malformed(Exception):
-    """This is no message for us; says why, and the status."""
+    """This is no message for us; it has the status, and words that say why."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
@@ -57,7 +57,7 @@ class _Malformed(Exception):
 
 
 def _as_path(scope: Scope) -> Scope:
-    """Return the scope with a path as its target; raises _Malformed."""
+    """Return the scope with a path as its target. Raises _Malformed."""
     names = {name for name, _ in scope["headers"]}
     if not scope["http_version"].startswith("1."):
         raise _Malformed(505, _VERSION)
