@@ -10,12 +10,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Final, NoReturn
 
 #: So long may take what is registered for the end, in seconds.
 WRITTEN_S: Final = 3.0
 #: So long after it was told to a process ends, whatever waits to be written (design section 8).
 _ENDS_S: Final = 9.7
+#: So long after that it ends although all of it is held up, which it may be for no longer.
+_LAST_S: Final = 9.9
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT)
 _MOST_SIGNALS: Final = 64
 #: The number of no signal, behind which there is none to hear.
@@ -58,8 +61,57 @@ def ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
     not the numbers that they are told by. To be entered in the main thread of a loop that hears
     both signals. Raises RuntimeError where no thread starts.
     """
+
+    def hear(numbers: bytes) -> None:
+        if any(number in _ENDING for number in numbers):
+            end()
+
+    with _heard_apart(hear):
+        yield
+
+
+@contextmanager
+def ended_in_time() -> Iterator[Callable[[], object]]:
+    """End the process in time also where the loop that hears its signals does not, while entered: a
+    tool's coroutine that waits without awaiting holds it up, and nothing else would end it.
+
+    To be entered as `ended_by_signals`. Yields what is to be called once others may have put
+    something in its place, and the loop hears the signals again. Raises RuntimeError where no
+    thread starts.
+    """
+    ready, ends, over = threading.Event(), threading.Event(), threading.Event()
+
+    def hear(numbers: bytes) -> None:
+        ready.wait()
+        with suppress(OSError):  # full: the loop hears of more than enough
+            os.write(loop_hears, numbers)
+        if any(number in _ENDING for number in numbers):
+            told_to_end()
+            ends.set()
+
+    def end_late() -> None:
+        ends.wait()
+        if not over.wait(_LAST_S):
+            log.error("The bot is held up, and ends in the middle of what was under way.")
+            cut_short(1)
+
+    threading.Thread(target=end_late, daemon=True).start()
+    try:
+        with _heard_apart(hear) as (told, loop_hears):
+            ready.set()
+            yield partial(signal.set_wakeup_fd, told)
+    finally:
+        over.set()
+        for each in (ready, ends):
+            each.set()
+
+
+@contextmanager
+def _heard_apart(hear: Callable[[bytes], object]) -> Iterator[tuple[int, int]]:
+    """Let `hear` have the numbers of signals in a thread of its own; yields where they are told,
+    and where they were before."""
     heard, told = os.pipe()
-    listens = threading.Thread(target=_listen, args=(heard, end), daemon=True)
+    listens = threading.Thread(target=_listen, args=(heard, hear), daemon=True)
     try:
         os.set_blocking(told, False)
         listens.start()
@@ -69,19 +121,18 @@ def ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
         raise
     before = signal.set_wakeup_fd(told)
     try:
-        yield
+        yield told, before
     finally:
         signal.set_wakeup_fd(before)
         os.set_blocking(told, True)
         os.write(told, _NO_MORE)  # a process that was forked meanwhile keeps it from its end
-        listens.join()  # nothing that `end` could cut off begins before the last signal is heard
+        listens.join()  # nothing that `hear` could cut off begins before the last signal is heard
         os.close(told)
 
 
-def _listen(heard: int, end: Callable[[], object]) -> None:
+def _listen(heard: int, hear: Callable[[bytes], object]) -> None:
     numbers = b""
     while _NO_MORE not in numbers:
         numbers = os.read(heard, _MOST_SIGNALS)
-        if any(number in _ENDING for number in numbers):
-            end()
+        hear(numbers.rstrip(_NO_MORE))
     os.close(heard)

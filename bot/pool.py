@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, TypeVar
-
-from lifecycle.located import located
+from typing import Any, Final, TypeVar, TypeVarTuple
 
 log = logging.getLogger("signoff")
 
@@ -25,6 +24,9 @@ NO_THREAD: Final = "can't start new thread"
 
 #: As many as a pool has that nobody gave a number.
 _MOST: Final = min(32, (os.cpu_count() or 1) + 4)
+
+#: The signals that the bot hears.
+_OURS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 #: So long may take, once all our work is done, what is told to end.
 _GRACE_S: Final = 0.5
@@ -37,6 +39,7 @@ THREADS_OF: Final[ContextVar[Executor | None]] = ContextVar("THREADS_OF", defaul
 _let_go: Final = set[asyncio.Task[Any]]()
 
 _Answer = TypeVar("_Answer")
+_Given = TypeVarTuple("_Given")
 
 
 class _Loop(asyncio.SelectorEventLoop):
@@ -59,15 +62,46 @@ class _Loop(asyncio.SelectorEventLoop):
             except (SystemExit, KeyboardInterrupt) as error:
                 if not self.goes_on:
                     raise
+                from lifecycle.located import located  # most commands never need what that loads
+
                 log.error("what would have ended the bot ends nothing else: %s", located(error))
 
     def stop(self) -> None:
         """Stop, unless it is what others wrote that says so."""
-        if self.goes_on and THREADS_OF.get() is not None:
-            log.error("a tool told the loop of the bot to stop, which goes on")
+        if self._is_theirs("told the loop of the bot to stop, which goes on"):
             return
         self._told_to_stop = True
         super().stop()
+
+    def set_default_executor(self, executor: Any) -> None:
+        """Take the threads of our own work; what others wrote has its own."""
+        if not self._is_theirs("has threads of its own, and gives the bot none"):
+            super().set_default_executor(executor)
+
+    async def shutdown_default_executor(self) -> None:
+        """End our own threads."""
+        if not self._is_theirs("may not end the threads of the bot"):
+            await super().shutdown_default_executor()
+
+    def add_signal_handler(
+        self, sig: int, callback: Callable[[*_Given], object], *args: *_Given
+    ) -> None:
+        """Hear a signal; what others wrote may not have those of the bot in its place."""
+        if not (sig in _OURS and self._is_theirs("may not hear the signals of the bot")):
+            super().add_signal_handler(sig, callback, *args)
+
+    def remove_signal_handler(self, sig: int) -> bool:
+        """Hear it no more; False where it was heard by nobody."""
+        if sig in _OURS and self._is_theirs("may not keep the bot from hearing its signals"):
+            return False
+        return super().remove_signal_handler(sig)
+
+    def _is_theirs(self, words: str) -> bool:
+        """Say whether what others wrote asks for it, which is told then."""
+        theirs = self.goes_on and THREADS_OF.get() is not None
+        if theirs:
+            log.warning("a tool %s", words)
+        return theirs
 
 
 @contextmanager

@@ -7,7 +7,13 @@ import logging
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    suppress,
+)
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
@@ -16,7 +22,7 @@ from bot.chat.showing.broadcast import Broadcast, ServedSurface
 from bot.clock_told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import Choice
-from bot.cut_short import cut_short, ended_by_signals, told_to_end
+from bot.cut_short import cut_short, ended_by_signals, ended_in_time, told_to_end
 from bot.database_kept import keep_database
 from bot.forked import keep_signals_from_copies
 from bot.garbage import spare_what_is_loaded
@@ -34,6 +40,8 @@ GRACE_S: Final = 8.0
 _LEAVE_S: Final = 1.0
 #: So long all of that may take, so that what waits to be written still has a moment.
 _ALL_S: Final = 9.4
+#: So often the signals are taken back that a tool may have taken.
+_KEPT_S: Final = 0.5
 #: In so many turns of the loop a signal that has arrived is heard.
 _TURNS: Final = 5
 
@@ -62,7 +70,7 @@ async def run_until_stopped(config: Config, choice: Choice, environment: Mapping
                 if choice.http:
                     await doors.enter_async_context(_doors(app, environment))
                 supervisor = Supervisor(environment, app.store)
-                await _serve(app, broadcast, signals.ended, doors, supervisor)
+                await _serve(app, broadcast, signals, doors, supervisor)
 
 
 async def _say_clock(app: App) -> None:
@@ -83,7 +91,7 @@ def _doors(app: App, environment: Mapping[str, str]) -> AbstractAsyncContextMana
 async def _serve(
     app: App,
     broadcast: Broadcast,
-    ended: asyncio.Event,
+    signals: _Signals,
     doors: AsyncExitStack,
     supervisor: Supervisor,
 ) -> None:
@@ -91,11 +99,11 @@ async def _serve(
     scheduler.start()
     # With HTTP on, the end of every surface is not the end.
     served = broadcast.serve(app.workflow, on=app.config.intake.http.enabled)
-    serving = [asyncio.create_task(each) for each in (served, keep_database(app))]
+    serving = [asyncio.create_task(each) for each in (served, keep_database(app), signals.keep())]
     supervisor.begun()
     signs = asyncio.create_task(supervisor.give_signs())
     try:
-        await _until_ended(ended, serving)
+        await _until_ended(signals.ended, serving)
     finally:
         ends_s = asyncio.get_running_loop().time() + _ALL_S
         app.ends()
@@ -189,19 +197,38 @@ class _Signals:
         self.ended = asyncio.Event()
         self._reloading = asyncio.Lock()
         self._waits = False
+        self._entered = ExitStack()
 
     def __enter__(self) -> _Signals:
-        loop = asyncio.get_running_loop()
         keep_signals_from_copies()
-        for ending in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(ending, self._end)
-        loop.add_signal_handler(signal.SIGHUP, self._reload)
+        self._hear()
+        self._heard_apart = self._entered.enter_context(ended_in_time())
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._entered.close()
         loop = asyncio.get_running_loop()
         for taken in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.remove_signal_handler(taken)
+
+    def _hear(self) -> None:
+        loop = asyncio.get_running_loop()
+        for ending in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(ending, self._end)
+        loop.add_signal_handler(signal.SIGHUP, self._reload)
+
+    def hear_again(self) -> None:
+        """Hear the signals where a tool has taken them, as whoever wrote it for a program of its
+        own may: nothing would end the bot, or all that is sent to a peer that hung up would."""
+        self._hear()
+        self._heard_apart()
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+    async def keep(self) -> None:
+        """Hear them again and again, until cancelled."""
+        while True:
+            self.hear_again()
+            await asyncio.sleep(_KEPT_S)
 
     @asynccontextmanager
     async def deadly(self) -> AsyncIterator[None]:
@@ -216,6 +243,7 @@ class _Signals:
             if self.ended.is_set():
                 raise _ToldToEnd
             yield
+        self.hear_again()
 
     def serve(self, app: App) -> None:
         """Let signals act on `app`, also one that was heard before."""

@@ -1,13 +1,36 @@
-"""A signal in the moment in which it ends the process at once ends it before anything begins."""
+"""A signal in the moment in which it ends the process at once ends it before anything begins, and
+one that the loop cannot hear ends it in time."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import threading
 
-from bot.cut_short import ended_by_signals
+import pytest
+
+from bot.cut_short import ended_by_signals, ended_in_time
+from tests.conftest import ROOT
+
+#: Holds its loop up for ever; `_LAST_S` is ten seconds else.
+HELD_UP = """
+import asyncio, os, signal, sys, time
+from bot import cut_short
+
+cut_short._LAST_S = 0.1
+
+async def main():
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, int)
+    with cut_short.ended_in_time():
+        os.kill(os.getpid(), int(sys.argv[1]))
+        time.sleep(600)
+
+asyncio.run(main())
+"""
 
 
 async def test_a_signal_at_the_very_end_of_that_moment_is_heard_before_anything_begins() -> None:
@@ -41,3 +64,27 @@ def test_a_process_that_was_forked_in_that_moment_holds_nothing_up() -> None:
         os.close(waits)
 
     assert os.waitpid(copy, 0) == (copy, 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_process_whose_loop_is_held_up_ends_in_time(number: int) -> None:
+    words = [sys.executable, "-c", HELD_UP, str(int(number))]
+    ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+    assert ended.returncode == 1
+    assert "The bot is held up, and ends in the middle" in ended.stderr
+
+
+async def test_the_loop_hears_what_is_heard_apart_and_hears_it_again_after_others_did() -> None:
+    loop, told = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_signal_handler(signal.SIGUSR1, told.set)
+    try:
+        with ended_in_time() as hear_again:
+            for _ in range(2):
+                os.kill(os.getpid(), signal.SIGUSR1)
+                await told.wait()
+                told.clear()
+                signal.set_wakeup_fd(-1)
+                hear_again()
+    finally:
+        loop.remove_signal_handler(signal.SIGUSR1)

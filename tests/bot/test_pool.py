@@ -192,14 +192,27 @@ def test_a_loop_stops_although_something_would_end_the_program_just_then() -> No
     assert run(working()) == "done"
 
 
-def test_what_others_wrote_stops_no_loop_of_ours() -> None:
-    async def stopping() -> None:
-        THREADS_OF.set(ThreadPoolExecutor())
-        asyncio.get_running_loop().stop()
+def test_what_others_wrote_takes_nothing_of_our_loop() -> None:
+    """One that gave it a pool of its own, or heard SIGTERM there, kept the bot from its end."""
+    heard = list[str]()
+
+    async def takes() -> None:
+        loop, theirs = asyncio.get_running_loop(), ThreadPoolExecutor(1)
+        THREADS_OF.set(theirs)
+        loop.set_default_executor(theirs)
+        loop.add_signal_handler(signal.SIGTERM, heard.append, "theirs")
+        loop.remove_signal_handler(signal.SIGTERM)
+        await loop.shutdown_default_executor()
+        loop.stop()
 
     async def working() -> str:
+        loop, told = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_signal_handler(signal.SIGTERM, told.set)
         with going_on():
-            await asyncio.create_task(stopping())
-        return "done"
+            await asyncio.create_task(takes())
+        os.kill(os.getpid(), signal.SIGTERM)
+        await told.wait()
+        return await asyncio.to_thread(lambda: threading.current_thread().name)
 
-    assert run(working()) == "done"
+    assert run(working()).startswith("signoff-own")
+    assert not heard

@@ -65,6 +65,18 @@ class Tool:
     async def execute(self, call):
         await asyncio.wait_for(as_a_program_ends(), 5)
 """
+TAKES_THE_SIGNALS = """
+import signal
+
+class Tool:
+    def __init__(self):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+
+    def execute(self, call):
+        return {"heard by": repr(signal.getsignal(signal.SIGPIPE))}
+"""
 
 
 def with_a_tool(bot: Process, source: str, *, timeout_s: int = 1) -> None:
@@ -121,4 +133,16 @@ def test_a_tool_that_ends_the_program_in_a_task_of_its_own_ends_its_call_alone(
     bot.send(signal.SIGTERM)
 
     assert "search ended with SystemExit; what it did is not known" in answer["explanation"]
+    assert bot.ends_within(10) == 0
+
+
+def test_a_tool_that_takes_the_signals_keeps_no_bot_from_its_end(bot: Process) -> None:
+    """As a class does that was written for a program of its own: SIGTERM ended nothing."""
+    with_a_tool(bot, TAKES_THE_SIGNALS)
+    bot.start()
+
+    answer = bot.answer("leila: propose @examples/search.json")
+    bot.send(signal.SIGTERM)
+
+    assert "SIG_IGN" in json.dumps(answer)
     assert bot.ends_within(10) == 0
