@@ -15,6 +15,7 @@ from lifecycle.door import end, record
 from lifecycle.ending import answer_of
 from lifecycle.enrolling import enrol
 from lifecycle.errors import Refused
+from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire
 from lifecycle.first_gate import meaning
 from lifecycle.first_gate.gate import Accepted
@@ -92,7 +93,7 @@ def refuse(
     record(
         tx,
         moment,
-        "refused",
+        EventKind.REFUSED,
         sender.identity,
         sender=sender,
         reason=error.code,
@@ -148,7 +149,7 @@ def _authorised(
     tx.uses.add(accepted.document.actor, accepted.tool.name, moment.now_ms)
     twin = twin_of(tx, moment, accepted, sender)
     if twin is not None:
-        record(tx, moment, "deduplicated", sender.identity, proposal=twin, sender=sender)
+        record(tx, moment, EventKind.DEDUPLICATED, sender.identity, proposal=twin, sender=sender)
         return as_twin(twin, accepted, moment)
     return enrol(tx, moment, accepted, sender)
 

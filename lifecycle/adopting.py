@@ -12,6 +12,7 @@ from lifecycle.announcing import announce
 from lifecycle.calls.finishing import Concluded
 from lifecycle.compared import Compared
 from lifecycle.door import record
+from lifecycle.event_kinds import EventKind
 from lifecycle.evidence import judged, unjudged
 from lifecycle.fingerprints import (
     POLICY_FLAG,
@@ -117,7 +118,7 @@ class Adopter:
             keep_fingerprints(tx, policy)
             taken = replace(moment, policy=policy)
             before = plain_words(known) if isinstance(known, str) else None  # anything may be there
-            record(tx, taken, "policy_adopted", None, details={"before": before})
+            record(tx, taken, EventKind.POLICY_ADOPTED, None, details={"before": before})
             if announced or known is not None:
                 words = f"A new policy is in force: {policy.digest}. What is open is checked again."
                 announce(tx, taken, f"policy:{policy.digest}:{moment.now_ms}", words)

@@ -16,6 +16,7 @@ from lifecycle.answers import Sender
 from lifecycle.audit import AuditEvent
 from lifecycle.ending import task_state, tell_end
 from lifecycle.errors import StaleProposal
+from lifecycle.event_kinds import EventKind
 from lifecycle.machine import checked_move
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
@@ -29,7 +30,7 @@ _OUTLIVES_THE_END: Final = frozenset({Attention.ENVELOPE_EXCEEDED})
 #: States in which people approve.
 _UNDECIDED: Final = frozenset({State.PENDING, State.SENTINEL_APPROVED})
 #: Kinds of entries after which no approval of before counts, whatever else they tell.
-_ASKS_ANEW: Final = frozenset({"raised", "restored"})
+_ASKS_ANEW: Final = frozenset({EventKind.RAISED, EventKind.RESTORED})
 #: Fields whose new value stands in the entry that sets them, and nowhere else in the trail.
 _TOLD: Final = ("deadline_ms", "reason_due_ms")
 #: The detail by which an entry says that it voided approvals; its number may be 0.
@@ -39,7 +40,7 @@ _VOID: Final = "approvals_void"
 def record(  # noqa: PLR0913 - an event has that many sides; all but four by keyword
     tx: Transaction,
     moment: Moment,
-    kind: str,
+    kind: EventKind | Trigger,
     by: Identity | None,
     *,
     proposal: Proposal | None = None,
@@ -52,7 +53,7 @@ def record(  # noqa: PLR0913 - an event has that many sides; all but four by key
     tx.audit.append(
         AuditEvent(
             at=moment.at,
-            kind=kind,
+            kind=kind.value,
             actor=by,
             proposal_id=proposal.proposal_id if proposal else None,
             source=moved[0],
@@ -94,7 +95,7 @@ def advance(  # noqa: PLR0913 - the one door; all but six by keyword
     record(
         tx,
         moment,
-        trigger.value,
+        trigger,
         by,
         proposal=moved,
         sender=sender,
@@ -139,7 +140,7 @@ def amend(
     tx: Transaction,
     moment: Moment,
     seen: Proposal,
-    kind: str,
+    kind: EventKind,
     by: Identity,
     *,
     reason: str | None = None,
@@ -179,7 +180,7 @@ def call_for_attention(
         tx,
         moment,
         seen,
-        "attention",
+        EventKind.ATTENTION,
         by,
         reason=attention.value,
         details={"why": why, **(details or {})},
@@ -237,7 +238,9 @@ def _judged(tx: Transaction, moment: Moment, moved: Proposal) -> Proposal:
     return moved.but(anew_version=moved.version) if shown else moved
 
 
-def _is_another(amended: Proposal, seen: Proposal, kind: str, details: Mapping[str, Any]) -> bool:
+def _is_another(
+    amended: Proposal, seen: Proposal, kind: EventKind, details: Mapping[str, Any]
+) -> bool:
     """Return whether people decide on something else than earlier cards show (`anew_version`)."""
     if kind in _ASKS_ANEW or _VOID in details:
         return True

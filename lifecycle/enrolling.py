@@ -10,6 +10,7 @@ from lifecycle.announcing import want_cards
 from lifecycle.answers import Sender
 from lifecycle.books import Transaction
 from lifecycle.door import record
+from lifecycle.event_kinds import EventKind
 from lifecycle.first_gate.gate import Accepted
 from lifecycle.likeness import known_by
 from lifecycle.llm.witness import PROVENANCE
@@ -37,7 +38,7 @@ def enrol(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
     record(
         tx,
         moment,
-        "submitted",
+        EventKind.SUBMITTED,
         sender.identity,
         proposal=proposal,
         sender=sender,

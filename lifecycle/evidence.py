@@ -9,6 +9,7 @@ from lifecycle.answers import Reply, Sender
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.door import record
 from lifecycle.errors import Fault, Refused
+from lifecycle.event_kinds import EventKind
 from lifecycle.first_gate.reading import read_object
 from lifecycle.first_gate.structure import IDENTIFIER
 from lifecycle.moment import Moment
@@ -61,7 +62,7 @@ def record_packet(tx: Transaction, moment: Moment, packet: EvidencePacket, sende
     record(
         tx,
         moment,
-        "evidence_recorded",
+        EventKind.EVIDENCE_RECORDED,
         sender.identity,
         sender=sender,
         details={

@@ -13,6 +13,7 @@ from lifecycle.announcing import announce
 from lifecycle.answers import Reply, Sender
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.heard import HEARD, forget
 from lifecycle.moment import Moment, is_moment, later, rfc3339
 from lifecycle.ports import Transaction
@@ -94,7 +95,7 @@ def freeze(
     tx.flags.put(FLAG, {**told, _HEARD: heard_ms})
     when = {} if given_at_ms is None else {"given_at": rfc3339(given_at_ms)}
     details = {"why": reason, **when}
-    record(tx, moment, "frozen", sender.identity, sender=sender, details=details)
+    record(tx, moment, EventKind.FROZEN, sender.identity, sender=sender, details=details)
     words = f"Frozen by {sender.id}: {harmless(reason)}. Nothing executes or commits until thaw."
     # Two that waited for the store may be put in force within one millisecond.
     announce(tx, moment, f"freeze:{moment.now_ms}:{sender.event_id or ''}", words)
@@ -105,7 +106,7 @@ def freeze_restored(tx: Transaction, moment: Moment, copy: str) -> None:
     """Freeze a copy that is brought back: what is open in it may have been done since."""
     reason = f"restored from {copy}: what was done since the copy is not known to it"
     tx.flags.put(FLAG, {"reason": reason, "by": SENTINEL.id, "at_ms": moment.now_ms})
-    record(tx, moment, "frozen", SENTINEL, details={"why": reason, "copy": True})
+    record(tx, moment, EventKind.FROZEN, SENTINEL, details={"why": reason, "copy": True})
     words = f"Frozen: {harmless(reason)}. Look before thaw."
     announce(tx, moment, f"freeze:{moment.now_ms}", words)
 
@@ -123,7 +124,7 @@ def thaw(tx: Transaction, moment: Moment, sender: Sender) -> Reply:
     if frozen(tx) is None:
         return Reply(f"Nothing is frozen.{let_go}")
     tx.flags.put(FLAG, None)
-    record(tx, moment, "thawed", sender.identity, sender=sender)
+    record(tx, moment, EventKind.THAWED, sender.identity, sender=sender)
     words = f"Thawed by {sender.id}: what is due goes on, checked again."
     announce(tx, moment, f"thaw:{moment.now_ms}", words)
     return Reply(words + let_go)
@@ -154,7 +155,7 @@ def _let_go(tx: Transaction, moment: Moment, sender: Sender) -> str:
     if not keys:
         return ""
     details = {"stops": [*map(plain_words, keys)]}  # anything may have been written there
-    record(tx, moment, "stop_let_go", sender.identity, sender=sender, details=details)
+    record(tx, moment, EventKind.STOP_LET_GO, sender.identity, sender=sender, details=details)
     forget(tx, keys)
     return " A freeze that was heard and that nobody could carry out is let go of."
 

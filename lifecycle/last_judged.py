@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lifecycle.door import amend
+from lifecycle.event_kinds import EventKind
 from lifecycle.evidence import unjudged
 from lifecycle.fingerprints import in_force
 from lifecycle.fitting import fits_its_digest
@@ -63,7 +64,7 @@ def note_judged(
         tx,
         moment,
         proposal,
-        "rechecked",
+        EventKind.RECHECKED,
         SENTINEL,
         details=details,
         checked_policy_digest=moment.policy.digest,
@@ -77,7 +78,13 @@ def note_owed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> 
     mark = policy_before(proposal) + _EVIDENCE_OBJECTS
     told = {"why": why}
     return amend(
-        tx, moment, proposal, "check_owed", SENTINEL, details=told, checked_policy_digest=mark
+        tx,
+        moment,
+        proposal,
+        EventKind.CHECK_OWED,
+        SENTINEL,
+        details=told,
+        checked_policy_digest=mark,
     )
 
 
@@ -86,7 +93,7 @@ def note_paid(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
     if not is_owed(proposal):
         return proposal
     before = policy_before(proposal)
-    return amend(tx, moment, proposal, "check_paid", SENTINEL, checked_policy_digest=before)
+    return amend(tx, moment, proposal, EventKind.CHECK_PAID, SENTINEL, checked_policy_digest=before)
 
 
 def _names_unjudged(tx: Transaction, proposal: Proposal) -> bool:

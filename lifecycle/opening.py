@@ -15,6 +15,7 @@ from lifecycle.announcing import announce
 from lifecycle.callbacks import call_back, tell
 from lifecycle.deciding import decided_by
 from lifecycle.door import advance, amend, end
+from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire
 from lifecycle.fingerprints import in_force
 from lifecycle.fitting import fits_its_digest
@@ -116,7 +117,7 @@ def ask_people(tx: Transaction, moment: Moment, proposal: Proposal, verdict: Ver
         tx,
         moment,
         proposal,
-        "raised",
+        EventKind.RAISED,
         SENTINEL,
         details=verdict_details(verdict) | {"window_s": raised.window_s},
         verdict=verdict,
@@ -260,7 +261,9 @@ def _wait(tx: Transaction, moment: Moment, proposal: Proposal, waiting: str) -> 
     """Note what it waits for, when that changes and not at every look."""
     if proposal.waiting_for == waiting:
         return proposal
-    return amend(tx, moment, proposal, "waiting", SENTINEL, reason=waiting, waiting_for=waiting)
+    return amend(
+        tx, moment, proposal, EventKind.WAITING, SENTINEL, reason=waiting, waiting_for=waiting
+    )
 
 
 def _hand_over(tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPolicy) -> Proposal:
@@ -277,7 +280,7 @@ def _hand_over(tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPo
         tx,
         moment,
         proposal,
-        "permit_handed_over",
+        EventKind.PERMIT_HANDED_OVER,
         proposal.opener or SENTINEL,
         details={"permit": digest_told(token), "permit_until_ms": expires_ms},
         permit_waits=True,

@@ -10,6 +10,7 @@ from typing import Final
 
 from lifecycle.audit import AuditEntry
 from lifecycle.door import record
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Proposal
@@ -17,8 +18,6 @@ from lifecycle.records import Card
 from lifecycle.state import State
 from lifecycle.tier import TIER_POLICIES, CardKind
 
-#: The entry that tells of a message; `CARD` names, in the entry of a decision, where it was given.
-POSTED: Final = "card_posted"
 CARD: Final = "card"
 
 
@@ -26,7 +25,7 @@ def note_card(tx: Transaction, moment: Moment, card: Card, message_id: str) -> N
     """Write to the trail that this card stands in this message."""
     proposal = tx.proposals.get(card.proposal_id)
     details = {"surface": card.surface, "message": message_id}
-    record(tx, moment, POSTED, SENTINEL, proposal=proposal, details=details)
+    record(tx, moment, EventKind.CARD_POSTED, SENTINEL, proposal=proposal, details=details)
 
 
 def about_its_cards(trail: Sequence[AuditEntry]) -> Iterator[str]:
@@ -38,7 +37,7 @@ def about_its_cards(trail: Sequence[AuditEntry]) -> Iterator[str]:
     told = _tells_of_cards(trail)
     for entry in trail:
         details = entry.event.details
-        if entry.event.kind == POSTED:
+        if entry.event.kind == EventKind.CARD_POSTED:
             posted.add((details.get("surface"), details.get("message")))
         elif told and CARD in details and (entry.event.surface, details[CARD]) not in posted:
             yield f"entry {entry.seq} was given on {details[CARD]}, in which no card of it stood"
@@ -52,7 +51,7 @@ def was_shown(proposal: Proposal, trail: Sequence[AuditEntry]) -> bool:
     """
     if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE or not _tells_of_cards(trail):
         return True
-    return any(entry.event.kind == POSTED for entry in trail)
+    return any(entry.event.kind == EventKind.CARD_POSTED for entry in trail)
 
 
 def about_its_showing(proposal: Proposal, trail: Sequence[AuditEntry]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from lifecycle.callbacks import call_back
 from lifecycle.canonical import canonical_bytes, digest_of, sha256_hex
 from lifecycle.door import record
 from lifecycle.errors import Fault, Refused, ReviewRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.llm.ingest import Question
 from lifecycle.moment import Moment, rfc3339
 from lifecycle.ports import Transaction
@@ -62,7 +63,7 @@ def ask(tx: Transaction, moment: Moment, question: Question, sender: Sender) -> 
     record(
         tx,
         moment,
-        "question_asked",
+        EventKind.QUESTION_ASKED,
         sender.identity,
         sender=sender,
         details={"question_id": asked_id, "witness": asked["witness"], "asked": shown_of(asked)},
@@ -95,7 +96,7 @@ def answer_question(
     record(
         tx,
         moment,
-        "question_answered",
+        EventKind.QUESTION_ANSWERED,
         sender.identity,
         sender=sender,
         details={"question_id": asked_id, "answer": answered["answer"]},

@@ -11,11 +11,11 @@ from typing import Any
 from lifecycle import world as law
 from lifecycle.answers import Answer, CardPlace, Reply, Sender
 from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.event_kinds import EventKind
 from lifecycle.heard import HeardStops
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore
-from lifecycle.posted_cards import POSTED
 from lifecycle.proposal import ActorKind, Proposal
 from lifecycle.sentinel import LoadedRule
 from lifecycle.workflow import Workflow
@@ -116,7 +116,7 @@ class World:
     async def trail(self, proposal_id: str) -> list[str]:
         """Return the kinds of the proposal's audit entries, oldest first; cards are left out."""
         entries = await self.store.read(lambda tx: tx.audit.of(proposal_id))
-        return [entry.event.kind for entry in entries if entry.event.kind != POSTED]
+        return [entry.event.kind for entry in entries if entry.event.kind != EventKind.CARD_POSTED]
 
     async def audit(self, kind: str) -> list[Mapping[str, Any]]:
         """Return all audit entries of one kind."""

@@ -18,6 +18,7 @@ from lifecycle.agreeing.rows import may_begin_as_told
 from lifecycle.answers import Reply, Sender
 from lifecycle.door import record
 from lifecycle.errors import GovernanceError, PermitRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import FROZEN, stands_still
@@ -255,7 +256,7 @@ async def note_refused(world: World, sender: Sender, code: str, proposal_id: str
         record(
             tx,
             moment,
-            "permit_refused",
+            EventKind.PERMIT_REFUSED,
             sender.identity,
             proposal=tx.proposals.get(proposal_id),
             sender=sender,

@@ -20,6 +20,7 @@ from lifecycle.copied import brought_back_ms
 from lifecycle.document import TimeWindow
 from lifecycle.door import amend, record
 from lifecycle.errors import GovernanceError, PermitRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment
 from lifecycle.permitting import LONGEST_MS
 from lifecycle.ports import StoreUnavailable, Transaction
@@ -142,7 +143,7 @@ def _contradicted(
     result = result_of(proposal.tool, Verb.EXECUTE.value, receipt)
     frame = frame_for(moment.policy, proposal, result) if result.receipt else None
     told = {"outcome": "done", "result": frame}
-    record(tx, moment, "late_receipt", proposal.actor, proposal=proposal, details=told)
+    record(tx, moment, EventKind.LATE_RECEIPT, proposal.actor, proposal=proposal, details=told)
     words = (
         f"{proposal.proposal_id} ({proposal.tool}) {ended}. Its agent {proposal.actor.id} now "
         "reports that it did happen. Look, and take back by hand what must not stand."
@@ -159,7 +160,7 @@ def _contradicted(
 def _said_done(tx: Transaction, proposal: Proposal) -> bool:
     """Return True if its agent has reported late that it was done."""
     return any(
-        entry.event.kind == "late_receipt" and entry.event.details.get("outcome") == "done"
+        entry.event.kind == EventKind.LATE_RECEIPT and entry.event.details.get("outcome") == "done"
         for entry in tx.audit.of(proposal.proposal_id)
     )
 
@@ -202,7 +203,7 @@ def _late(
         tx,
         moment,
         proposal,
-        "late_receipt",
+        EventKind.LATE_RECEIPT,
         proposal.actor,
         details={"outcome": told.outcome, "result": frame},
         attention_why=f"{proposal.attention_why} {said}",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lifecycle.books import Transaction
+from lifecycle.event_kinds import EventKind
 from lifecycle.evidence import payload_digest
 from lifecycle.fitting import fits_its_digest
 from lifecycle.gathering import evidence_ids
@@ -34,7 +35,7 @@ class EvidenceTold:
     def take(self, entry: _Entry) -> None:
         """Note an exported entry if it records evidence; ignore every other kind."""
         details = entry.get("details")
-        if entry.get("kind") == "evidence_recorded" and isinstance(details, Mapping):
+        if entry.get("kind") == EventKind.EVIDENCE_RECORDED and isinstance(details, Mapping):
             self.recorded[str(details.get("evidence_id"))] = entry
 
     def disagreements(self, tx: Transaction) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from lifecycle.books import Transaction
 from lifecycle.copied import noted_copy
+from lifecycle.event_kinds import EventKind
 from lifecycle.freezing import frozen
 from lifecycle.moment import rfc3339
 from lifecycle.questions import question_of, shown_of
@@ -30,16 +31,16 @@ class FlagsTold:
     def take(self, entry: _Entry) -> None:
         """Note an exported entry if it is about one of these; ignore every other kind."""
         match entry.get("kind"):
-            case "frozen":
+            case EventKind.FROZEN:
                 self.froze = entry
                 if _details(entry).get("copy"):
                     self.copied = entry
-            case "thawed":
+            case EventKind.THAWED:
                 self.froze = None
-            case "question_asked":
+            case EventKind.QUESTION_ASKED:
                 self.asked[_id_of(entry)] = entry
                 self.answered.pop(_id_of(entry), None)
-            case "question_answered":
+            case EventKind.QUESTION_ANSWERED:
                 self.answered[_id_of(entry)] = entry
             case _:
                 return

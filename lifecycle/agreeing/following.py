@@ -12,23 +12,24 @@ from typing import Any, Final
 
 from lifecycle.agreeing.told import UNTOLD, Told, ToldCause, person_of
 from lifecycle.audit import AuditEntry
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import rfc3339
 from lifecycle.proposal import Outcome, Verb
 from lifecycle.state import State, Trigger
 
 #: The field of an entry that tells when the rollback window closes, in ms UTC; null for no window.
 WINDOW: Final = "window_closes_at_ms"
-COMMIT: Final = "commit_claimed"
-AGAIN: Final = "called_again"
 #: The kinds of entries that tell of the beginning of a call.
-CLAIMS: Final = frozenset({COMMIT, "roll_back_claimed", AGAIN})
+CLAIMS: Final = frozenset(
+    {EventKind.COMMIT_CLAIMED, EventKind.ROLL_BACK_CLAIMED, EventKind.CALLED_AGAIN}
+)
 _UNDER_WAY: Final = CLAIMS | {
-    "tool_done",
-    "execute_happened",
-    "staged",
-    "stopped",
-    "stop_kept",
-    "commit_failed",
+    EventKind.TOOL_DONE,
+    EventKind.EXECUTE_HAPPENED,
+    EventKind.STAGED,
+    EventKind.STOPPED,
+    EventKind.STOP_KEPT,
+    EventKind.COMMIT_FAILED,
 }
 
 
@@ -79,15 +80,20 @@ def _closes(told: Told, entry: AuditEntry) -> bool:
     if entry.event.kind == Trigger.COMPLETE:
         in_window = told.verb == Verb.EXECUTE and told.outcome == Outcome.DONE
         return in_window and entry.event.reason == "window_closed_unopposed"
-    if entry.event.kind == AGAIN:  # after a copy was brought back, the claim may be in no entry
+    if (
+        entry.event.kind == EventKind.CALLED_AGAIN
+    ):  # after a copy was brought back, the claim may be in no entry
         again = entry.event.details.get("verb") == Verb.COMMIT and not told.committed
         return again and entry.event.reason == "window_closed_unopposed"
-    return entry.event.kind == COMMIT and entry.event.reason != "approved_early"
+    return entry.event.kind == EventKind.COMMIT_CLAIMED and entry.event.reason != "approved_early"
 
 
 def opens_anew(entry: AuditEntry) -> bool:
     """Return True if the entry says that execute is called once more; a window begins with it."""
-    return entry.event.kind == AGAIN and entry.event.details.get("verb") == Verb.EXECUTE
+    return (
+        entry.event.kind == EventKind.CALLED_AGAIN
+        and entry.event.details.get("verb") == Verb.EXECUTE
+    )
 
 
 def _when(at_ms: Any) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from lifecycle.agreeing.calls import at_words
-from lifecycle.agreeing.retelling import HANDED_OVER, retold
+from lifecycle.agreeing.retelling import retold
 from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.agreeing.told import ToldPermit
 from lifecycle.audit import AuditEntry
 from lifecycle.books import Transaction
 from lifecycle.errors import PermitRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.permit import unverified
 from lifecycle.proposal import Proposal, Verb
 from lifecycle.records import PermitRecord
@@ -28,7 +29,7 @@ def permit_disagreements(
     Signatures are not checked here; they are verified at redemption.
     """
     kept = tx.permits.all_of(proposal.proposal_id)
-    handed = any(entry.event.kind == HANDED_OVER for entry in trail)
+    handed = any(entry.event.kind == EventKind.PERMIT_HANDED_OVER for entry in trail)
     found = [words for permit in kept for words in _about_its_token(permit, handed=handed)]
     if handed:
         found += _about_those_handed_over(kept, retold(trail).permits)

@@ -25,18 +25,19 @@ from lifecycle.agreeing.retelling_calls import (
 )
 from lifecycle.agreeing.told import UNTOLD, Told, ToldPermit, person_of
 from lifecycle.audit import AuditEntry
+from lifecycle.event_kinds import EventKind
 from lifecycle.proposal import Attention, Outcome
 from lifecycle.review import BY_A_CROSS
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Tier
 
-#: The entry with which an agent gets its permit.
-HANDED_OVER: Final = "permit_handed_over"
 #: Entries with which a permit may be taken back.
-_MAY_TAKE_BACK: Final = frozenset({"raised", "quorum_counted", "rechecked", "restored"})
-_STOPS: Final = frozenset({"stopped", "stop_kept"})
+_MAY_TAKE_BACK: Final = frozenset(
+    {EventKind.RAISED, EventKind.QUORUM_COUNTED, EventKind.RECHECKED, EventKind.RESTORED}
+)
+_STOPS: Final = frozenset({EventKind.STOPPED, EventKind.STOP_KEPT})
 #: Entries after which nobody waits for the words of a bare ❌ any more.
-_WAITS_NO_MORE: Final = frozenset({"reason_given", "no_reason_given"})
+_WAITS_NO_MORE: Final = frozenset({EventKind.REASON_GIVEN, EventKind.NO_REASON_GIVEN})
 #: Ends of an execution that left nothing behind.
 _FAILED_ENDS: Final = frozenset({"tool_failed", "did_not_happen"})
 
@@ -69,7 +70,7 @@ def _about_its_deadline(told: Told, entry: AuditEntry) -> None:
     """
     details = entry.event.details
     deadline_ms = details.get("deadline_ms")
-    if entry.event.kind == HANDED_OVER:
+    if entry.event.kind == EventKind.PERMIT_HANDED_OVER:
         told.deadline_ms = UNTOLD if deadline_ms is None else deadline_ms
         told.permit_waits = True
         if "permit" in details:
@@ -152,7 +153,7 @@ def _rechecked(told: Told, entry: AuditEntry) -> None:
 
 
 def _owed(told: Told, entry: AuditEntry) -> None:
-    told.owed = entry.event.kind == "check_owed"
+    told.owed = entry.event.kind == EventKind.CHECK_OWED
 
 
 def _executed(told: Told, entry: AuditEntry) -> None:
@@ -210,28 +211,28 @@ def _ended(told: Told, entry: AuditEntry) -> None:
 
 _ENDS: Final = frozenset(state.value for state in State if state.terminal)
 _STEPS: Final[Mapping[str, Callable[[Told, AuditEntry], None]]] = {
-    "submitted": _submitted,
+    EventKind.SUBMITTED: _submitted,
     Trigger.SENTINEL_APPROVE.value: _judged,
-    "reviewed": _counted,
-    "quorum_counted": _counted,
-    "raised": _raised,
-    "rechecked": _rechecked,
-    "check_owed": _owed,
-    "check_paid": _owed,
+    EventKind.REVIEWED: _counted,
+    EventKind.QUORUM_COUNTED: _counted,
+    EventKind.RAISED: _raised,
+    EventKind.RECHECKED: _rechecked,
+    EventKind.CHECK_OWED: _owed,
+    EventKind.CHECK_PAID: _owed,
     Trigger.EXECUTE.value: _executed,
-    "tool_done": done,
-    "late_receipt": answered_late,
-    "execute_happened": happened,
-    "staged": staged,
+    EventKind.TOOL_DONE: done,
+    EventKind.LATE_RECEIPT: answered_late,
+    EventKind.EXECUTE_HAPPENED: happened,
+    EventKind.STAGED: staged,
     **dict.fromkeys(CLAIMS, claimed),
-    "attention": looked_at,
-    "settled": settled,
-    "not_closed": _not_closed,
-    "moved_along": _moved_along,
-    "card_delivered": _card_stands,
-    "stopped": _stopped,
-    "stop_kept": _stop_kept,
-    "reason_given": _explained,
+    EventKind.ATTENTION: looked_at,
+    EventKind.SETTLED: settled,
+    EventKind.NOT_CLOSED: _not_closed,
+    EventKind.MOVED_ALONG: _moved_along,
+    EventKind.CARD_DELIVERED: _card_stands,
+    EventKind.STOPPED: _stopped,
+    EventKind.STOP_KEPT: _stop_kept,
+    EventKind.REASON_GIVEN: _explained,
     Trigger.COMPLETE.value: _ended,
     Trigger.ROLL_BACK.value: _ended,
     Trigger.REJECT.value: _ended,

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from lifecycle.agreeing.following import AGAIN, COMMIT, WINDOW, opens_anew
+from lifecycle.agreeing.following import WINDOW, opens_anew
 from lifecycle.agreeing.told import UNTOLD, Told, ToldCall, ToldCause, Untold
 from lifecycle.audit import AuditEntry
 from lifecycle.canonical import canonical_bytes, digest_of
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import ms_of
 from lifecycle.proposal import Attention, Outcome, Verb
 
@@ -67,12 +68,12 @@ def staged(told: Told, entry: AuditEntry) -> None:
 
 def claimed(told: Told, entry: AuditEntry) -> None:
     """Replay the claim of a call: a commit, a roll back, or the repetition of an earlier call."""
-    details, again = entry.event.details, entry.event.kind == AGAIN
+    details, again = entry.event.details, entry.event.kind == EventKind.CALLED_AGAIN
     if again:
         told.odd += _miscounted(told, entry)
     told.verb, told.attempt = details.get("verb", UNTOLD), details.get("attempt", UNTOLD)
     told.outcome, told.attention = Outcome.RUNNING.value, None
-    told.committed |= entry.event.kind == COMMIT
+    told.committed |= entry.event.kind == EventKind.COMMIT_CLAIMED
     call = told.call
     if call is not None:
         call.began, call.tries = entry, details.get("tries", UNTOLD)

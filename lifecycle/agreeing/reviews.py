@@ -12,6 +12,7 @@ from typing import Final
 
 from lifecycle.agreeing.told import person_of
 from lifecycle.audit import AuditEntry
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import rfc3339
 from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.review import Decision, Review
@@ -52,19 +53,19 @@ class _Counted:
     def take(self, entry: AuditEntry) -> None:
         event = entry.event
         match event.kind:
-            case "reviewed":
+            case EventKind.REVIEWED:
                 self._add(entry, Decision.APPROVE, _why(entry))
             case Trigger.REJECT if event.reason == "rejected_by_person":
                 self._add(entry, Decision.REJECT, _words_of_end(entry))
-            case "stopped" | "stop_kept":
+            case EventKind.STOPPED | EventKind.STOP_KEPT:
                 self._add(entry, Decision.ROLL_BACK, _why(entry))
-            case "reason_given":
+            case EventKind.REASON_GIVEN:
                 self._explain(entry)
-            case "approval_taken_back":
+            case EventKind.APPROVAL_TAKEN_BACK:
                 self._void("the trail says that it was taken back", person_of(entry))
-            case "raised":
+            case EventKind.RAISED:
                 self._void(f"it is void since entry {entry.seq}")
-            case "rechecked" | "restored" | Trigger.SENTINEL_APPROVE if (
+            case EventKind.RECHECKED | EventKind.RESTORED | Trigger.SENTINEL_APPROVE if (
                 "approvals_void" in event.details
             ):
                 self._void(f"it is void since entry {entry.seq}")

@@ -23,6 +23,7 @@ from lifecycle.agreeing.reviews import about_reviews
 from lifecycle.agreeing.told import UNTOLD, Told
 from lifecycle.audit import AuditEntry
 from lifecycle.books import Transaction
+from lifecycle.event_kinds import EventKind
 from lifecycle.fitting import fits_its_digest
 from lifecycle.judging import verdict_details
 from lifecycle.last_judged import is_owed, policy_before
@@ -35,7 +36,7 @@ from lifecycle.review import Review
 from lifecycle.state import State
 from lifecycle.tier import TIER_POLICIES, Tier
 
-_SUBMITTED: Final = "submitted"
+_SUBMITTED: Final = EventKind.SUBMITTED
 #: The least number of people that an approval class needs, whatever a config says.
 _ASKED_FOR: Final = {ApprovalClass.SINGLE: 1, ApprovalClass.DUAL: 2, ApprovalClass.THRESHOLD: 1}
 

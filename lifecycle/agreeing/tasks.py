@@ -8,12 +8,13 @@ from typing import Any, Final
 from lifecycle.agreeing.calls import at_words
 from lifecycle.audit import AuditEntry
 from lifecycle.books import Transaction
+from lifecycle.event_kinds import EventKind
 from lifecycle.proposal import Proposal
 from lifecycle.records import Task
 
 _DONE: Final = "done"
 #: The kind of entry after the end that writes the task again.
-_TELLS_AGAIN: Final = "reason_given"
+_TELLS_AGAIN: Final = EventKind.REASON_GIVEN
 
 
 def task_disagreements(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lifecycle.books import Transaction
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import ms_of
 from lifecycle.tier import Tier
 
@@ -36,7 +37,7 @@ class UsesTold:
         except ValueError:
             return  # a broken link, which is named as one
         details, actor = entry.get("details"), entry.get("actor")
-        if entry.get("kind") != "submitted" or not isinstance(details, Mapping):
+        if entry.get("kind") != EventKind.SUBMITTED or not isinstance(details, Mapping):
             return
         if not isinstance(actor, Mapping) or details.get("tier") in (Tier.BLOCK.value, None):
             return

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
-from lifecycle.agreeing.following import AGAIN
 from lifecycle.deciding import decided_by
 from lifecycle.door import amend
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment
 from lifecycle.permitting import grant
 from lifecycle.ports import Transaction
@@ -26,6 +26,11 @@ from lifecycle.proposal import (
     Verb,
 )
 from lifecycle.tier import Puller
+
+_CLAIMS: Final = {
+    Verb.COMMIT: EventKind.COMMIT_CLAIMED,
+    Verb.ROLL_BACK: EventKind.ROLL_BACK_CLAIMED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -
         # What is done now can be taken back from now on, however long ago it was first tried.
         opens_ms, closes_ms = moment.now_ms, moment.now_ms + proposal.window_s * 1000
         again = replace(again, window_opens_at_ms=opens_ms, window_closes_at_ms=closes_ms)
-    return _begin(tx, moment, proposal, again, AGAIN, by, {"doubted": doubted})
+    return _begin(tx, moment, proposal, again, EventKind.CALLED_AGAIN, by, {"doubted": doubted})
 
 
 def _claim(
@@ -97,7 +102,7 @@ def _claim(
         return Claim(proposal, None)
     claimed = replace(execution, verb=verb, attempt=1, tries=1, cause=cause, doubted=False)
     told = {**(details or {}), "words": cause.words}
-    return _begin(tx, moment, proposal, claimed, f"{verb.value}_claimed", cause.by, told)
+    return _begin(tx, moment, proposal, claimed, _CLAIMS[verb], cause.by, told)
 
 
 def _begin(
@@ -105,7 +110,7 @@ def _begin(
     moment: Moment,
     proposal: Proposal,
     execution: Execution,
-    kind: str,
+    kind: EventKind,
     by: Identity,
     details: Mapping[str, Any],
 ) -> Claim:

@@ -25,6 +25,7 @@ from lifecycle.calls.framing import frame_for
 from lifecycle.calls.mishaps import commit_failed, rollback_incomplete, tool_of, unknown
 from lifecycle.deciding import decided_by
 from lifecycle.door import amend, call_for_attention, end
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
@@ -93,7 +94,7 @@ def commit_not_done(tx: Transaction, moment: Moment, proposal: Proposal, why: st
     if proposal.kept_stop is None:
         return Concluded(commit_failed(tx, moment, proposal, why))
     by = tool_of(proposal)
-    failed = amend(tx, moment, proposal, "commit_failed", by, details={"why": why})
+    failed = amend(tx, moment, proposal, EventKind.COMMIT_FAILED, by, details={"why": why})
     return claimed(claim_kept_stop(tx, moment, failed, proposal.kept_stop))
 
 
@@ -145,7 +146,7 @@ def _done(
         cause = tool_cause(proposal)
         return Concluded(complete(tx, moment, proposal, cause, details=details, **changes))
     details |= {"verb": execution.verb.value, "attempt": execution.attempt}
-    done = amend(tx, moment, proposal, "tool_done", by, details=details, **changes)
+    done = amend(tx, moment, proposal, EventKind.TOOL_DONE, by, details=details, **changes)
     return after_execute(tx, moment, done, by)
 
 

@@ -16,6 +16,7 @@ from lifecycle.calls.claiming import Claim, claim_commit, claim_roll_back
 from lifecycle.calls.mishaps import commit_failed, tool_of, unknown
 from lifecycle.deciding import decided_by
 from lifecycle.door import amend, end
+from lifecycle.event_kinds import EventKind
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.last_judged import judged_as_it_stands
@@ -106,7 +107,7 @@ def _staged(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Pr
     waits = replace(execution, window_closes_at_ms=moment.now_ms)
     by = tool_of(proposal)
     details = {"why": why, "window_closes_at_ms": waits.window_closes_at_ms}
-    return amend(tx, moment, proposal, "staged", by, details=details, execution=waits)
+    return amend(tx, moment, proposal, EventKind.STAGED, by, details=details, execution=waits)
 
 
 def _not_committable(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Proposal:

@@ -21,6 +21,7 @@ from lifecycle.announcing import announce
 from lifecycle.audit import AuditEntry
 from lifecycle.clockwork.restored import open_ids
 from lifecycle.door import amend
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment
 from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import CLOCK, Proposal, Verb
@@ -37,7 +38,9 @@ _FURTHEST_MS: Final = 10**14
 #: The most readings kept for one boot. What was opened by an older one than these does not move.
 _MOST: Final = 50
 _TOLD_FOR_MS: Final = 24 * 60 * 60 * 1000
-_OPENS: Final = frozenset({Trigger.EXECUTE.value, "execute_happened", "moved_along"})
+_OPENS: Final = frozenset(
+    {Trigger.EXECUTE.value, EventKind.EXECUTE_HAPPENED, EventKind.MOVED_ALONG}
+)
 _DEADLINE: Final = "deadline_ms"
 #: The field of an entry that tells by which clock an end was computed.
 _AHEAD: Final = "ahead_ms"
@@ -238,11 +241,11 @@ def _move(
 ) -> None:
     execution = proposal.execution
     if execution is None:
-        amend(tx, moment, proposal, "moved_along", CLOCK, details=told, deadline_ms=ends_ms)
+        amend(tx, moment, proposal, EventKind.MOVED_ALONG, CLOCK, details=told, deadline_ms=ends_ms)
         return
     later = replace(execution, window_closes_at_ms=ends_ms)
     told = {**told, WINDOW: ends_ms}
-    amend(tx, moment, proposal, "moved_along", CLOCK, details=told, execution=later)
+    amend(tx, moment, proposal, EventKind.MOVED_ALONG, CLOCK, details=told, execution=later)
 
 
 def _words(moved: Sequence[Mapping[str, int]]) -> str:

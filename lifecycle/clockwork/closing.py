@@ -7,6 +7,7 @@ from typing import Final
 from lifecycle.announcing import announce
 from lifecycle.calls.finishing import Concluded, finish, tool_cause
 from lifecycle.door import amend
+from lifecycle.event_kinds import EventKind
 from lifecycle.freezing import stands_still
 from lifecycle.heard import HEARD
 from lifecycle.last_judged import judged_as_it_stands
@@ -111,7 +112,7 @@ def not_closed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) ->
         tx,
         moment,
         proposal,
-        "not_closed",
+        EventKind.NOT_CLOSED,
         CLOCK,
         reason=Attention.OVERDUE.value if overdue else None,
         details={"why": why, "failures": failures},

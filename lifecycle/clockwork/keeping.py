@@ -11,6 +11,7 @@ from functools import partial
 
 from lifecycle.announcing import announce
 from lifecycle.door import amend, record
+from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import call_people, expire, stuck, undecided
 from lifecycle.freezing import frozen
 from lifecycle.gating import Gatekeeper
@@ -153,7 +154,7 @@ def _reminded(moment: Moment, tx: Transaction, ids: Sequence[str]) -> int:
         proposal = tx.proposals.get(proposal_id)
         if proposal is None or proposal.terminal or proposal.reminded_at_ms is not None:
             continue
-        amend(tx, moment, proposal, "reminded", CLOCK, reminded_at_ms=moment.now_ms)
+        amend(tx, moment, proposal, EventKind.REMINDED, CLOCK, reminded_at_ms=moment.now_ms)
         until = clock_words(proposal.deadline_ms)
         words = f"{proposal_id} ({proposal.tool}) still waits for people, until {until}."
         announce(tx, moment, f"remind:{proposal_id}", words, proposal_id)
@@ -176,5 +177,5 @@ def _anchored(tx: Transaction, moment: Moment) -> int:
     tx.flags.put("anchor", {"day": day, "seq": seq, "hash": head})
     # A day may come twice if a clock was ahead. So the key has the head, too: the later tells more.
     announce(tx, moment, f"anchor:{day}:{seq}", f"Audit head: entry {seq}, {head}")
-    record(tx, moment, "anchored", SENTINEL, details={"seq": seq, "hash": head})
+    record(tx, moment, EventKind.ANCHORED, SENTINEL, details={"seq": seq, "hash": head})
     return 1

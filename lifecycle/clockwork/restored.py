@@ -14,6 +14,7 @@ from typing import Final, assert_never
 from lifecycle.calls.mishaps import unknown
 from lifecycle.copied import WHY, note_copy
 from lifecycle.door import amend
+from lifecycle.event_kinds import EventKind
 from lifecycle.freezing import freeze_restored
 from lifecycle.judging import policy_changed
 from lifecycle.moment import Moment
@@ -83,7 +84,7 @@ def _unapproved(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
         tx,
         moment,
         proposal,
-        "restored",
+        EventKind.RESTORED,
         SENTINEL,
         details={"approvals_void": void},
         **{"opener": None, "opener_puller": None, "waiting_for": None}

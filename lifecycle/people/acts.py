@@ -12,6 +12,7 @@ from lifecycle.books import Transaction
 from lifecycle.calls.claiming import Claim
 from lifecycle.door import record
 from lifecycle.errors import ProposalNotFound, ReviewRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire, undecided
 from lifecycle.moment import Moment, clock_words, rfc3339
 from lifecycle.posted_cards import CARD
@@ -139,7 +140,7 @@ def ignored(
     record(
         tx,
         moment,
-        "ignored",
+        EventKind.IGNORED,
         act.sender.identity,
         proposal=proposal,
         sender=act.sender,
@@ -163,7 +164,7 @@ def note_ignored(tx: Transaction, moment: Moment, act: Act, code: str) -> None:
     record(
         tx,
         moment,
-        "ignored",
+        EventKind.IGNORED,
         sender.identity,
         proposal=tx.proposals.get(act.proposal_id),
         sender=sender,

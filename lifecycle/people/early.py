@@ -8,6 +8,7 @@ from __future__ import annotations
 from lifecycle.calls.finishing import finish
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.freezing import stands_still
 from lifecycle.last_judged import judged_as_it_stands
 from lifecycle.moment import Moment
@@ -63,7 +64,9 @@ def _closed(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Re
     by = Identity(ActorKind.PERSON, person)
     tx.reviews.add(review_of(proposal, moment, act, person, Decision.APPROVE))
     details = review_details(act, Decision.APPROVE)
-    record(tx, moment, "reviewed", by, proposal=proposal, sender=act.sender, details=details)
+    record(
+        tx, moment, EventKind.REVIEWED, by, proposal=proposal, sender=act.sender, details=details
+    )
     words = f"{person} approved before the window closed."
     concluded = finish(tx, moment, proposal, Cause(by, Puller.PERSON, "approved_early", words))
     words = _why_not_closed(concluded.proposal)

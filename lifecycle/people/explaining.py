@@ -14,6 +14,7 @@ from lifecycle.books import Transaction
 from lifecycle.door import amend
 from lifecycle.ending import explain_task, tell_proposer
 from lifecycle.errors import ReviewRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed
 from lifecycle.proposal import ActorKind, Identity, Proposal
@@ -42,7 +43,7 @@ def give_reason(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
         tx,
         moment,
         proposal,
-        "reason_given",
+        EventKind.REASON_GIVEN,
         Identity(ActorKind.PERSON, person),
         sender=act.sender,
         details={"why": act.reason},
@@ -87,7 +88,7 @@ def _explained_early(tx: Transaction, moment: Moment, proposal: Proposal, act: A
         tx,
         moment,
         proposal,
-        "reason_given",
+        EventKind.REASON_GIVEN,
         act.sender.identity or proposal.actor,
         sender=act.sender,
         details={"why": act.reason},
@@ -102,7 +103,7 @@ def reason_wait_over(tx: Transaction, moment: Moment, proposal: Proposal) -> Pro
         tx,
         moment,
         proposal,
-        "no_reason_given",
+        EventKind.NO_REASON_GIVEN,
         proposal.decided_by or proposal.actor,
         reason_due_ms=None,
     )

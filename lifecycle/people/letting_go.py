@@ -8,6 +8,7 @@ from __future__ import annotations
 from lifecycle.calls.finishing import Concluded
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.heard import forget
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed, first_heard, looked_up
@@ -31,6 +32,8 @@ def let_go(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     if not keys:
         raise ReviewRefused("nothing_to_settle", "No stop of it waits any more.")
     details = {"stops": [*map(plain_words, keys)]}  # anything may have been written there
-    record(tx, moment, "stop_let_go", by, proposal=proposal, sender=act.sender, details=details)
+    record(
+        tx, moment, EventKind.STOP_LET_GO, by, proposal=proposal, sender=act.sender, details=details
+    )
     forget(tx, keys)
     return reviewed(Concluded(proposal), "It goes on over the stop that nobody could carry out.")

@@ -16,12 +16,13 @@ from lifecycle.answers import Sender
 from lifecycle.audit import AuditEvent
 from lifecycle.books import Transaction
 from lifecycle.errors import ReviewRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment, clock_words, is_moment, later, ms_of
 from lifecycle.people.acts import Act
 from lifecycle.proposal import Proposal
 from lifecycle.review import Decision
 
-_BACK: Final = "approval_taken_back"
+_BACK: Final = EventKind.APPROVAL_TAKEN_BACK
 #: A field in `extra` of a card. It tells by person when they last took a ✅ off that card, whether
 #: or not the ✅ counted.
 _OFF: Final = "off_ms"
@@ -29,12 +30,23 @@ _HEARD: Final = "heard_at_ms"
 #: An act that was processed sooner than this did not wait.
 _WAITED_MS: Final = 1_000
 #: The kinds of entries after which people are asked anew, whatever the rules found.
-_ASKS_ANEW: Final = frozenset({"raised", "restored"})
+_ASKS_ANEW: Final = frozenset({EventKind.RAISED, EventKind.RESTORED})
 #: The kinds of entries that an act on a call or on an open window must not be older than.
 _CALLS: Final = frozenset(
     {
-        *("execute", "tool_done", "staged", "execute_happened", "called_again"),
-        *("commit_claimed", "roll_back_claimed", "settled", "retried"),
+        *(
+            "execute",
+            EventKind.TOOL_DONE,
+            EventKind.STAGED,
+            EventKind.EXECUTE_HAPPENED,
+            EventKind.CALLED_AGAIN,
+        ),
+        *(
+            EventKind.COMMIT_CLAIMED,
+            EventKind.ROLL_BACK_CLAIMED,
+            EventKind.SETTLED,
+            EventKind.RETRIED,
+        ),
     }
 )
 
@@ -99,8 +111,10 @@ def tell_of_newer(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
 
 def _approves(event: AuditEvent) -> bool:
     """Return True for the entry of an approval, or of the repetition of one."""
-    anew = event.kind == "ignored" and event.reason == "already_counted"
-    return anew or (event.kind == "reviewed" and event.details.get("decision") == Decision.APPROVE)
+    anew = event.kind == EventKind.IGNORED and event.reason == "already_counted"
+    return anew or (
+        event.kind == EventKind.REVIEWED and event.details.get("decision") == Decision.APPROVE
+    )
 
 
 def _off_ms(tx: Transaction, proposal: Proposal, person: str) -> list[int]:

@@ -9,6 +9,7 @@ from lifecycle.calls.claiming import reclaim
 from lifecycle.calls.finishing import Concluded
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.heard import HEARD, OVERDUE_MS
@@ -60,7 +61,7 @@ def retry(
         _may_act_again(tx, moment, proposal)
         _sentinel_agrees(tx, moment, proposal, checked)
     again = {"verb": execution.verb.value, "attempt": execution.attempt + 1}
-    record(tx, moment, "retried", by, proposal=proposal, sender=act.sender, details=again)
+    record(tx, moment, EventKind.RETRIED, by, proposal=proposal, sender=act.sender, details=again)
     claim = reclaim(tx, moment, proposal, by)
     concluded = Concluded(claim.proposal, claim if claim.token else None)
     return reviewed(concluded, f"{execution.verb.value} is tried again.")

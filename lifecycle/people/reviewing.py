@@ -1,4 +1,4 @@
-"""✅: a person's approval, the orchestrator's word, and taking an approval back (section 6)."""
+"""Count a ✅: of a person or of the orchestrator; and take an approval back (section 6)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from lifecycle.copied import is_of_a_copy
 from lifecycle.counting import approvals
 from lifecycle.door import amend, record
 from lifecycle.errors import ReviewRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.judging import may_orchestrate, opening_changes
 from lifecycle.moment import Moment
 from lifecycle.people.acts import (
@@ -39,7 +40,7 @@ from lifecycle.tier import Puller
 
 
 def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
-    """Count a ✅. Raises ReviewRefused where it does not count."""
+    """Count a ✅. Raises ReviewRefused if it does not count."""
     proposal = found(tx, moment, act)
     if proposal.terminal:
         return decided(tx, moment, act, proposal)
@@ -61,7 +62,11 @@ def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
 
 
 def _counted_anew(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
-    """Open what has its approvals, one of which could not be confirmed when it was given."""
+    """Open a proposal whose approvals suffice, now that all of them are confirmed.
+
+    The sender approved it before, when some approval could not be confirmed. Raises ReviewRefused
+    already_counted if the approvals still do not suffice.
+    """
     counted = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
     if not _reached(proposal, counted):
         words = "Your approval counts already."
@@ -85,12 +90,12 @@ def _tallied(
     counted: list[str],
     **changes: Any,
 ) -> Proposal:
-    """Note who counts by now, no new approval being among them, and what follows."""
+    """Store a new count of approvals, without a new approval, and the `changes` that follow."""
     return amend(
         tx,
         moment,
         proposal,
-        "quorum_counted",
+        EventKind.QUORUM_COUNTED,
         act.sender.identity or proposal.actor,
         sender=act.sender,
         details={"approvals": len(counted), "quorum": proposal.quorum},
@@ -99,9 +104,9 @@ def _tallied(
 
 
 def take_back(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
-    """Withdraw the sender's own ✅, everywhere, as long as execution has not begun.
+    """Withdraw the sender's own ✅ on every surface, as long as execution has not begun.
 
-    Also from a card that another has replaced: it was given there.
+    It works from a card that another has replaced, too: the ✅ may have been given there.
     """
     proposal = found(tx, moment, act, any_card=True)
     person = act.sender.id or ""
@@ -112,8 +117,8 @@ def take_back(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
         words = "You had no approval here."
         return ignored(tx, moment, act, proposal, "already_decided", words)
     sender, when = act.sender, heard_details(moment, act.sender)
-    by = sender.identity
-    record(tx, moment, "approval_taken_back", by, proposal=proposal, sender=sender, details=when)
+    by, kind = sender.identity, EventKind.APPROVAL_TAKEN_BACK
+    record(tx, moment, kind, by, proposal=proposal, sender=sender, details=when)
     tell_of_newer(tx, moment, proposal, act)
     left = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
     changed = _unopened(tx, moment, proposal, act, left)
@@ -125,8 +130,8 @@ def _unopened(
     tx: Transaction, moment: Moment, proposal: Proposal, act: Act, left: list[str]
 ) -> Proposal:
     by_person = proposal.opener_puller is Puller.PERSON
-    keeps = proposal.opener is not None and by_person and len(left) >= proposal.quorum
-    opener = proposal.opener if keeps or not by_person else None
+    keeps = not by_person or len(left) >= proposal.quorum
+    opener = proposal.opener if keeps else None
     if opener is not None and by_person and opener.id not in left:
         opener = Identity(ActorKind.PERSON, left[-1])  # in nobody's name who took it back
     revoked = {} if opener else revoke_permit(tx, moment, proposal)
@@ -145,14 +150,14 @@ def _unopened(
 def _counted(
     tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str
 ) -> Reviewed:
-    """Count, and name the opener where that was the last approval it needed."""
+    """Count a new approval, and set the opener if it was the last one that was needed."""
     counted = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
     opener, reached = proposal.opener, _reached(proposal, counted)
     proposal = amend(
         tx,
         moment,
         proposal,
-        "reviewed",
+        EventKind.REVIEWED,
         Identity(ActorKind.PERSON, person),
         sender=act.sender,
         details=review_details(act, Decision.APPROVE)
@@ -166,7 +171,7 @@ def _counted(
 
 
 def _orchestrated(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
-    """The orchestrator's approval, by hand: auto-approval, and nothing else."""
+    """Open a proposal for the orchestrator's ✅, if auto-approval may; it may do nothing else."""
     allowed = may_orchestrate(moment.policy, proposal) and not proposal.quorum_needs_people
     if not allowed or proposal.state is not State.SENTINEL_APPROVED:
         if proposal.actor == act.sender.identity:
@@ -183,7 +188,7 @@ def _orchestrated(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
         tx,
         moment,
         proposal,
-        "opened",
+        EventKind.OPENED,
         by,
         sender=act.sender,
         details={"as": Puller.ORCHESTRATOR.value},
@@ -240,7 +245,7 @@ def _not_a_member(moment: Moment, act: Act) -> NoReturn:
 
 
 def _newly_given(tx: Transaction, proposal: Proposal, act: Act) -> None:
-    """Refuse a ✅ that was found, where what it once opened may be done already."""
+    """Refuse a ✅ found on a card of a restored copy: what it opened may be done already."""
     if act.found_late and is_of_a_copy(tx, proposal):
         raise ReviewRefused(
             "stale_card",
@@ -251,8 +256,11 @@ def _newly_given(tx: Transaction, proposal: Proposal, act: Act) -> None:
 
 
 def _seen_as_judged(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> None:
-    """Refuse a ✅ from a card that may not have shown what is decided on by now, and a command that
-    was on its way when that came up."""
+    """Refuse a ✅ given before its giver could see what is decided on now.
+
+    That is a ✅ from a card that may have shown an older judgement, or a command that was on its
+    way when it was judged anew.
+    """
     shown = shown_version(tx, act)
     seen = act.seen_version
     asked_before = shown is None and seen is not None and seen < proposal.anew_version

@@ -13,6 +13,7 @@ from lifecycle.calls.finishing import Concluded
 from lifecycle.calls.mishaps import rollback_incomplete
 from lifecycle.door import advance, amend
 from lifecycle.errors import ReviewRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed, found
 from lifecycle.people.overtaken import said_of_this_call
@@ -101,7 +102,7 @@ def _noted(
         tx,
         moment,
         proposal,
-        "settled",
+        EventKind.SETTLED,
         by,
         sender=act.sender,
         details=details,
@@ -154,7 +155,7 @@ def _seen(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, by: Ide
         tx,
         moment,
         proposal,
-        "settled",
+        EventKind.SETTLED,
         by,
         sender=act.sender,
         details={"attention": Attention.ENVELOPE_EXCEEDED.value},
@@ -176,7 +177,7 @@ def _happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity)
                 tx,
                 moment,
                 proposal,
-                "execute_happened",
+                EventKind.EXECUTE_HAPPENED,
                 by,
                 details={"window_closes_at_ms": closes_at_ms},
                 execution=replace(

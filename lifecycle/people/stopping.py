@@ -10,6 +10,7 @@ from lifecycle.calls.claiming import claim_roll_back
 from lifecycle.door import advance, amend
 from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.errors import ReviewRefused
+from lifecycle.event_kinds import EventKind
 from lifecycle.judging import may_orchestrate
 from lifecycle.moment import Moment
 from lifecycle.people.acts import (
@@ -237,7 +238,7 @@ def _roll_back_now(
         tx,
         moment,
         proposal,
-        "stopped",
+        EventKind.STOPPED,
         Identity(ActorKind.PERSON, person),
         sender=act.sender,
         details={"why": act.reason, "found_late": act.found_late} | given_details(act),
@@ -261,7 +262,7 @@ def _kept(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person:
         tx,
         moment,
         proposal,
-        "stop_kept",
+        EventKind.STOP_KEPT,
         Identity(ActorKind.PERSON, person),
         sender=act.sender,
         details={"why": act.reason} | given_details(act),

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from lifecycle.audit import AuditEvent
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import rfc3339
 from lifecycle.ports import ProposalStore, Transaction
-from lifecycle.posted_cards import POSTED
 from lifecycle.proposal import SENTINEL
 from lifecycle.records import Card
 
@@ -81,7 +81,7 @@ def _note(tx: Transaction, now_ms: int, card: Card, message_id: str) -> None:
     tx.audit.append(
         AuditEvent(
             at=rfc3339(now_ms),
-            kind=POSTED,
+            kind=EventKind.CARD_POSTED,
             actor=SENTINEL,
             proposal_id=card.proposal_id,
             digest=proposal.digest if proposal else None,

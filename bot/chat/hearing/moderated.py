@@ -9,6 +9,7 @@ from typing import Final
 from bot.chat.hearing.known import HIDDEN, note_cleared
 from bot.chat.hearing.signals import Signal
 from lifecycle.door import record
+from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Proposal
@@ -38,7 +39,7 @@ def note_deleted(tx: Transaction, moment: Moment, surface: str, message_id: str)
     card = tx.cards.find(surface, message_id)
     if card is None or (card.shown_version == 0 and not card.delivered):
         return False
-    found = _noted(tx, moment, "card_deleted", surface, message_id)
+    found = _noted(tx, moment, EventKind.CARD_DELETED, surface, message_id)
     if found is None:
         return False
     card, proposal = found
@@ -79,7 +80,7 @@ def note_hidden(tx: Transaction, moment: Moment, surface: str, message_id: str) 
     card = tx.cards.find(surface, message_id)
     if card is not None and card.shown_version == HIDDEN and message_id == card.message_ids[-1]:
         return True
-    found = _noted(tx, moment, "card_hidden", surface, message_id)
+    found = _noted(tx, moment, EventKind.CARD_HIDDEN, surface, message_id)
     if found is None:
         return False
     tx.cards.put(_to_be_shown(found[0], moment.now_ms))
@@ -110,7 +111,7 @@ async def card_cleared(
     moment = world.moment()
 
     def unit(tx: Transaction) -> Card | None:
-        found = _noted(tx, moment, "card_cleared", surface, message_id)
+        found = _noted(tx, moment, EventKind.CARD_CLEARED, surface, message_id)
         if found is None:
             return None
         card, _ = found
@@ -122,7 +123,7 @@ async def card_cleared(
 
 
 def _noted(
-    tx: Transaction, moment: Moment, kind: str, surface: str, message_id: str
+    tx: Transaction, moment: Moment, kind: EventKind, surface: str, message_id: str
 ) -> tuple[Card, Proposal] | None:
     """Write the row of it; None where no card stands in this message by now."""
     card = tx.cards.find(surface, message_id)

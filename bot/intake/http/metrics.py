@@ -11,6 +11,7 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from bot.surfaces_kept import deaf_names
+from lifecycle.event_kinds import EventKind
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Attention
 from lifecycle.state import State
@@ -143,7 +144,7 @@ class Metrics:
         for rule, findings in (details.get("rules") or {}).items():
             for finding in findings:
                 self._findings.labels(rule, finding["code"]).inc()
-        if entry["kind"] == "refused":
+        if entry["kind"] == EventKind.REFUSED:
             self._refused.labels(entry["reason"]).inc()
         if entry.get("to") is not None and entry.get("proposal_id") is not None:
             self._move(entry, details)
