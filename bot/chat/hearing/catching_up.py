@@ -9,8 +9,9 @@ from functools import partial
 from typing import Final
 from weakref import WeakValueDictionary
 
+from bot.chat.hearing.beside import stands_beside
 from bot.chat.hearing.event_ids import card_lane, gone_event, late_event
-from bot.chat.hearing.hanging import hanging, taking_back, without
+from bot.chat.hearing.hanging import given_once_more, hanging, taking_back, without
 from bot.chat.hearing.known import (
     Known,
     closed_of,
@@ -22,6 +23,7 @@ from bot.chat.hearing.known import (
     note_told,
     seen_off,
     stops,
+    void_words,
 )
 from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.others import Elsewhere
@@ -36,9 +38,7 @@ from bot.chat.hearing.refused import (
     note_gone,
     note_refused,
     says_anew,
-    stands_beside,
     turn_of,
-    void_words,
     written,
 )
 from bot.chat.hearing.senders import as_known_now, sender_of
@@ -149,10 +149,13 @@ class CatchingUp:
         return stopped
 
     async def may_be_gone(self, card: Card, there: Collection[str]) -> bool:
-        """Say whether an approval hangs on a ✅ here of none of these accounts."""
+        """Say whether an approval hangs on a ✅ here of none of these accounts, as the platform
+        names them."""
         policy, store = self._workflow.policy, self._workflow.world.store
         known = await store.read(lambda tx: known_of(tx, policy, card))
-        found = Found([Sender(self._surface, None, None, each) for each in there])
+        named = (each.accounts.get(self._surface, "") for each in policy.people.values())
+        whole = {user_of(account): account for account in named}
+        found = Found([sender_of(policy, self._surface, whole.get(each, each)) for each in there])
         return known is not None and bool(self._hanging(card, found, known))
 
     async def unheeded(self, card: Card, found: Found) -> Sequence[tuple[Sender, Reply]]:
@@ -199,24 +202,30 @@ class CatchingUp:
         what stands beside an approval that was given elsewhere is not, and is seen to go."""
         stopping = {(each.account, Signal.STOP) for each in found.stopping}
         approving = {(each.account, Signal.APPROVE) for each in found.approving}
-        gone = gone_from(known.card, stopping | approving, found.asked_ms)
-        absent = without(self._workflow.policy, self._surface, found.approving)
-        off = seen_off(known, [who for who, account in absent.items() if account], found.asked_ms)
-        again = counted_again(known, found.approving)
-        beside = stands_beside(known, found.approving, found.waiting)
-        if not (gone or off or again or beside):
-            return
         policy, now_ms = self._workflow.policy, self._workflow.world.clock.now_ms()
-        taken_off = [account for account, signal in gone if signal is Signal.APPROVE]
-        refused = {sender_of(policy, self._surface, account).id for account in taken_off}
+        gone = gone_from(known.card, stopping | approving, found.asked_ms, now_ms)
+        absent = {who: a for who, a in without(policy, self._surface, found.approving).items() if a}
+        off = {who: absent[who] for who in sorted(seen_off(known, absent, found.asked_ms))}
+        again = counted_again(known, found.approving)
+        more = given_once_more(known, found.approving, found.asked_ms)
+        beside = stands_beside(known, found.approving, found.waiting)
+        if not (gone or off or again or more or beside):
+            return
+        for account in (account for account, signal in gone if signal is Signal.APPROVE):
+            if (person := sender_of(policy, self._surface, account).id) is not None:
+                off[person] = account
 
         def unit(tx: Transaction) -> None:
             note_gone(tx, card, gone)
             note_counted(tx, card, again)
-            for key in beside:
-                note_refused(tx, card, key, now_ms)
-            for person in sorted(off.union(filter(None, refused))):
-                note_changed(tx, card, person, now_ms, card.shown_version, added=False)
+            for sender in beside:
+                note_refused(tx, card, sender, Signal.APPROVE, now_ms)
+            changed = partial(note_changed, tx, card, shown=card.shown_version)
+            for person, account in off.items():
+                changed(person, now_ms=now_ms, account=account, added=False)
+            for sender in more:
+                at_ms = found.asked_ms or now_ms
+                changed(str(sender.id), now_ms=at_ms, account=sender.account, added=True)
 
         await self._workflow.world.write(unit)
 
@@ -265,8 +274,10 @@ class CatchingUp:
 
     def _hanging(self, card: Card, found: Found, known: Known) -> list[Review]:
         """Return the approvals that hang on a ✅ which is not among those that were found."""
-        absent = without(self._workflow.policy, self._surface, found.approving)
-        return hanging(known, card, absent, found.approving, found.asked_ms)
+        theirs = [each for each in found.approving if not counted_for_another(each, known)]
+        absent = without(self._workflow.policy, self._surface, theirs)
+        now_ms = self._workflow.world.clock.now_ms()
+        return hanging(known, card, absent, found.approving, found.asked_ms, now_ms)
 
     async def _gone(self, card: Card, review: Review, known: Known, found: Found) -> bool:
         policy, place = self._workflow.policy, self._place(card)

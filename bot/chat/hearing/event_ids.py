@@ -9,6 +9,7 @@ from lifecycle.answers import Sender
 
 _BY: Final = "by"
 _FOUND: Final = "found"
+_GONE: Final = "gone"
 
 
 def card_lane(message_id: str, signal: Signal, who: str) -> str:
@@ -40,13 +41,25 @@ def late_event(message_id: str, sender: Sender, signal: Signal, turn: int | str)
 
 def gone_event(message_id: str, account: str, turn: int) -> str:
     """Return the event id of a ✅ that is found gone from its card; `turn` as in `late_event`."""
-    return f"{on_card(message_id)}gone:{account}:{turn}"
+    return f"{on_card(message_id)}{_GONE}:{account}:{turn}"
 
 
 def given_by(message_id: str, event_id: str | None) -> str | None:
     """Return the account whose emoji on this message an event was, None where it says none."""
+    how, account = _told(message_id, event_id)
+    return account if how in (_BY, _FOUND) else None
+
+
+def taken_off_by(message_id: str, event_id: str | None) -> str | None:
+    """Return the account whose ✅ on this message was taken off, or found gone, by an event; None
+    where it was of none."""
+    how, account = _told(message_id, event_id)
+    return account if how in (_BY, _GONE) else None
+
+
+def _told(message_id: str, event_id: str | None) -> tuple[str, str]:
     here = on_card(message_id)
     if event_id is None or not event_id.startswith(here):
-        return None
+        return "", ""
     how, _, told = event_id.removeprefix(here).partition(":")
-    return told.partition(":")[0] if how in (_BY, _FOUND) else None
+    return how, told.partition(":")[0]

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
 
+from bot.chat.hearing.beside import stood_beside_ms
 from bot.chat.hearing.event_ids import given_by, on_card
-from bot.chat.hearing.known import Known, approves
+from bot.chat.hearing.known import Known
 from bot.chat.hearing.owners import user_of
-from bot.chat.hearing.refused import refused_since, stood_beside_ms
+from bot.chat.hearing.refused import gave_by, refused_since
+from bot.chat.hearing.seen_gone import approves, off_by_next, off_by_next_ms
 from bot.chat.hearing.senders import sender_of
-from bot.chat.hearing.standing_in import OFF_BY_NEXT, still_in
+from bot.chat.hearing.standing_in import OFF_BY_NEXT, known_before, still_in
 from lifecycle.answers import Sender
-from lifecycle.moment import is_moment
 from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind
@@ -46,17 +46,41 @@ def hanging(
     absent: Mapping[str, str],
     approving: Collection[Sender],
     asked_ms: int | None,
+    now_ms: int,
 ) -> list[Review]:
     """Return the approvals of people whose ✅ stood on this card and does not any more.
 
     `absent` are the people without a ✅ there, with their accounts (`without`), `approving` those
-    whose ✅ stands; `asked_ms` is when the platform was asked, ms UTC, None for now: what was heard
-    after that is not known to be gone.
+    whose ✅ stands; `asked_ms` is when the platform was asked, ms UTC, None for now, `now_ms`: what
+    was heard after that is not known to be gone.
     """
     counting = (r for r in known.reviews if r.person in absent and r.counts and approves(r))
     there = _users(approving)
     given = ((r, _given_here_ms(r, known, card, absent[r.person], there)) for r in counting)
-    return [review for review, at_ms in given if _hangs(review, known, at_ms, asked_ms)]
+    return [review for review, at_ms in given if _hangs(review, known, at_ms, asked_ms, now_ms)]
+
+
+def given_once_more(
+    known: Known, approving: Collection[Sender], asked_ms: int | None
+) -> list[Sender]:
+    """Return whose ✅ stands again by which they have approved, after the card was cleared or the
+    next owner of their account took it off, where that is not noted. Once it is, one that goes
+    takes the approval back."""
+    counting = [review for review in known.reviews if review.counts and approves(review)]
+    message_id, asked = known.card.message_ids[-1], asked_ms or 0
+    return [
+        sender
+        for sender in approving
+        for each in counting
+        if each.person == sender.id and gave_by(sender, message_id, each)
+        if known.last_given_ms(each) <= _without_ms(known, sender) < asked
+    ]
+
+
+def _without_ms(known: Known, sender: Sender) -> int:
+    """Return when a ✅ of theirs was last off the card though they did not take it off, 0 for
+    never."""
+    return max(known.cleared_ms, off_by_next_ms(known.card, sender.account))
 
 
 def taking_back(policy: Policy, card: Card, review: Review) -> Sender:
@@ -78,31 +102,28 @@ def note_taken_off(tx: Transaction, card: Card, sender: Sender, now_ms: int) -> 
     others = (r for r in tx.reviews.of(card.proposal_id) if r.counts and r.person != sender.id)
     gave = (given_by(card.message_ids[-1], each.event_id) for each in others if approves(each))
     if user in (user_of(account) for account in gave if account):
-        noted = {**_off_ms(stands), user: now_ms}
+        noted = {**off_by_next(stands), user: now_ms}
         tx.cards.put(replace(stands, extra={**stands.extra, OFF_BY_NEXT: noted}))
 
 
-def _off_by_next(card: Card, account: str, given_ms: int) -> bool:
-    """Say whether whoever had the account next took off a ✅ given then, or was told to: that it is
-    gone says nothing of who gave it."""
-    off_ms = _off_ms(card).get(user_of(account))
-    heard = is_moment(off_ms) and off_ms >= given_ms
-    return heard or refused_since(card, account, given_ms)
-
-
-def _off_ms(card: Card) -> Mapping[str, Any]:
-    noted = card.extra.get(OFF_BY_NEXT)
-    return noted if isinstance(noted, Mapping) else {}
+def _off_by_next(known: Known, account: str, review: Review, *, theirs: bool) -> bool:
+    """Say whether whoever had the account next took off the ✅ of this approval, or was told to:
+    that it is gone says nothing of who gave it. `theirs`: the account is its giver's again, or
+    still, and what was refused there may have been theirs."""
+    heard = off_by_next_ms(known.card, account) >= known.last_given_ms(review)
+    return heard or (not theirs and refused_since(known.card, account, review.at_ms))
 
 
 def _users(approving: Collection[Sender]) -> set[str]:
     return {user_of(each.account) for each in approving}
 
 
-def _hangs(review: Review, known: Known, given_ms: int | None, asked_ms: int | None) -> bool:
-    if given_ms is None or (asked_ms is not None and given_ms >= asked_ms):
+def _hangs(
+    review: Review, known: Known, given_ms: int | None, asked_ms: int | None, now_ms: int
+) -> bool:
+    if given_ms is None or not known_before(given_ms, asked_ms, now_ms):
         return False
-    return max(given_ms, known.given_ms.get(review.person, 0)) > known.cleared_ms
+    return max(given_ms, known.last_given_ms(review)) > known.cleared_ms
 
 
 def _given_here_ms(
@@ -118,7 +139,7 @@ def _given_here_ms(
     gave = given_by(message_id, review.event_id) or account
     if review.surface == card.surface and here and gave and user_of(gave) not in there:
         theirs = user_of(gave) == user_of(account)
-        if theirs or not _off_by_next(known.card, gave, review.at_ms):
+        if not _off_by_next(known, gave, review, theirs=theirs):
             return review.at_ms
     current = known.card.message_ids[-1:] == (message_id,)
-    return stood_beside_ms(known.card, account) if current else None
+    return stood_beside_ms(known.card, review.person, account, there) if current else None

@@ -273,7 +273,8 @@ class Incoming:
                 note_taken_off(tx, card, sender, now_ms)
                 note_off(tx, card.proposal_id, sender, now_ms)
             if sender.id is not None:
-                note_changed(tx, card, sender.id, now_ms, shown, added=added)
+                who, account = sender.id, sender.account
+                note_changed(tx, card, who, now_ms, shown, added=added, account=account)
 
         await world.write(unit)
 
@@ -294,6 +295,6 @@ class Incoming:
             event_id = late_event(message_id, sender, signal, turn)
             tx.flags.first_time(self._surface, event_id, now_ms)
             if message_id in stands.message_ids[-1:]:
-                note_refused(tx, card, (sender.account, signal), now_ms)
+                note_refused(tx, card, sender, signal, now_ms)
 
         await self._workflow.world.store.write(unit)

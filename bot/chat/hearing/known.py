@@ -6,28 +6,31 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from bot.chat.hearing.event_ids import on_card
-from bot.chat.hearing.standing_in import still_in
+from bot.chat.hearing.seen_gone import (
+    GONE_AT,
+    approves,
+    gone_by,
+    is_gone,
+    last_words,
+    taken_back_ms,
+    with_gone,
+)
+from bot.chat.hearing.standing_in import OFF_BY_NEXT, still_in
 from lifecycle.answers import Sender
-from lifecycle.audit import AuditEvent
 from lifecycle.counting import approvals
-from lifecycle.moment import ms_of
 from lifecycle.people.acts import closed_over
 from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Proposal
 from lifecycle.quorum import may_stop
 from lifecycle.records import Card
-from lifecycle.review import Decision, Review
+from lifecycle.review import Review
 from lifecycle.state import State
 
 _CLEARED: Final = "cleared_ms"
 #: In which message of a card the bot's own ✅ lacked when it was last read.
 _UNSEEDED: Final = "unseeded"
 _GIVEN: Final = "given_ms"
-#: When somebody's ✅ was last seen off the card.
-GONE: Final = "gone_ms"
-_GONE_AT: Final = "gone_version"
 _POSTED_AT: Final = "posted_version"
 _SHOWN_SINCE: Final = "shown_since"
 #: Of a card that may stand unnoted: until when the platform wants to be left alone.
@@ -38,20 +41,18 @@ _TOLD: Final = "told_ms"
 #: What a card shows whose message was emptied: less than anything that is decided on.
 HIDDEN: Final = -1
 _TAKEN_BACK: Final = "taken back"
-_BACK: Final = "approval_taken_back"
-_LAST_WORDS: Final = frozenset({"reviewed", _BACK})
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
     """A proposal that has not ended, with its reviews.
 
-    `seen_gone` are people whose ✅ was seen taken off this very card after they last gave it,
-    `back_ms` is when people took their approval back, wherever that was;
-    `cleared_ms` is when somebody cleared the card, `given_ms` when people whose approval counted
-    already gave their ✅ once more; `short` says that the quorum is there but was
-    not when it was counted, somebody's membership being unknown then; `told_ms` which approval of
-    people it was that they were told of last that it is void. `gone_version` is what the card
+    `seen_gone` are people whose ✅ was seen taken off this very card after they last gave it, with
+    the accounts whose ✅ it was, `back_ms` is when people took their approval back, wherever that
+    was; `cleared_ms` is when somebody cleared the card, `given_ms` when people whose approval
+    counted already gave their ✅ once more; `short` says that the quorum is there but was not when
+    it was counted, somebody's membership being unknown then; `told_ms` which approval of people it
+    was that they were told of last that it is void. `gone_version` is what the card
     showed when somebody's ✅ was last seen off it, `posted_version` the first that its message can
     have shown. `unseeded` says that the bot's own ✅ lacked already when the card was last read.
     `card` is its row.
@@ -60,7 +61,7 @@ class Known:
     proposal: Proposal
     reviews: Sequence[Review]
     card: Card
-    seen_gone: frozenset[str] = frozenset()
+    seen_gone: Mapping[str, frozenset[str]] = field(default_factory=dict)
     back_ms: Mapping[str, int] = field(default_factory=dict)
     cleared_ms: int = 0
     given_ms: Mapping[str, int] = field(default_factory=dict)
@@ -69,6 +70,10 @@ class Known:
     posted_version: int = 0
     short: bool = False
     unseeded: bool = False
+
+    def last_given_ms(self, review: Review) -> int:
+        """Return when the ✅ of an approval was given, or was last noted as given once more."""
+        return max(review.at_ms, self.given_ms.get(review.person, 0))
 
     def shown_to(self, person: str) -> int:
         """Return the least that the card showed when somebody gave a ✅ that stands there."""
@@ -84,11 +89,10 @@ def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
     if proposal is None or proposal.terminal or stands is None or not card.message_ids:
         return None
     reviews = tx.reviews.of(card.proposal_id)
-    gone, back_ms = frozenset[str](), dict[str, int]()
+    gone, back_ms = dict[str, frozenset[str]](), dict[str, int]()
     if not all(review.counts for review in reviews):
-        words = _last_words(tx, card)
-        gone = _seen_gone(words, card) | _gone_since(stands, reviews)
-        back_ms = {person: ms_of(each.at) for person, each in words.items() if each.kind == _BACK}
+        words = last_words(tx, card)
+        gone, back_ms = gone_by(words, card, stands, reviews), taken_back_ms(words)
     waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
     short = waits and len(approvals(reviews, policy, proposal)) >= max(1, proposal.quorum)
     extra = stands.extra
@@ -101,7 +105,7 @@ def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
         cleared_ms=int(extra.get(_CLEARED, 0)),
         given_ms=extra.get(_GIVEN, {}),
         told_ms=extra.get(_TOLD, {}),
-        gone_version=extra.get(_GONE_AT, {}),
+        gone_version=extra.get(GONE_AT, {}),
         posted_version=int(extra.get(_POSTED_AT, 0)),
         short=short,
         unseeded=extra.get(_UNSEEDED) == card.message_ids[-1],
@@ -125,6 +129,14 @@ def made_void(known: Known, person: str) -> Review | None:
         return None
     told = known.told_ms.get(person) == mine[-1].at_ms
     return None if told or mine[-1].void_why == _TAKEN_BACK else mine[-1]
+
+
+def void_words(review: Review) -> str:
+    """Say that the ✅ of an approval that is void counts for nothing, and what to do."""
+    return (
+        f"Your ✅ stands here, but your approval does not count any more: {review.void_why}. To "
+        "approve what the card shows now take the ✅ off and put it there again."
+    )
 
 
 def note_told(tx: Transaction, card: Card, reviews: Collection[Review]) -> None:
@@ -153,26 +165,30 @@ def note_seeded(tx: Transaction, card: Card, *, seeded: bool) -> None:
 
 
 def note_changed(
-    tx: Transaction, card: Card, person: str, now_ms: int, shown: int, *, added: bool
+    tx: Transaction,
+    card: Card,
+    person: str,
+    now_ms: int,
+    shown: int,
+    *,
+    added: bool,
+    account: str,
 ) -> None:
     """Note a ✅ given that changed no review, or taken off; the card showed `shown` then.
 
-    Given, it matters where the card was cleared before; taken off, where an approval is void, or
-    where a ✅ may have been refused because the card did not show what was decided on.
+    Given, it matters where the card was cleared before, or the ✅ was taken off by whoever had the
+    account next; taken off, where an approval is void, or where a ✅ may have been refused because
+    the card did not show what was decided on.
     """
     stands = still_in(tx, card)
     mine = [r for r in tx.reviews.of(card.proposal_id) if r.person == person and approves(r)]
     if stands is None:
         return
-    if added and mine and _CLEARED in stands.extra:
-        _note(tx, stands, person, {_GIVEN: now_ms})
+    if added and mine and not stands.extra.keys().isdisjoint({_CLEARED, OFF_BY_NEXT}):
+        given = {**stands.extra.get(_GIVEN, {}), person: now_ms}
+        tx.cards.put(replace(stands, extra={**stands.extra, _GIVEN: given}))
     elif not added and (not mine[-1].counts if mine else _was_judged_anew(tx, card)):
-        _note(tx, stands, person, {GONE: now_ms, _GONE_AT: shown})
-
-
-def _note(tx: Transaction, card: Card, person: str, noted: Mapping[str, int]) -> None:
-    extra = {name: {**card.extra.get(name, {}), person: value} for name, value in noted.items()}
-    tx.cards.put(replace(card, extra={**card.extra, **extra}))
+        tx.cards.put(with_gone(stands, person, account, len(mine), now_ms, shown))
 
 
 def _was_judged_anew(tx: Transaction, card: Card) -> bool:
@@ -239,18 +255,6 @@ def shown_at(card: Card, at_ms: int) -> int:
     return min(card.shown_version, shown)
 
 
-def _gone_since(card: Card, reviews: Sequence[Review]) -> frozenset[str]:
-    """Return whose ✅ was seen gone after the last approval of theirs."""
-    last = {review.person: review.at_ms for review in reviews if approves(review)}
-    gone: Mapping[str, int] = card.extra.get(GONE, {})
-    return frozenset(who for who, at_ms in gone.items() if at_ms >= last.get(who, at_ms + 1))
-
-
-def approves(review: Review) -> bool:
-    """Say whether it is an approval, whether or not it still counts."""
-    return review.decision is Decision.APPROVE
-
-
 def stops(policy: Policy, proposal: Proposal, sender: Sender) -> bool:
     """Say whether a ❌ of theirs may stop it."""
     tool = policy.tools.get(proposal.tool)
@@ -260,9 +264,9 @@ def stops(policy: Policy, proposal: Proposal, sender: Sender) -> bool:
     return by_person and may_stop(policy, tool, proposal.actor, str(sender.id)) is None
 
 
-def seen_off(known: Known, absent: Collection[str], asked_ms: int | None) -> set[str]:
+def seen_off(known: Known, absent: Mapping[str, str], asked_ms: int | None) -> set[str]:
     """Return whose approval was void already when the card was read, with no ✅ of theirs on it:
-    they are among the `absent`.
+    they are among the `absent`, with their accounts.
 
     One that is found there later is a new decision. Of what became void while it was read nobody
     knows whether the ✅ came before: where somebody took it back its time says so, and else what
@@ -272,24 +276,6 @@ def seen_off(known: Known, absent: Collection[str], asked_ms: int | None) -> set
         return set()
     mine = [review for review in known.reviews if approves(review)]
     void = {review.person for review in mine} - {each.person for each in mine if each.counts}
-    off = void.intersection(absent) - known.seen_gone
+    there = void.intersection(absent)
+    off = {each for each in there if not is_gone(known.seen_gone, each, absent[each])}
     return {person for person in off if known.back_ms.get(person, 0) < asked_ms}
-
-
-def _last_words(tx: Transaction, card: Card) -> dict[str, AuditEvent]:
-    return {
-        entry.event.actor.id: entry.event
-        for entry in tx.audit.of(card.proposal_id)
-        if entry.event.kind in _LAST_WORDS and entry.event.actor is not None
-    }
-
-
-def _seen_gone(last: Mapping[str, AuditEvent], card: Card) -> frozenset[str]:
-    here = on_card(card.message_ids[-1])
-    return frozenset(
-        person
-        for person, event in last.items()
-        if event.kind == _BACK
-        and event.surface == card.surface
-        and (event.event_id or "").startswith(here)
-    )

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Final
 
 from bot.chat.hearing.event_ids import given_by, on_card
-from bot.chat.hearing.known import GONE, Known, approves, stops
+from bot.chat.hearing.known import Known, stops
 from bot.chat.hearing.owners import user_of
+from bot.chat.hearing.seen_gone import GONE, approves, is_gone, off_by_next_ms
 from bot.chat.hearing.signals import Signal
-from bot.chat.hearing.standing_in import REFUSED, still_in
+from bot.chat.hearing.standing_in import REFUSED, REFUSED_TO, known_before, still_in
 from bot.chat.hearing.unjudged import (
+    given_ms,
     note_judged,
     note_off,
     note_unjudged,
@@ -89,7 +91,7 @@ def heard_already(
     if signal is Signal.APPROVE:
         if was_anothers(card, sender, given_ms):
             return True
-        mine += [r for r in here if _gave(sender, message_id, r)]
+        mine += [r for r in here if gave_by(sender, message_id, r)]
     if any(approves(review) is (signal is Signal.APPROVE) for review in mine):
         return True
     times, at_ms = _noted(card).get(_name((sender.account, signal)), (0, 0))
@@ -113,9 +115,21 @@ def says_anew(sender: Sender, known: Known) -> bool:
     mine = [r for r in known.reviews if r.person == sender.id and approves(r)]
     if any(review.counts for review in mine):
         return known.short
-    given = not mine or sender.id in known.seen_gone
+    given = not mine or _gave_anew(sender, known, mine)
     refused = is_refused(known.card, (sender.account, Signal.APPROVE))
     return given and (not refused or waits_for(known.card, sender))
+
+
+def _gave_anew(sender: Sender, known: Known, mine: Sequence[Review]) -> bool:
+    """Say whether a ✅ of somebody whose approvals are void is not the one by which they gave one:
+    that was seen gone from this card, or another of theirs was and this one has given none; or it
+    waits to be judged, and was heard after they had taken back what they gave."""
+    here, waits_ms = known.card.message_ids[-1], given_ms(known.card, sender)
+    back_ms = known.back_ms.get(sender.id or "")
+    gave = any(gave_by(sender, here, each) for each in mine)
+    gone = is_gone(known.seen_gone, sender.id, sender.account)
+    waits = waits_ms is not None and back_ms is not None and waits_ms > back_ms
+    return gone or waits or (sender.id in known.seen_gone and not gave)
 
 
 def counted_for_another(sender: Sender, known: Known) -> bool:
@@ -130,9 +144,12 @@ def counted_for_another(sender: Sender, known: Known) -> bool:
     since_ms = _seen_gone_ms(known.card, sender.account)
     if was_anothers(known.card, sender, since_ms):
         return True
+    since_ms = max(since_ms, off_by_next_ms(known.card, sender.account))
+    user, here = user_of(sender.account), known.card.message_ids[-1]
     others = (r for r in known.reviews if approves(r) and r.person != sender.id)
-    then = (each for each in others if each.at_ms >= since_ms)
-    return any(_gave(sender, known.card.message_ids[-1], each) for each in then)
+    then = (each for each in others if known.last_given_ms(each) >= since_ms)
+    stand = (each for each in then if user not in known.seen_gone.get(each.person, frozenset()))
+    return any(gave_by(sender, here, each) for each in stand)
 
 
 def counted_again(known: Known, approving: Collection[Sender]) -> set[Key]:
@@ -144,7 +161,7 @@ def counted_again(known: Known, approving: Collection[Sender]) -> set[Key]:
     return {
         (sender.account, Signal.APPROVE)
         for sender in theirs
-        if any(r.person == sender.id and _gave(sender, message_id, r) for r in counting)
+        if any(r.person == sender.id and gave_by(sender, message_id, r) for r in counting)
     }
 
 
@@ -157,7 +174,7 @@ def note_counted(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
         _put(tx, stands, noted | again)
 
 
-def _gave(sender: Sender, message_id: str, review: Review) -> bool:
+def gave_by(sender: Sender, message_id: str, review: Review) -> bool:
     """Say whether a review was given by an emoji of this account on this message, whoever had the
     account then; a config may name another team of it by now."""
     account = given_by(message_id, review.event_id)
@@ -178,51 +195,12 @@ def is_refused(card: Card, key: Key) -> bool:
     return bool(times % 2)
 
 
-def stood_beside_ms(card: Card, account: str) -> int | None:
-    """Return when a ✅ of this account was heard in the message in which the card stands that
-    changed nothing, as where the person's approval counted already; None where it was seen gone
-    since, or there was none."""
-    of_theirs = (
-        each
-        for each in _noted(card)
-        if _key(each)[1] is Signal.APPROVE and user_of(_key(each)[0]) == user_of(account)
-    )
-    standing = (each for each in of_theirs if is_refused(card, _key(each)))
-    return max((_noted(card)[each][1] for each in standing), default=None)
-
-
 def refused_since(card: Card, account: str, since_ms: int) -> bool:
     """Say whether a ✅ of this account was refused in the message in which the card stands, since
     then, also where it was seen gone after that."""
     noted = ((_key(name), at_ms) for name, (_, at_ms) in _noted(card).items() if at_ms >= since_ms)
     approving = (who for (who, signal), _ in noted if signal is Signal.APPROVE)
     return user_of(account) in map(user_of, approving)
-
-
-def stands_beside(
-    known: Known, approving: Collection[Sender], waiting: Collection[str]
-) -> Sequence[Key]:
-    """Return which ✅ stand beside an approval that their giver gave elsewhere, say nothing anew,
-    and are not noted. Once noted, one that goes takes that approval back, and whoever has its
-    account later has not given it. Of the `waiting` their events say so."""
-    there = (each for each in approving if user_of(each.account) not in waiting)
-    beside = (each for each in there if _only_elsewhere(each, known) and not says_anew(each, known))
-    keys = ((each.account, Signal.APPROVE) for each in beside)
-    return [key for key in keys if not is_refused(known.card, key)]
-
-
-def _only_elsewhere(sender: Sender, known: Known) -> bool:
-    mine = [each for each in known.reviews if each.person == sender.id and approves(each)]
-    message_id = known.card.message_ids[-1]
-    return bool(mine) and not any(_gave(sender, message_id, each) for each in mine)
-
-
-def void_words(review: Review) -> str:
-    """Say that the ✅ of an approval that is void counts for nothing, and what to do."""
-    return (
-        f"Your ✅ stands here, but your approval does not count any more: {review.void_why}. To "
-        "approve what the card shows now take the ✅ off and put it there again."
-    )
 
 
 def leaves_a_note(reply: Reply) -> bool:
@@ -238,32 +216,35 @@ def note_answer(
     if for_good(reply):
         if signal is Signal.APPROVE:
             note_judged(tx, card, sender)
-        note_refused(tx, card, (sender.account, signal), now_ms)
+        note_refused(tx, card, sender, signal, now_ms)
     elif signal is Signal.APPROVE:
         note_unjudged(tx, card, sender, now_ms)
 
 
-def note_refused(tx: Transaction, card: Card, key: Key, now_ms: int) -> None:
-    """Note that an emoji which stands there was refused."""
-    stands = still_in(tx, card)
+def note_refused(tx: Transaction, card: Card, sender: Sender, signal: Signal, now_ms: int) -> None:
+    """Note that an emoji which stands there was refused to its sender, who has its account."""
+    stands, name = still_in(tx, card), _name((sender.account, signal))
     if stands is None:
         return
     noted = dict(_noted(stands))
-    times, _ = noted.pop(_name(key), (0, 0))
-    noted[_name(key)] = (times | 1, now_ms)
-    _put(tx, stands, dict(list(noted.items())[-_MOST:]))
+    times, _ = noted.pop(name, (0, 0))
+    noted[name] = (times | 1, now_ms)
+    noted = dict(list(noted.items())[-_MOST:])
+    told = {**_refused_to(stands), name: sender.id or ""}
+    kept = {each: told[each] for each in noted if each in told}
+    _put(tx, replace(stands, extra={**stands.extra, REFUSED_TO: kept}), noted)
 
 
-def gone_from(card: Card, standing: Collection[Key], asked_ms: int | None) -> set[Key]:
+def gone_from(card: Card, standing: Collection[Key], asked_ms: int | None, now_ms: int) -> set[Key]:
     """Return which emoji that were refused, or not judged, are not among those that stand; who was
     heard after the card was asked for is not known to be gone."""
     refused = {
         _key(name)
         for name, (times, at_ms) in _noted(card).items()
-        if times % 2 and (asked_ms is None or at_ms < asked_ms)
+        if times % 2 and known_before(at_ms, asked_ms, now_ms)
     }
     there = [account for account, signal in standing if signal is Signal.APPROVE]
-    off = {(each, Signal.APPROVE) for each in unjudged_off(card, there, asked_ms)}
+    off = {(each, Signal.APPROVE) for each in unjudged_off(card, there, asked_ms, now_ms)}
     return (refused | off) - set(standing)
 
 
@@ -281,6 +262,26 @@ def note_gone(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
 def _noted(card: Card) -> Mapping[str, tuple[int, int]]:
     """Return how often each emoji was refused or seen gone, odd while it stands, and when."""
     return {name: (each[0], each[1]) for name, each in card.extra.get(REFUSED, {}).items()}
+
+
+def _refused_to(card: Card) -> Mapping[str, str]:
+    """Return to whom each was refused, "" for a stranger; a former version did not note it."""
+    noted = card.extra.get(REFUSED_TO)
+    return noted if isinstance(noted, Mapping) else {}
+
+
+def refused_to(card: Card) -> Sequence[tuple[str, str | None, int]]:
+    """Return of the ✅ that were refused, and not seen gone since, of which account each is, to
+    whom it was refused, None where nobody noted that, and when."""
+    told = _refused_to(card)
+    each = (
+        (_key(name), told.get(name), at_ms, times) for name, (times, at_ms) in _noted(card).items()
+    )
+    return [
+        (who, to, at_ms)
+        for (who, signal), to, at_ms, times in each
+        if times % 2 and signal is Signal.APPROVE
+    ]
 
 
 def _put(tx: Transaction, card: Card, noted: Mapping[str, tuple[int, int]]) -> None:

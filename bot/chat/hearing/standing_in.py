@@ -11,10 +11,12 @@ from lifecycle.records import Card
 
 #: What is noted of single emoji: in the next message they stand no more.
 REFUSED: Final = "refused"
+#: To whom each of those was refused, who had its account then.
+REFUSED_TO: Final = "refused_to"
 UNJUDGED: Final = "unjudged"
 #: When a ✅ that had counted was taken off by whoever had its account by then, ms UTC.
 OFF_BY_NEXT: Final = "off_by_next_ms"
-_OF_EMOJI: Final = frozenset({REFUSED, UNJUDGED, OFF_BY_NEXT})
+_OF_EMOJI: Final = frozenset({REFUSED, REFUSED_TO, UNJUDGED, OFF_BY_NEXT})
 
 
 def still_in(tx: Transaction, card: Card) -> Card | None:
@@ -23,6 +25,12 @@ def still_in(tx: Transaction, card: Card) -> Card | None:
     stands = tx.cards.get(card.proposal_id, card.surface)
     moved = stands is None or stands.message_ids[-1:] != card.message_ids[-1:]
     return None if moved else stands
+
+
+def known_before(at_ms: int, asked_ms: int | None, now_ms: int) -> bool:
+    """Say whether something was heard before a card was asked for, all of it in ms UTC; asked for
+    at None is now. What lies ahead was heard by a clock that has been set back since."""
+    return asked_ms is None or not asked_ms <= at_ms <= now_ms
 
 
 def as_it_stood_in(card: Card, message_id: str) -> Card:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from bot.chat.hearing.owners import user_of
-from bot.chat.hearing.standing_in import UNJUDGED, still_in
+from bot.chat.hearing.standing_in import UNJUDGED, known_before, still_in
 from lifecycle.answers import Sender
 from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
 from lifecycle.records import Card
@@ -71,11 +71,11 @@ def note_off(tx: Transaction, card: Card, accounts: Collection[str]) -> None:
         _put(tx, stands, left)
 
 
-def unjudged_off(card: Card, there: Collection[str], asked_ms: int | None) -> set[str]:
+def unjudged_off(card: Card, there: Collection[str], asked_ms: int | None, now_ms: int) -> set[str]:
     """Return of which accounts a ✅ that was not judged before the card was asked for is not among
     those that stand `there`."""
     off = _but(card, there).items()
-    return {who for who, note in off if asked_ms is None or note.at_ms < asked_ms}
+    return {who for who, note in off if known_before(note.at_ms, asked_ms, now_ms)}
 
 
 def note_judged(tx: Transaction, card: Card, sender: Sender) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bot.chat.hearing.event_ids import card_event
-from bot.chat.hearing.known import GONE, Known, known_of, note_changed, note_cleared
+from bot.chat.hearing.known import Known, known_of, note_changed, note_cleared
+from bot.chat.hearing.seen_gone import GONE
 from lifecycle.answers import CardPlace
 from lifecycle.ports import Transaction
 from tests.builders import PROD
@@ -44,7 +45,9 @@ async def known(world: World) -> Known:
 async def changes(world: World, *, added: bool) -> Known:
     """Let ana's ✅ be given once more, or be taken off, and change no review."""
     card, now_ms = (await known(world)).card, world.clock.now_ms()
-    noting = lambda tx: note_changed(tx, card, "ana", now_ms, 1, added=added)  # noqa: E731
+    noting = lambda tx: note_changed(  # noqa: E731
+        tx, card, "ana", now_ms, 1, added=added, account="11"
+    )
     await world.store.write(noting)
     return await known(world)
 
@@ -77,7 +80,7 @@ async def test_a_check_mark_taken_off_matters_where_the_approval_is_void(
         await is_cleared(world)
     assert GONE not in (await changes(world, added=False)).card.extra
     await is_void(world)
-    assert (await known(world)).seen_gone == frozenset()
+    assert (await known(world)).seen_gone == {}
     world.clock.advance(1)
 
     gone = await changes(world, added=False)
@@ -85,7 +88,7 @@ async def test_a_check_mark_taken_off_matters_where_the_approval_is_void(
     assert gone.card.extra[GONE] == {"ana": world.clock.now_ms()}
     assert gone.gone_version == {"ana": 1}
     assert gone.given_ms == {}
-    assert gone.seen_gone == {"ana"}
+    assert gone.seen_gone == {"ana": {"11"}}
 
 
 @pytest.mark.parametrize(
@@ -102,7 +105,7 @@ async def test_only_a_check_mark_taken_off_this_very_card_is_known_to_be_gone(
 ) -> None:
     reply = await world.workflow.take_back("p1", world.sender("ana", event), card=PLACE)
     assert reply.done
-    assert (await known(world)).seen_gone == ({"ana"} if here else frozenset())
+    assert (await known(world)).seen_gone == ({"ana": {"11"}} if here else {})
 
 
 @pytest.mark.parametrize("opened", [True, False])

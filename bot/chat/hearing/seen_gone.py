@@ -1,0 +1,116 @@
+"""Whose ✅ was seen taken off a card after their last approval: the next one is a new decision.
+
+Of the ✅ of two accounts that somebody has had, the one says nothing new because the other went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from bot.chat.hearing.event_ids import taken_off_by
+from bot.chat.hearing.owners import user_of
+from bot.chat.hearing.standing_in import OFF_BY_NEXT
+from lifecycle.audit import AuditEvent
+from lifecycle.event_kinds import EventKind
+from lifecycle.moment import is_moment, ms_of
+from lifecycle.ports import Transaction
+from lifecycle.records import Card
+from lifecycle.review import Decision, Review
+
+#: When somebody's ✅ was last seen off the card.
+GONE: Final = "gone_ms"
+#: What the card showed then.
+GONE_AT: Final = "gone_version"
+#: Of which account it was, and how many approvals its giver had given by then: a clock may be set.
+_GONE_BY: Final = "gone_by"
+_BACK: Final = EventKind.APPROVAL_TAKEN_BACK
+_LAST_WORDS: Final = frozenset({EventKind.REVIEWED, _BACK})
+#: Stands for every account, where nobody noted which it was.
+_ANY: Final = ""
+
+
+def approves(review: Review) -> bool:
+    """Say whether it is an approval, whether or not it still counts."""
+    return review.decision is Decision.APPROVE
+
+
+def last_words(tx: Transaction, card: Card) -> dict[str, AuditEvent]:
+    """Return what people did last on the proposal of the card: review it, or take that back."""
+    return {
+        entry.event.actor.id: entry.event
+        for entry in tx.audit.of(card.proposal_id)
+        if entry.event.kind in _LAST_WORDS and entry.event.actor is not None
+    }
+
+
+def taken_back_ms(words: Mapping[str, AuditEvent]) -> dict[str, int]:
+    """Return when people took their approval back, ms UTC."""
+    return {person: ms_of(each.at) for person, each in words.items() if each.kind == _BACK}
+
+
+def gone_by(
+    words: Mapping[str, AuditEvent], card: Card, stands: Card, reviews: Sequence[Review]
+) -> dict[str, frozenset[str]]:
+    """Return whose ✅ was seen gone from the card after their last approval, and of which accounts,
+    as the platform names them; `stands` is its row."""
+    found: dict[str, frozenset[str]] = {}
+    for person, user in (*_taken_back_here(words, card), *_noted_since(stands, reviews)):
+        found[person] = found.get(person, frozenset()) | {user}
+    return found
+
+
+def is_gone(gone: Mapping[str, frozenset[str]], person: str | None, account: str) -> bool:
+    """Say whether the ✅ of this account is among those that were seen gone of a person."""
+    return not gone.get(person or "", frozenset()).isdisjoint({_ANY, user_of(account)})
+
+
+def with_gone(
+    card: Card, person: str, account: str, approved: int, now_ms: int, shown: int
+) -> Card:
+    """Note that the ✅ of a person's account is off the card, after so many approvals of theirs;
+    the card showed `shown` then."""
+    noted = {GONE: now_ms, GONE_AT: shown, _GONE_BY: [user_of(account), approved]}
+    extra = {name: {**card.extra.get(name, {}), person: each} for name, each in noted.items()}
+    return replace(card, extra={**card.extra, **extra})
+
+
+def off_by_next(card: Card) -> Mapping[str, Any]:
+    """Return by account when a ✅ that had counted was taken off by its next owner."""
+    noted = card.extra.get(OFF_BY_NEXT)
+    return noted if isinstance(noted, Mapping) else {}
+
+
+def off_by_next_ms(card: Card, account: str) -> int:
+    """Return when that was of this account, ms UTC, 0 for never."""
+    off_ms = off_by_next(card).get(user_of(account))
+    return off_ms if is_moment(off_ms) else 0
+
+
+def _taken_back_here(words: Mapping[str, AuditEvent], card: Card) -> Iterator[tuple[str, str]]:
+    for person, event in words.items():
+        user = taken_off_by(card.message_ids[-1], event.event_id)
+        if event.kind == _BACK and event.surface == card.surface and user is not None:
+            yield person, user_of(user)
+
+
+def _noted_since(card: Card, reviews: Sequence[Review]) -> Iterator[tuple[str, str]]:
+    last = {review.person: review.at_ms for review in reviews if approves(review)}
+    gone: Mapping[str, int] = card.extra.get(GONE, {})
+    for person in gone.keys() & last.keys():
+        approved = sum(approves(each) and each.person == person for each in reviews)
+        user, then = _told(card.extra.get(_GONE_BY), person)
+        if then == approved or (then is None and gone[person] >= last[person]):
+            yield person, user
+
+
+def _told(noted: object, person: str) -> tuple[str, int | None]:
+    """Return of which account it was and after how many approvals, None for unknown: a former
+    version left it out, and what somebody wrote over says nothing."""
+    told = noted.get(person) if isinstance(noted, Mapping) else None
+    match told:
+        case [str(user), int(approved)]:
+            return user, approved
+        case _:
+            return _ANY, None
