@@ -37,9 +37,9 @@ from bot.tools.toolbox import ConfiguredToolbox
 from bot.troubles import EXPECTED
 from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.located import located
-from lifecycle.lost_stops import tell_of_lost_stops
 from lifecycle.permit import KeyRing
 from lifecycle.ports import Notifier, ProposalStore
+from lifecycle.stops.lost_stops import tell_of_lost_stops
 from lifecycle.workflow import Workflow
 from lifecycle.world import Law, World
 

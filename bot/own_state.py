@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bot.config import Config
 from bot.storage.note import Note
-from lifecycle.unwritten import Unwritten
+from lifecycle.workings.unwritten import Unwritten
 
 #: So much of a sentence; a refused config may have many mistakes, and the log has them all.
 _LONGEST: Final = 1_500

@@ -2,16 +2,19 @@
 
 Read `workflow.py` first: it has all verbs, in the order of a proposal's life. Beside it stand the
 nouns (`state`, `tier`, `proposal`, `policy`, `permit`, `audit`), the one door of every change
-(`door`), and the `world` that all work with: its ports (`surroundings`), units in the store
-(`units`, `many`), calls that outlive their caller (`background`), and what people are told when the
-bot itself fails (`troubles`). Other modules that belong together have a folder:
+(`door`), the `ports`, and the `world` that all verbs work with. docs/walk.md walks along three
+roads through all of it. Modules that belong together have a folder, in the order of a life:
 
 - `first_gate`: turns bytes into a document that says one thing, or refuses them
-- `text`: reads text as people would; finds credentials, imitations and money in it
+- `admitting`: takes a document in, from the first gate to its row
+- `llm`: plans of language models, which become documents or questions
+- `judging`: asks Sentinel when a verdict is needed, and does what follows
 - `checking`: runs Sentinel and its rules
 - `people`: what people do to a proposal
+- `stops`: a ❌ or a freeze, from when it is heard until it is processed
 - `calls`: calls of tools, from the claim to the end; `agents`: tools that the agent itself runs
 - `clockwork`: what the clock brings, and what a start finds
 - `agreeing`: whether rows say what the trail tells
-- `llm`: plans of language models
+- `text`: reads text as people would; finds credentials, imitations and money in it
+- `workings`: units in the store, work that outlives its caller, and what the bot cannot do
 """

@@ -1,6 +1,6 @@
 """Brings a proposal from approved to executing if all holds right before a tool is called.
 
-The functions are parts of units; `gating` asks Sentinel before and follows what comes of it.
+The functions are parts of units; `gatekeeper` asks Sentinel before and follows what comes of it.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lifecycle.admitting.proposers import configured
 from lifecycle.agreeing.opened import stands_as_opened
 from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.agreeing.rows import may_begin_as_told
@@ -17,20 +18,19 @@ from lifecycle.deciding import decided_by
 from lifecycle.door import advance, amend, end
 from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire
-from lifecycle.fingerprints import in_force
 from lifecycle.fitting import fits_its_digest
-from lifecycle.freezing import stands_still
-from lifecycle.gathering import same_evidence
-from lifecycle.judging import policy_changed, raised_by, reject_by_sentinel, verdict_details
+from lifecycle.judging.effective_terms import revoke_permit, standing_changes
+from lifecycle.judging.fingerprints import in_force
+from lifecycle.judging.gathering import same_evidence
+from lifecycle.judging.judge import policy_changed, raised_by, reject_by_sentinel, verdict_details
 from lifecycle.moment import Moment
 from lifecycle.permitting import grant
 from lifecycle.policy import Level, ToolKind, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Cause, Execution, Outcome, Proposal, Verb
-from lifecycle.proposers import configured
-from lifecycle.restanding import revoke_permit, standing_changes
 from lifecycle.sentinel import Facts
 from lifecycle.state import State, Trigger
+from lifecycle.stops.freezing import stands_still
 from lifecycle.tier import TIER_POLICIES, CardKind, Puller
 from lifecycle.verdict import Verdict
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lifecycle import freezing
 from lifecycle.acting import Acting
 from lifecycle.answers import Reply, Sender
 from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, first_heard
 from lifecycle.ports import StoreUnavailable, Transaction
-from lifecycle.spooling import unavailable
+from lifecycle.stops import freezing
+from lifecycle.stops.spooling import unavailable
 from lifecycle.world import World
 
 _NOT_WRITTEN_YET: Final = (

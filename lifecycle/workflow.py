@@ -11,7 +11,7 @@ from math import inf
 from typing import Any
 
 from lifecycle.acting import Acting
-from lifecycle.adopting import Adopter
+from lifecycle.admitting.intake import Intake
 from lifecycle.agents import agent_tools, reporting
 from lifecycle.answers import Answer, CardPlace, Reply, Sender
 from lifecycle.calls.carrying import Carrier
@@ -21,9 +21,8 @@ from lifecycle.clockwork.keeping import Keeper
 from lifecycle.clockwork.recovering import Recoverer
 from lifecycle.errors import Refused
 from lifecycle.evidence import read_packet, record_packet
-from lifecycle.gating import Gatekeeper
-from lifecycle.heard import kept_stops
-from lifecycle.intaking import Intake
+from lifecycle.judging.adopting import Adopter
+from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.operating import Operating
 from lifecycle.people.acts import Act
 from lifecycle.people.explaining import bare_among, give_reason
@@ -35,7 +34,8 @@ from lifecycle.people.withdrawing import withdraw
 from lifecycle.policy import Policy
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.questions import answer_question
-from lifecycle.spooling import Spooled, spool_again, unavailable
+from lifecycle.stops.heard import kept_stops
+from lifecycle.stops.spooling import Spooled, spool_again, unavailable
 from lifecycle.text.masking import plain_words
 from lifecycle.world import Law, World
 

@@ -9,17 +9,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from lifecycle.background import Background
 from lifecycle.checking.sentinel_run import Sentinel
-from lifecycle.heard import HeardStops
-from lifecycle.many import Many
 from lifecycle.moment import Moment
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
+from lifecycle.stops.heard import HeardStops
 from lifecycle.surroundings import Surroundings
-from lifecycle.troubles import Troubles
-from lifecycle.units import Units
+from lifecycle.workings.background import Background
+from lifecycle.workings.many import Many
+from lifecycle.workings.troubles import Troubles
+from lifecycle.workings.units import Units
 
 T = TypeVar("T")
 

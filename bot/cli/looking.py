@@ -210,7 +210,7 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
     from bot.status_told import OTHERS, Running, health_of, spooled, status_json
     from bot.storage.identity import known_of
     from bot.storage.stop_lines import stops_of
-    from lifecycle.spooling import is_freeze
+    from lifecycle.stops.spooling import is_freeze
 
     waiting = spooled(loaded)
     pid = running_pid(loaded)

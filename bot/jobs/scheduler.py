@@ -19,13 +19,13 @@ from apscheduler.triggers.interval import IntervalTrigger
 from bot.jobs.job import Job
 from lifecycle.located import located
 from lifecycle.ports import Clock, RowAtFault, StoreUnavailable
-from lifecycle.rows_met import rows_met
-from lifecycle.troubles import Troubles
 from lifecycle.workflow import Workflow
+from lifecycle.workings.rows_met import rows_met
+from lifecycle.workings.troubles import Troubles
 
 LONGEST_PAUSE_S: Final = 60
 #: The longest pause after a fault of one row. The other proposals must not wait long for the next
-#: round, and after a longer pause a wait for cards (`lifecycle.heard_first`) would begin anew.
+#: round, and after a longer pause a wait for cards (`lifecycle.stops.heard_first`) would begin anew.
 _LONGEST_FOR_ONE_S: Final = 5
 #: Much longer than a round with thousands of proposals takes.
 LONGEST_ROUND_S: Final = 600

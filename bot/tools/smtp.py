@@ -10,7 +10,7 @@ from aiosmtplib import SMTP, SMTPException, SMTPResponseException
 
 from bot.tools.message import Envelope, enveloped
 from lifecycle.ports import ToolDoubtful, ToolFailed
-from lifecycle.time_limits import within
+from lifecycle.workings.time_limits import within
 
 _LONGEST_STEP_S: Final = 20.0
 #: So much of the time may pass before the text is on its way: it needs the rest to be answered.

@@ -20,7 +20,7 @@ from standardwebhooks.webhooks import EmptyWebhookSecretError
 from bot.tools.receipts import LARGEST_RECEIPT, receipt_in
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Verb
-from lifecycle.time_limits import within
+from lifecycle.workings.time_limits import within
 
 _DONE: Final = frozenset({200, 201, 204})
 #: Refusals after which something may yet happen: time out, conflict, too early.

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from lifecycle.books import Transaction
 from lifecycle.counting import approvals
-from lifecycle.judging import may_orchestrate
+from lifecycle.judging.effective_terms import stands_as_judged
+from lifecycle.judging.judge import may_orchestrate
 from lifecycle.moment import Moment
 from lifecycle.proposal import SENTINEL, ActorKind, Proposal
-from lifecycle.restanding import stands_as_judged
 from lifecycle.review import Decision, Review
 from lifecycle.tier import Puller, Tier
 

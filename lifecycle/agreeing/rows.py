@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from lifecycle.admitting.likeness import known_by
 from lifecycle.agreeing.calls import (
     about_its_call,
     about_its_stop,
@@ -25,9 +26,8 @@ from lifecycle.audit import AuditEntry
 from lifecycle.books import Transaction
 from lifecycle.event_kinds import EventKind
 from lifecycle.fitting import fits_its_digest
-from lifecycle.judging import verdict_details
-from lifecycle.last_judged import is_owed, policy_before
-from lifecycle.likeness import known_by
+from lifecycle.judging.judge import verdict_details
+from lifecycle.judging.last_judged import is_owed, policy_before
 from lifecycle.policy import ApprovalClass
 from lifecycle.posted_cards import about_its_cards, about_its_showing, was_shown
 from lifecycle.proposal import Execution, Proposal

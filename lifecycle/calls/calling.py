@@ -19,7 +19,7 @@ from lifecycle.located import located
 from lifecycle.ports import Call, Tool, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Outcome, Verb
 from lifecycle.text.masking import mask_text
-from lifecycle.time_limits import within
+from lifecycle.workings.time_limits import within
 
 log = logging.getLogger("signoff.tools")
 

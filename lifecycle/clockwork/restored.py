@@ -15,13 +15,13 @@ from lifecycle.calls.mishaps import unknown
 from lifecycle.copied import WHY, note_copy
 from lifecycle.door import amend
 from lifecycle.event_kinds import EventKind
-from lifecycle.freezing import freeze_restored
-from lifecycle.judging import policy_changed
+from lifecycle.judging.effective_terms import revoke_permit
+from lifecycle.judging.judge import policy_changed
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import CLOCK, SENTINEL, Cause, Execution, Outcome, Proposal, Verb
-from lifecycle.restanding import revoke_permit
 from lifecycle.state import State
+from lifecycle.stops.freezing import freeze_restored
 from lifecycle.text.masking import plain_words
 from lifecycle.tier import Puller
 from lifecycle.windows import defers

@@ -10,7 +10,8 @@ from lifecycle.counting import approvals
 from lifecycle.door import amend, record
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
-from lifecycle.judging import may_orchestrate, opening_changes
+from lifecycle.judging.effective_terms import revoke_permit
+from lifecycle.judging.judge import may_orchestrate, opening_changes
 from lifecycle.moment import Moment
 from lifecycle.people.acts import (
     Act,
@@ -33,7 +34,6 @@ from lifecycle.people.overtaken import (
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.quorum import may_approve
-from lifecycle.restanding import revoke_permit
 from lifecycle.review import Decision
 from lifecycle.state import State
 from lifecycle.tier import Puller

@@ -11,7 +11,7 @@ from lifecycle.door import advance, amend
 from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
-from lifecycle.judging import may_orchestrate
+from lifecycle.judging.judge import may_orchestrate
 from lifecycle.moment import Moment
 from lifecycle.people.acts import (
     Act,

@@ -17,19 +17,19 @@ PAGE = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
 #: Where something is announced, and how the page quotes it; `…` stands for what differs.
 ANNOUNCED = {
     "bot/chat/hearing/not_worked.py": ["… of what was heard on … before the start …"],
-    "lifecycle/adopting.py": ["A new policy is in force: …"],
+    "lifecycle/judging/adopting.py": ["A new policy is in force: …"],
     "lifecycle/people/acts.py": ["… was closed, and a ❌ by … was found on … after that: …"],
-    "lifecycle/admission.py": ["… proposes more than it may, and the rest is refused: …"],
+    "lifecycle/admitting/admission.py": ["… proposes more than it may, and the rest is refused: …"],
     "lifecycle/clockwork/closing.py": ["… is overdue: its window has passed but …"],
     "lifecycle/door.py": ["… needs a person: …"],
-    "lifecycle/freezing.py": ["Frozen by …", "Frozen: …", "Thawed by …"],
+    "lifecycle/stops/freezing.py": ["Frozen by …", "Frozen: …", "Thawed by …"],
     "lifecycle/clockwork/keeping.py": ["… still waits for people, until …", "Audit head: entry …"],
     "lifecycle/opening.py": ["… Somebody changed the database."],
     "lifecycle/questions.py": ["QUESTION from agent …"],
     "lifecycle/agents/reporting.py": ["… Its agent … now reports that it did happen. …"],
     "lifecycle/people/overtaken.py": ["… took a ✅ off … which could be worked only now. …"],
     "lifecycle/people/settling.py": ["… The ❌ by … came too late: …"],
-    "lifecycle/spooling.py": ["The stop of … has no effect: …"],
+    "lifecycle/stops/spooling.py": ["The stop of … has no effect: …"],
     "bot/jobs/tell_clock.py": ["… clock says …"],
     "lifecycle/clockwork/clocks.py": ["The machine's clock was set forward by …"],
 }
@@ -37,8 +37,8 @@ ANNOUNCED = {
 WORDED_IN = {"bot/jobs/tell_clock.py": "bot/clock_strayed.py"}
 ALERTS = {
     "bot/chat/showing/watching.py": ["⚠️ … hears nothing since …"],
-    "lifecycle/failing.py": ["… failed … times since …", "… does not end: …"],
-    "lifecycle/unwritten.py": ["The store cannot be written since …"],
+    "lifecycle/workings/failing.py": ["… failed … times since …", "… does not end: …"],
+    "lifecycle/workings/unwritten.py": ["The store cannot be written since …"],
 }
 ALL = {**ANNOUNCED, **ALERTS}
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.judging import masked_forms
-from lifecycle.likeness import likeness
+from lifecycle.admitting.likeness import likeness
+from lifecycle.judging.judge import masked_forms
 from lifecycle.records import EvidencePacket
 from lifecycle.text.amounts import amounts_of
 from lifecycle.text.masking import mask_secrets

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lifecycle.checking.sentinel_run import Sentinel
-from lifecycle.gating import Gatekeeper
+from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.policy import Level, RuleSettings
 from lifecycle.proposal import Attention
 from lifecycle.state import State

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from lifecycle.last_judged import is_owed
+from lifecycle.judging.last_judged import is_owed
 from lifecycle.policy import Level, Policy, RuleSettings
 from tests.stories.forging import problems
 from tests.stories.resting_on_evidence import SEND, Mail, is_taken_back

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.gating import Gatekeeper
+from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.policy import Level
 from lifecycle.state import State
 from tests.builders import MAIL

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.adopting import Adopter
-from lifecycle.gating import Gatekeeper
+from lifecycle.judging.adopting import Adopter
+from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.ports import StoreUnavailable
 from lifecycle.tier import Tier
 from tests.builders import MAIL

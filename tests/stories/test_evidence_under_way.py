@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle import last_judged
-from lifecycle.adopting import Adopter
-from lifecycle.gating import Gatekeeper
+from lifecycle.judging import last_judged
+from lifecycle.judging.adopting import Adopter
+from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.policy import Level
 from lifecycle.proposal import Proposal
 from lifecycle.state import State

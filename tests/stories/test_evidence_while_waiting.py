@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.adopting import Adopter
 from lifecycle.checking.sentinel_run import Sentinel
-from lifecycle.gating import Gatekeeper
+from lifecycle.judging.adopting import Adopter
+from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.policy import Level
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Proposal

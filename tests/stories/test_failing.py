@@ -14,9 +14,9 @@ from bot.jobs.close_windows import JOB as CLOSING
 from bot.jobs.expire import JOB as EXPIRING
 from bot.jobs.job import Job
 from bot.jobs.scheduler import Round
-from lifecycle.failing import TOLD_AFTER, Failing
 from lifecycle.ports import RowUnreadable, StoreUnavailable
 from lifecycle.state import State
+from lifecycle.workings.failing import TOLD_AFTER, Failing
 from tests.builders import MAIL
 from tests.stage import staged
 from tests.world import World

@@ -13,8 +13,8 @@ import pytest
 
 from bot.trail import verified_in
 from lifecycle.answers import Reply
-from lifecycle.spooling import held_words
 from lifecycle.state import State
+from lifecycle.stops.spooling import held_words
 from tests.builders import MAIL, PROD
 from tests.fakes.spool import MemorySpool
 from tests.stage import in_memory

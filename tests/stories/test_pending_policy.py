@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lifecycle.checking.sentinel_run import Sentinel
-from lifecycle.gating import Gatekeeper
+from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.policy import ActionType, ApprovalClass, Policy
 from lifecycle.state import State
 from lifecycle.tier import Tier

@@ -13,8 +13,8 @@ import pytest
 
 from lifecycle.answers import Answer
 from lifecycle.checking.sentinel_run import Sentinel
-from lifecycle.gating import Gatekeeper
-from lifecycle.open_windows import in_window
+from lifecycle.judging.gatekeeper import Gatekeeper
+from lifecycle.judging.open_windows import in_window
 from lifecycle.opening import Opening, begin
 from lifecycle.policy import Level, Policy, RuleSettings
 from lifecycle.ports import Transaction

@@ -10,7 +10,7 @@ import pytest
 
 from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.clockwork.restored import bring_back
-from lifecycle.gating import Gatekeeper
+from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.policy import Level, RuleSettings
 from lifecycle.state import State
 from sentinel_rules import load_rules

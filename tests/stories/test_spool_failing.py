@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.lost_stops import tell_of_lost_stops
 from lifecycle.proposal import ActorKind
 from lifecycle.state import State
+from lifecycle.stops.lost_stops import tell_of_lost_stops
 from tests.builders import MAIL, PROD
 from tests.fakes.spool import MemorySpool
 from tests.stage import in_memory

@@ -7,10 +7,10 @@ from functools import partial
 
 import pytest
 
-from lifecycle.heard import HEARD, kept_stops
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Outcome
 from lifecycle.state import State
+from lifecycle.stops.heard import HEARD, kept_stops
 from tests.builders import MAIL, PROD
 from tests.fakes.clock import NOON_MS, FakeClock
 from tests.stories.hearing import SEND, WINDOW_S, cut_off, heard

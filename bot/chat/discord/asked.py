@@ -28,7 +28,7 @@ from bot.chat.hearing.stops import StopOf, stop_on, stop_typed
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Sender
 from lifecycle.ports import StoreUnavailable
-from lifecycle.spooling import unavailable
+from lifecycle.stops.spooling import unavailable
 from lifecycle.workflow import Workflow
 
 KIND: Final = "interaction"

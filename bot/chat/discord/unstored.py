@@ -14,7 +14,7 @@ from bot.chat.hearing.stops import StopOf
 from bot.chat.surface import SurfaceFailed
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind, Identity
-from lifecycle.spooling import unavailable
+from lifecycle.stops.spooling import unavailable
 from lifecycle.workflow import Workflow
 
 #: What tells one emoji of one account from another: a ✅ and a super ✅ are two.

@@ -22,7 +22,7 @@ from bot.expected import StartFailed
 from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable
 from lifecycle.records import Card, Message
-from lifecycle.spooling import held_words
+from lifecycle.stops.spooling import held_words
 from lifecycle.workflow import Workflow
 from lifecycle.world import World
 

@@ -24,7 +24,7 @@ from bot.chat.slack.views import Pressed, modal, no_reason, pressed, submitted
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Reply
 from lifecycle.ports import StoreUnavailable
-from lifecycle.spooling import unavailable
+from lifecycle.stops.spooling import unavailable
 
 #: So long storing may take before it is acknowledged all the same: Slack gives three seconds.
 _STORED_S: Final = 1.5

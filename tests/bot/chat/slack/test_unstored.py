@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lifecycle.ports import StoreUnavailable
-from lifecycle.spooling import held_words
+from lifecycle.stops.spooling import held_words
 from tests.bot.chat.slack.counted import DEPLOY, reviews
 from tests.bot.chat.slack.test_kept_stops import acknowledged, kept_and_carried_out
 from tests.builders import PROD

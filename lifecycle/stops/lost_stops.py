@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from lifecycle.spooling import is_freeze, said_of, spool_again
+from lifecycle.stops.spooling import is_freeze, said_of, spool_again
 from lifecycle.text.masking import mask_text
 from lifecycle.world import World
 

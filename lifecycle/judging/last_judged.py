@@ -15,9 +15,9 @@ from typing import Any, Final
 from lifecycle.door import amend
 from lifecycle.event_kinds import EventKind
 from lifecycle.evidence import unjudged
-from lifecycle.fingerprints import in_force
 from lifecycle.fitting import fits_its_digest
-from lifecycle.gathering import evidence_ids
+from lifecycle.judging.fingerprints import in_force
+from lifecycle.judging.gathering import evidence_ids
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Outcome, Proposal

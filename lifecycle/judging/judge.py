@@ -1,6 +1,6 @@
 """When Sentinel's verdict arrives, the proposal advances or ends, and its opener is found.
 
-The functions are parts of units; `gating` and `rechecking` call them.
+The functions are parts of units; `gatekeeper` and `rechecking` call them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.copied import UNKNOWN_SINCE, is_of_a_copy
 from lifecycle.counting import approvals
 from lifecycle.door import advance, end
+from lifecycle.judging.effective_terms import restood, standing_changes, standing_details, window_at
 from lifecycle.moment import Moment
 from lifecycle.paths import Parts, dotted
 from lifecycle.policy import Level, Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Cause, Identity, Proposal
-from lifecycle.restanding import restood, standing_changes, standing_details, window_at
 from lifecycle.state import State, Trigger
 from lifecycle.text.masking import mask, mask_secrets, mask_text
 from lifecycle.tier import Puller, Tier

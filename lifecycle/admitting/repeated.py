@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from lifecycle.admitting.proposers import proposer_of
 from lifecycle.answers import Answer, Sender
 from lifecycle.ending import answer_of
 from lifecycle.errors import Fault, Refused
@@ -14,7 +15,6 @@ from lifecycle.first_gate.gate import Accepted
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
-from lifecycle.proposers import proposer_of
 from lifecycle.text.masking import mask_text
 
 

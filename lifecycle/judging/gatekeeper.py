@@ -8,12 +8,12 @@ from functools import partial
 from lifecycle.calls.carrying import Carrier
 from lifecycle.document import ProposalDocument
 from lifecycle.existing import existing
-from lifecycle.fingerprints import in_force
 from lifecycle.fitting import fits_its_digest
-from lifecycle.gathering import as_recorded, gather, same_evidence
-from lifecycle.heard_first import HeardFirst
-from lifecycle.judging import judge
-from lifecycle.last_judged import BY_EVIDENCE
+from lifecycle.judging.fingerprints import in_force
+from lifecycle.judging.gathering import as_recorded, gather, same_evidence
+from lifecycle.judging.judge import judge
+from lifecycle.judging.last_judged import BY_EVIDENCE
+from lifecycle.judging.rechecking import stands_anew
 from lifecycle.located import located
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening, begin, digest_mismatch, of_this_policy
@@ -21,9 +21,9 @@ from lifecycle.people.membership import Membership, of_approvers
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
-from lifecycle.rechecking import stands_anew
 from lifecycle.sentinel import Facts
 from lifecycle.state import State
+from lifecycle.stops.heard_first import HeardFirst
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
 from lifecycle.world import World

@@ -1,6 +1,6 @@
 """Runs steps 5 to 8 of the first gate and writes the row behind them (design section 4).
 
-All of it runs within the unit that admits; `intaking` calls it.
+All of it runs within the unit that admits; `intake` calls it.
 """
 
 from __future__ import annotations
@@ -8,25 +8,25 @@ from __future__ import annotations
 from typing import Final
 
 from lifecycle import authority
+from lifecycle.admitting.enrolling import enrol
+from lifecycle.admitting.proposers import proposer_of
+from lifecycle.admitting.repeated import as_known, as_twin, same_document, twin_of
 from lifecycle.announcing import announce
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
 from lifecycle.canonical import digest_of
 from lifecycle.door import end, record
 from lifecycle.ending import answer_of
-from lifecycle.enrolling import enrol
 from lifecycle.errors import Refused
 from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire
 from lifecycle.first_gate import meaning
 from lifecycle.first_gate.gate import Accepted
-from lifecycle.judging import masked_forms
+from lifecycle.judging.judge import masked_forms
 from lifecycle.llm.ingest import EnvelopeRefused
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Cause, Identity, Proposal
-from lifecycle.proposers import proposer_of
 from lifecycle.records import Message
-from lifecycle.repeated import as_known, as_twin, same_document, twin_of
 from lifecycle.state import Trigger
 from lifecycle.text.masking import mask_secrets, plain_words
 from lifecycle.tier import Puller, Tier

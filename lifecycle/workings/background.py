@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from lifecycle.located import located
 from lifecycle.ports import RowAtFault, StoreClosed, StoreUnavailable
-from lifecycle.troubles import Troubles
+from lifecycle.workings.troubles import Troubles
 
 T = TypeVar("T")
 Told = tuple[type[Exception], ...]

@@ -10,11 +10,12 @@ from functools import partial
 
 from lifecycle.announcing import announce
 from lifecycle.calls.finishing import Concluded
-from lifecycle.compared import Compared
 from lifecycle.door import record
 from lifecycle.event_kinds import EventKind
 from lifecycle.evidence import judged, unjudged
-from lifecycle.fingerprints import (
+from lifecycle.fitting import fits_its_digest
+from lifecycle.judging.compared import Compared
+from lifecycle.judging.fingerprints import (
     POLICY_FLAG,
     Fingerprints,
     forget_standings,
@@ -22,17 +23,16 @@ from lifecycle.fingerprints import (
     keep_fingerprints,
     too_many_kept,
 )
-from lifecycle.fitting import fits_its_digest
-from lifecycle.gathering import same_evidence
-from lifecycle.gating import Gatekeeper
-from lifecycle.last_judged import awaits_answer, is_owed, policy_before
+from lifecycle.judging.gatekeeper import Gatekeeper
+from lifecycle.judging.gathering import same_evidence
+from lifecycle.judging.last_judged import awaits_answer, is_owed, policy_before
+from lifecycle.judging.open_windows import rules_to_run
+from lifecycle.judging.rechecking import JudgedAnew, recheck, recheck_by_evidence
 from lifecycle.moment import Moment
-from lifecycle.open_windows import rules_to_run
 from lifecycle.people.membership import Membership, of_approvers
 from lifecycle.policy import Policy
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
-from lifecycle.rechecking import JudgedAnew, recheck, recheck_by_evidence
 from lifecycle.records import EvidencePacket
 from lifecycle.sentinel import Facts
 from lifecycle.state import State

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from lifecycle.located import located
 from lifecycle.ports import RowAtFault, RowUnreadable, StoreUnavailable, Transaction
-from lifecycle.rows_met import note_row
-from lifecycle.troubles import Troubles
-from lifecycle.units import Units
+from lifecycle.workings.rows_met import note_row
+from lifecycle.workings.troubles import Troubles
+from lifecycle.workings.units import Units
 
 T = TypeVar("T")
 #: A unit about some proposals, by their ids; it counts those that it changed.

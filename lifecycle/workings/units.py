@@ -30,8 +30,8 @@ from lifecycle.ports import (
     Transaction,
 )
 from lifecycle.surroundings import Surroundings
-from lifecycle.troubles import Troubles
-from lifecycle.unwritten import takes_others
+from lifecycle.workings.troubles import Troubles
+from lifecycle.workings.unwritten import takes_others
 
 T = TypeVar("T")
 log = logging.getLogger("signoff.workflow")

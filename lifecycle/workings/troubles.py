@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 
-from lifecycle.failing import Failing
 from lifecycle.ports import StoreClosed, StoreUnavailable
 from lifecycle.surroundings import Surroundings
-from lifecycle.unwritten import Unwritten
+from lifecycle.workings.failing import Failing
+from lifecycle.workings.unwritten import Unwritten
 
 log = logging.getLogger("signoff.workflow")
 

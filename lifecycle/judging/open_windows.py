@@ -9,9 +9,9 @@ from collections.abc import Collection
 from typing import Final
 
 from lifecycle.calls.finishing import Concluded, taken_back_by_sentinel
-from lifecycle.fingerprints import Fingerprints, changed_rules, in_force
 from lifecycle.fitting import fits_its_digest
-from lifecycle.last_judged import (
+from lifecycle.judging.fingerprints import Fingerprints, changed_rules, in_force
+from lifecycle.judging.last_judged import (
     awaits_answer,
     is_owed,
     note_judged,

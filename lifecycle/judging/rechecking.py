@@ -9,13 +9,25 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from lifecycle.admitting.proposers import configured
 from lifecycle.authority import explain
 from lifecycle.calls.finishing import Concluded
 from lifecycle.copied import is_of_a_copy
 from lifecycle.counting import approvals
-from lifecycle.fingerprints import Fingerprints, fingerprints_of, fingerprints_under, in_force
 from lifecycle.fitting import fits_its_digest
-from lifecycle.judging import (
+from lifecycle.judging.effective_terms import (
+    restood,
+    revoke_permit,
+    standing_changes,
+    standing_details,
+)
+from lifecycle.judging.fingerprints import (
+    Fingerprints,
+    fingerprints_of,
+    fingerprints_under,
+    in_force,
+)
+from lifecycle.judging.judge import (
     by_people,
     may_orchestrate,
     opening_changes,
@@ -24,22 +36,20 @@ from lifecycle.judging import (
     reject_by_sentinel,
     verdict_details,
 )
-from lifecycle.last_judged import note_judged, policy_before
-from lifecycle.moment import Moment
-from lifecycle.open_windows import (
+from lifecycle.judging.last_judged import note_judged, policy_before
+from lifecycle.judging.open_windows import (
     in_window,
     owes_evidence,
     passes_or_waits,
     recheck_window,
     was_late,
 )
+from lifecycle.moment import Moment
 from lifecycle.opening import WAITABLE, ask_people, digest_mismatch, newly_soft
 from lifecycle.policy import Level, Policy, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
-from lifecycle.proposers import configured
 from lifecycle.quorum import within_reach
-from lifecycle.restanding import restood, revoke_permit, standing_changes, standing_details
 from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Finding, RuleResult, Verdict

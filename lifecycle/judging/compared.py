@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
-from lifecycle.fingerprints import Fingerprints, fingerprints_of, fingerprints_under
-from lifecycle.last_judged import policy_before
+from lifecycle.judging.fingerprints import Fingerprints, fingerprints_of, fingerprints_under
+from lifecycle.judging.last_judged import policy_before
 from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore
 from lifecycle.proposal import Proposal
