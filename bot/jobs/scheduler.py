@@ -25,7 +25,7 @@ from lifecycle.workings.troubles import Troubles
 
 LONGEST_PAUSE_S: Final = 60
 #: The longest pause after a fault of one row. The other proposals must not wait long for the next
-#: round, and after a longer pause a wait for cards (`lifecycle.stops.heard_first`) would begin anew.
+#: round, and a longer pause would begin a wait for cards anew (`lifecycle.stops.heard_first`).
 _LONGEST_FOR_ONE_S: Final = 5
 #: Much longer than a round with thousands of proposals takes.
 LONGEST_ROUND_S: Final = 600

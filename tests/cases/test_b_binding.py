@@ -236,6 +236,8 @@ async def test_B08_a_row_changed_while_we_were_away_is_not_run_again(
     assert {call.parameters["version"] for call in filed.tool(DEPLOY).calls} == {"v42"}
     assert reply.code == "digest_mismatch"
     assert (await filed.proposal("p1")).attention == "outcome_unknown"
+    told = await filed.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+    assert any("not called again. Somebody changed" in m.body.get("text", "") for m in told)
 
 
 @pytest.mark.parametrize("base", [MAIL, PROD], ids=["MAIL", "PROD"])

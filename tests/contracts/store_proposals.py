@@ -105,7 +105,10 @@ class ProposalsContract(InStore):
         assert await store.read(lambda tx: tx.proposals.open_like("leila", "d")) is None
         assert await store.read(lambda tx: tx.proposals.count_open("leila")) == 1
 
-    async def test_a_persons_refusal_binds_from_a_moment_on(self, store: ProposalStore) -> None:
+    async def test_a_persons_refusal_binds_its_proposer_from_a_moment_on(
+        self, store: ProposalStore
+    ) -> None:
+        nour = Identity(ActorKind.AGENT, "nour")
         await self.filled(
             store,
             rejected("old", likeness_digest="l", decided_at_ms=NOW_MS - 2),
@@ -115,6 +118,7 @@ class ProposalsContract(InStore):
             rejected("back", "rolled_back_by_person", likeness_digest="b", tool="other"),
             rejected("ahead", likeness_digest="l", tool="third", decided_at_ms=NOW_MS + 1),
             rejected("older", likeness_digest="as another version read it", content_digest="c"),
+            rejected("nours", actor=nour, likeness_digest="n", content_digest="n", tool="fourth"),
         )
 
         def like(
@@ -137,7 +141,9 @@ class ProposalsContract(InStore):
         assert await store.read(like("l", NOW_MS, content="c")) == "new"
         assert await store.read(like("none", NOW_MS + 1, content="c")) is None
         assert await store.read(like("none", 0, NOW_MS - 1, content="c")) is None
-        lately = [("send-email", NOW_MS), ("send-email", NOW_MS + 1), ("other", 0), ("none", 0)]
+        assert await store.read(like("n", 0)) is None
+        assert await store.read(like("none", 0, content="n")) is None
+        lately = [("send-email", NOW_MS), ("send-email", NOW_MS + 1), ("other", 0), ("fourth", 0)]
         told = [
             await store.read(lambda tx, t=t, s=s: tx.proposals.refused_tool_lately("leila", t, s))
             for t, s in lately

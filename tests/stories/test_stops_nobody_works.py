@@ -7,6 +7,9 @@ from functools import partial
 
 import pytest
 
+from lifecycle.errors import ReviewRefused
+from lifecycle.people.acts import Act
+from lifecycle.people.letting_go import let_go
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Outcome
 from lifecycle.state import State
@@ -61,6 +64,37 @@ async def test_people_are_called_to_a_stop_that_came_before_its_card_was_written
     assert (await world.workflow.retry("p1", world.sender("ana"))).done
     await world.passes(seconds=61)
     assert (await world.proposal("p1")).state is State.COMPLETED
+
+
+async def test_a_retry_that_let_go_of_a_stop_is_heard_once_and_repeats_no_call(
+    world: World,
+) -> None:
+    """Delivered again, it would be of the call whose outcome nobody knows."""
+    await cut_off(world)
+    await heard(world, proposal_id="p1")
+    await world.restarts()
+    await a_while_passes(world)
+    ana = world.sender("ana", "event-ana")
+    assert (await world.workflow.retry("p1", ana)).done
+    assert "stop_let_go" in await world.trail("p1")
+
+    again = await world.workflow.retry("p1", ana)
+
+    assert again.code == "duplicate_event"
+    assert world.tool(SEND).verbs() == ["execute"]
+
+
+async def test_nobody_is_said_to_have_let_go_of_a_stop_that_was_worked_meanwhile(
+    world: World,
+) -> None:
+    await in_window(world)
+
+    with pytest.raises(ReviewRefused, match="waits any more"):
+        await world.store.write(
+            lambda tx: let_go(tx, world.workflow.world.moment(), Act("p1", world.sender("ana")))
+        )
+
+    assert "stop_let_go" not in await world.trail("p1")
 
 
 async def test_a_clock_that_was_set_back_lets_a_stop_hold_no_longer_than_others(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lifecycle.state import State
+from lifecycle.stops.freezing import FROZEN
 from lifecycle.tier import Tier
 from tests.builders import MAIL, REFUND, a_policy, the_agents
 from tests.stories.permits import begun_after, permitted, the_permit
@@ -77,15 +78,19 @@ async def test_an_approval_taken_back_leaves_open_what_the_orchestrator_opened(
     assert str((await world.proposal("p1")).opener) == "agent nour"
 
 
-async def test_a_permit_stays_good_as_long_as_enough_people_approve(world: World) -> None:
+@pytest.mark.parametrize(("who", "opener"), [("ana", "ben"), ("ben", "dee")])
+async def test_a_permit_stays_good_as_long_as_enough_people_approve(
+    world: World, who: str, opener: str
+) -> None:
+    """In the name of ben, who was the second of two; of another only where he took it back."""
     proposal_id = await permitted(world, approval_class="dual")
     for person in ("ben", "dee"):
         assert (await world.approves(person, proposal_id, "checked")).done
 
-    assert (await world.workflow.take_back(proposal_id, world.sender("ana"))).done
+    assert (await world.workflow.take_back(proposal_id, world.sender(who))).done
 
     opened = await world.proposal(proposal_id)
-    assert str(opened.opener) in ("person ben", "person dee")
+    assert str(opened.opener) == f"person {opener}"
     assert (opened.state, opened.permit_waits) == (State.SENTINEL_APPROVED, True)
     await begun_after(world)
     assert (await world.proposal(proposal_id)).state is State.EXECUTING
@@ -106,3 +111,16 @@ async def test_a_permit_is_good_no_more_where_too_few_approve(world: World) -> N
         None,
         False,
     )
+    assert waits.opener_puller is None
+
+
+async def test_what_nobody_approves_any_more_waits_for_people_alone(world: World) -> None:
+    await world.workflow.freeze("look first", world.sender("ana"))
+    await world.submits(MAIL, proposal_id="p1")
+    await world.approves("ana", "p1")
+    assert (await world.proposal("p1")).waiting_for == FROZEN
+
+    assert (await world.workflow.take_back("p1", world.sender("ana"))).done
+
+    waits = await world.proposal("p1")
+    assert (waits.opener, waits.opener_puller, waits.waiting_for) == (None, None, None)

@@ -77,3 +77,30 @@ async def test_a_card_that_is_written_down_while_it_is_looked_for_is_found() -> 
     early = Early(stage.world.workflow.world, surface.name, card)
 
     assert (await early.card("m1")) == await stage.card()
+
+
+async def test_what_is_decided_on_what_may_be_a_card_waits_and_a_stop_does_so_to_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A button leaves no trace on the card: taken for one on no card, what it said is lost."""
+    monkeypatch.setattr("bot.chat.hearing.early._PAUSES_S", (0.0,))
+    surface = FakeSurface()
+    surface.failures = [LOST]
+    stage = Stage(surface)
+    await stage.submits(PROD)
+    await stage.delivery().drain()
+    early = Incoming(stage.world.workflow, surface.name).early
+
+    async def waits(*, stops: bool) -> bool:
+        try:
+            assert await early.card("m1", stops=stops) is None
+        except SurfaceFailed:
+            return True
+        return False
+
+    waited = []
+    for minutes in (0, 7, 1, 51):
+        stage.world.clock.advance(minutes * 60)
+        waited.append((await waits(stops=False), await waits(stops=True)))
+
+    assert waited == [(True, True), (True, True), (False, True), (False, True)]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bot.storage.sqlite import SqliteStore
-from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.ports import RowChanged, StoreUnavailable, Transaction
 from lifecycle.proposal import Execution, Outcome, Proposal, Verb
 from lifecycle.records import Money
 from lifecycle.state import State
@@ -298,3 +298,17 @@ async def test_what_a_lone_unit_told_before_it_failed_is_not_what_the_next_entry
 
     after = await store.write(lambda tx: tx.audit.append(event("told")))
     assert (after.seq, after.prev_hash) == (first.seq + 1, first.entry_hash)
+
+
+async def test_a_move_that_the_file_did_not_take_fails_its_unit(
+    store: SqliteStore, path: Path
+) -> None:
+    """What stands there is no longer what the unit saw: nothing is called over such a row."""
+    deaf = "CREATE TRIGGER deaf BEFORE UPDATE ON proposals BEGIN SELECT RAISE(IGNORE); END"
+    by_hand(path, deaf)
+
+    with pytest.raises(RowChanged, match="changed by somebody else"):
+        await store.write(moved)
+
+    left = await store.read(lambda tx: tx.proposals.get("p1"))
+    assert left == a_proposal()
