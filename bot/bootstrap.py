@@ -71,7 +71,7 @@ class App:
 
     def ends(self) -> None:
         """Take no new work, and wait little for whoever else has the database."""
-        self.workflow.world.stopping = True
+        self.workflow.world.ending = True
         if isinstance(self.store, SqliteStore):
             self.store.hurry()
 
@@ -199,7 +199,7 @@ async def opened(
         workflow = Workflow(world)
         closing.callback(tell_of_lost_stops, world)  # behind the last stop, which may write them
         # What a start that fails has begun is not cut off in the middle either.
-        closing.push_async_callback(workflow.stop)
+        closing.push_async_callback(workflow.shut_down)
         await resume_clock(world, await asyncio.to_thread(boot_id))
         yield App(config, workflow, tools, store, config, state, environment)
 

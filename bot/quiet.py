@@ -28,9 +28,11 @@ class Quiet:
         del proposal_id
         return False
 
-    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+    async def lost_members(
+        self, people: Iterable[str], *, only_certain: bool = False
+    ) -> frozenset[str]:
         """Return nobody: membership is read by the running bot."""
-        del people, surely
+        del people, only_certain
         return frozenset()
 
     async def catch_up(self) -> int:

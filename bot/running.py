@@ -110,9 +110,11 @@ async def _serve(
         supervisor.ending()
         # All at once: who is slow to leave takes none of the time that calls and answers have.
         leaving = _cancelled(signs, *serving)
-        stopping = (scheduler.stop(GRACE_S), app.workflow.stop(GRACE_S), doors.aclose())
+        stopping = (scheduler.stop(GRACE_S), app.workflow.shut_down(GRACE_S), doors.aclose())
         await asyncio.gather(leaving, *stopping)
-        await app.workflow.stop(GRACE_S)  # what was begun as the surfaces left; no time is added
+        await app.workflow.shut_down(
+            GRACE_S
+        )  # what was begun as the surfaces left; no time is added
         await _leave(broadcast, ends_s)
 
 

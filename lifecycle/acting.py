@@ -67,7 +67,7 @@ class Acting:
     ) -> Reply:
         """Run one act to its end, also if its caller is cancelled."""
         acting = self._holding if force.holds else self._acting
-        return await self.world.background.surely(acting(act, unit, force))
+        return await self.world.background.shielded(acting(act, unit, force))
 
     async def _holding(
         self, act: Act, unit: Callable[[Transaction, Moment, Act], Reviewed], force: Force
@@ -221,7 +221,7 @@ class Acting:
 
         If stops that nobody could process hold it up, let go of those instead (`_held_up_by`).
         """
-        return await self.world.background.surely(self._retried(act))
+        return await self.world.background.shielded(self._retried(act))
 
     async def _retried(self, act: Act) -> Reply:
         waited = await self._held_up_by(act.proposal_id, act.sender)

@@ -66,7 +66,7 @@ class Moment:
     - `now_ms`: the time, ms UTC
     - `answering`: the proposer waits for this very answer, so that the message about the end may be
       held back for a moment
-    - `stopping`: the bot is ending, and nothing new begins
+    - `ending`: the bot is ending, and nothing new begins
 
     Live, so that a unit that waited for the store sees what came meanwhile, and may see them change
     while it runs:
@@ -86,7 +86,7 @@ class Moment:
     answering: bool = False
     held: AbstractSet[str] = frozenset()
     heard: HeardStops = field(default_factory=HeardStops)
-    stopping: bool = False
+    ending: bool = False
     clock_ms: Callable[[], int] | None = None
 
     def is_long_since(self, at_ms: int) -> bool:

@@ -10,7 +10,7 @@ from lifecycle.acting import Acting
 from lifecycle.answers import Reply, Sender
 from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
-from lifecycle.people.acts import Act, first_heard
+from lifecycle.people.acts import Act, refuse_repeated
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.stops import freezing
 from lifecycle.stops.spooling import unavailable
@@ -39,7 +39,7 @@ class Operating:
     async def freeze(self, sender: Sender, reason: str) -> Reply:
         """Put the freeze in force. Nothing is made final meanwhile; if the store cannot take the
         freeze, it is kept and holds everything until the store can (ADR 0023)."""
-        return await self.world.background.surely(self._frozen(sender, reason))
+        return await self.world.background.shielded(self._frozen(sender, reason))
 
     async def _frozen(self, sender: Sender, reason: str) -> Reply:
         moment = self.world.moment()
@@ -81,7 +81,7 @@ class Operating:
         moment = self.world.moment()
 
         def once(tx: Transaction) -> Reply:
-            first_heard(tx, moment, sender)
+            refuse_repeated(tx, moment, sender)
             return unit(tx, moment)
 
         try:

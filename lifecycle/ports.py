@@ -88,7 +88,7 @@ class ProposalStore(Protocol):
         `unit` runs on the writer's thread (with the memory store: on the event loop). It must not
         await or touch asyncio objects; what it reads of live objects such as `World` may change
         under it. The store runs it once; it runs again only if its caller says so, as
-        `Units.write_surely` does. If the caller is cancelled, the unit may be written all the same.
+        `Units.write_until_taken` does. If the caller is cancelled, the unit may be written all the same.
 
         Units run, and are answered, in the order in which they were handed over: that order alone
         tells which of two people was first. If the unit raises, it alone is undone, and the
@@ -205,11 +205,13 @@ class Notifier(Protocol):
         Returns True if at least one surface was read, or has missed nothing.
         """
 
-    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+    async def lost_members(
+        self, people: Iterable[str], *, only_certain: bool = False
+    ) -> frozenset[str]:
         """Return which of these people are a member on no surface: they left, are banned, or cannot
         be read. Whoever has an account on none is not among them.
 
-        With `surely` those whose membership merely cannot be read are left out (ADR 0011).
+        With `only_certain` those whose membership merely cannot be read are left out (ADR 0011).
         """
 
     async def catch_up(self) -> int:

@@ -9,7 +9,7 @@ from lifecycle.ports import Clock, Notifier, ProposalStore, Spool, Toolbox
 
 @dataclass(slots=True, kw_only=True)
 class Surroundings:
-    """The ports, bundled; `stopping` is set once nothing new may begin.
+    """The ports, bundled; `ending` is set once nothing new may begin.
 
     Whoever uses a port asks for it here each time, because a port may be replaced by another.
     """
@@ -19,4 +19,4 @@ class Surroundings:
     notifier: Notifier
     toolbox: Toolbox
     spool: Spool
-    stopping: bool = False
+    ending: bool = False

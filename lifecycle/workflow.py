@@ -72,7 +72,7 @@ class Workflow:
 
     async def submit(self, raw: bytes, sender: Sender) -> Answer:
         """Read, judge and store one document; AUTO and AUTO+ are answered when the call ended."""
-        answer = await self.world.background.surely(self.intake.submit(raw, sender))
+        answer = await self.world.background.shielded(self.intake.submit(raw, sender))
         return await self.intake.told(answer)  # not reached if the caller has gone
 
     async def check(self, raw: bytes, sender: Sender) -> Answer:
@@ -167,7 +167,7 @@ class Workflow:
         unit, and only if this very call uses the permit up.
         """
         redemption = agent_tools.Redemption(parameters, sender, proposal_id, along)
-        return await self.world.background.surely(
+        return await self.world.background.shielded(
             agent_tools.redeem(self.gatekeeper, token, redemption)
         )
 
@@ -176,7 +176,7 @@ class Workflow:
     ) -> Reply:
         """Take an agent's receipt for what it did under its permit."""
         said = reporting.Report(outcome, receipt)
-        return await self.world.background.surely(
+        return await self.world.background.shielded(
             reporting.report(self.world, plain_words(proposal_id), sender, said)
         )
 
@@ -184,7 +184,7 @@ class Workflow:
 
     async def record_evidence(self, raw: bytes, sender: Sender) -> Reply:
         """Record a packet of a source, and judge again what was decided on the one before."""
-        return await self.world.background.surely(self._recorded(raw, sender))
+        return await self.world.background.shielded(self._recorded(raw, sender))
 
     async def _recorded(self, raw: bytes, sender: Sender) -> Reply:
         try:
@@ -289,12 +289,12 @@ class Workflow:
         """Wait until no tool call for any of these proposals is under way."""
         await self.world.background.called(proposal_ids)
 
-    async def stop(self, grace_s: float = 8.0) -> None:
+    async def shut_down(self, grace_s: float = 8.0) -> None:
         """Take no new work; give calls under way `grace_s` seconds to end, then cut them off.
 
         A second call, for what a job has begun meanwhile, gives no more time than the first did.
         """
-        self.world.stopping = True
+        self.world.ending = True
         spool_again(self.world)
         self._end_s = min(self._end_s, asyncio.get_running_loop().time() + grace_s)
         await self.world.background.end(self._end_s)

@@ -73,7 +73,7 @@ class World(Surroundings):
             answering=answering,
             held=self.held,
             heard=self.heard,
-            stopping=self.stopping,
+            ending=self.ending,
         )
 
     async def write(self, unit: Callable[[Transaction], T], *, news: bool = True) -> T:
@@ -83,10 +83,10 @@ class World(Surroundings):
         """
         return await self.units.write(unit, news=news)
 
-    async def write_surely(self, unit: Callable[[Transaction], T]) -> T:
+    async def write_until_taken(self, unit: Callable[[Transaction], T]) -> T:
         """Run a unit that must not be lost, with back-off until the store takes it."""
-        return await self.units.write_surely(unit)
+        return await self.units.write_until_taken(unit)
 
-    async def read_surely(self, step: str, view: Callable[[Transaction], T]) -> T:
-        """Run a view that must be read, as `Units.read_surely` does."""
-        return await self.units.read_surely(step, view)
+    async def read_until_answered(self, step: str, view: Callable[[Transaction], T]) -> T:
+        """Run a view that must be read, as `Units.read_until_answered` does."""
+        return await self.units.read_until_answered(step, view)

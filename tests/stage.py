@@ -18,7 +18,7 @@ async def staged(database: str, folder: Path, policy: Policy | None = None) -> A
     world = a_world(store, policy)
     await world.workflow.start()
     yield world
-    await world.workflow.stop(1)
+    await world.workflow.shut_down(1)
     await world.workflow.world.store.close()
 
 

@@ -151,7 +151,7 @@ class World:
     async def restarts(self) -> None:
         """Make a new workflow over the same store, as a new process would."""
         old = self.workflow.world
-        fresh = replace(old, held=set(), heard=HeardStops(), stopping=False)
+        fresh = replace(old, held=set(), heard=HeardStops(), ending=False)
         self.workflow = Workflow(fresh)
         await self.workflow.start()
         await self.workflow.idle()

@@ -102,7 +102,9 @@ class QuickNotifier:
         """Say that the card was read."""
         return True
 
-    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+    async def lost_members(
+        self, people: Iterable[str], *, only_certain: bool = False
+    ) -> frozenset[str]:
         """Say that nobody left."""
         return frozenset()
 
@@ -179,7 +181,7 @@ async def staged(
         spare_what_is_loaded()  # as the running bot does
         yield stage
     finally:
-        await stage.workflow.stop(5)
+        await stage.workflow.shut_down(5)
         await store.close()
 
 

@@ -111,7 +111,7 @@ class Round:
         pause_s = min(longest_s, 2 ** min(self._failures, 10))
         self._not_before_ms = self._clock.now_ms() + pause_s * 1000
         # While the bot stops there is no next round, and a failing store is told of elsewhere.
-        ends = self._workflow.world.stopping and isinstance(error, StoreUnavailable)
+        ends = self._workflow.world.ending and isinstance(error, StoreUnavailable)
         tell = log.info if ends else log.error
         tell(
             "The job %s failed (%s), for the %d. time; it is tried again in %d s.",

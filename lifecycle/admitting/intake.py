@@ -117,7 +117,7 @@ class Intake:
         return await self.world.write(lambda tx: ask(tx, moment, question, sender))
 
     async def _accepted(self, raw: bytes, sender: Sender, moment: Moment) -> Accepted | Question:
-        if self.world.stopping:
+        if self.world.ending:
             raise _no_audit("Signoff is stopping and takes no new work; send it again later.")
         proposer_of(sender, moment)
 

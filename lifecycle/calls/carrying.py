@@ -87,14 +87,14 @@ class Carrier:
             return conclude(tx, self.world.moment(answering=answering), fresh, called, result)
 
         try:
-            return await self.world.write_surely(unit)
+            return await self.world.write_until_taken(unit)
         except Exception as error:
             if result.outcome is Outcome.UNKNOWN:
                 raise
             log.error("an answer of %s could not be judged: %s", proposal.tool, located(error))
             words = f"{proposal.tool} answered {result.outcome}, which could not be judged."
             result = CallResult(Outcome.UNKNOWN, explanation=words)
-            return await self.world.write_surely(unit)
+            return await self.world.write_until_taken(unit)
 
     async def _result(self, proposal: Proposal, called: Execution, token: str) -> CallResult:
         """Make the call and return how it ended, whatever goes wrong: a call without an end would
@@ -154,7 +154,7 @@ class Carrier:
         is asked again.
         """
         try:
-            return await self.world.read_surely(
+            return await self.world.read_until_answered(
                 f"taking {proposal.proposal_id} back",
                 lambda tx: handed_back_as_told(tx, proposal, called),
             )

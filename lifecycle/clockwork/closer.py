@@ -52,7 +52,7 @@ class Closer:
         """
         closed, seen, began_ms = 0, set[str](), self.world.clock.now_ms()
         page = await self._page(began_ms, None)
-        while page and not self.world.stopping:
+        while page and not self.world.ending:
             seen.update(proposal.proposal_id for proposal in page)
             closed += await self._close_page(page)
             page = await self._page(began_ms, page[-1]) if len(page) == _PAGE else ()

@@ -57,7 +57,7 @@ class Keeper:
             worth += page
         opened, ids = 0, [proposal_id for _, proposal_id in sorted(worth)]
         for proposal_id in await self.gatekeeper.heard_first.among(ids):
-            if self.world.stopping:
+            if self.world.ending:
                 break
             tried = await self.world.many.beside(proposal_id, self.gatekeeper.open(proposal_id))
             opened += tried is not None and tried.state is not State.SENTINEL_APPROVED

@@ -150,7 +150,7 @@ class Adopter:
             stays = len(page) - len(fresh)
             ready: list[str] = []
             for proposal in fresh:
-                if self.world.stopping:
+                if self.world.ending:
                     return count
                 tried.add(proposal.proposal_id)
                 count += 1
@@ -205,7 +205,7 @@ class Adopter:
         All are asked about together: one by one, a slow platform would take its time for each.
         """
         for each in await self.gatekeeper.heard_first.among(proposal_ids):
-            if self.world.stopping:
+            if self.world.ending:
                 return
             await self.world.many.beside(each, self.gatekeeper.open(each))
 

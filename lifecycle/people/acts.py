@@ -73,7 +73,7 @@ class Reviewed:
         return cls(reply, proposal, claim)
 
 
-def first_heard(tx: Transaction, moment: Moment, sender: Sender) -> None:
+def refuse_repeated(tx: Transaction, moment: Moment, sender: Sender) -> None:
     """Note that this event was processed. Raises ReviewRefused duplicate_event if it was before."""
     if sender.event_id is not None and not tx.flags.first_time(
         sender.surface, sender.event_id, moment.now_ms
@@ -88,7 +88,7 @@ def found(tx: Transaction, moment: Moment, act: Act, *, any_card: bool = False) 
     another has replaced. Raises ReviewRefused duplicate_event, stale_card or, while a stop given in
     time may still decide over the deadline, already_decided; ProposalNotFound.
     """
-    first_heard(tx, moment, act.sender)
+    refuse_repeated(tx, moment, act.sender)
     proposal = looked_up(tx, act, any_card=any_card)
     if in_time(moment, act, proposal):
         return proposal

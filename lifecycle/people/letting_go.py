@@ -10,7 +10,7 @@ from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment
-from lifecycle.people.acts import Act, Reviewed, first_heard, looked_up
+from lifecycle.people.acts import Act, Reviewed, looked_up, refuse_repeated
 from lifecycle.people.settling import reviewed, reviewer
 from lifecycle.ports import Transaction
 from lifecycle.stops.heard import forget
@@ -24,7 +24,7 @@ def let_go(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     ReviewRefused duplicate_event, stale_card, nothing_to_settle or not_a_reviewer;
     ProposalNotFound.
     """
-    first_heard(tx, moment, act.sender)
+    refuse_repeated(tx, moment, act.sender)
     proposal = looked_up(tx, act)
     by = reviewer(moment, proposal, act)
     said_ms = act.sender.said_ms(moment.now_ms)

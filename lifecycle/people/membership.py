@@ -53,9 +53,9 @@ async def with_lost(world: World, act: Act, asked: Collection[str]) -> Act:
     `unsure` is set if the sender is among them and is not known to have left.
     """
     unsure = False
-    lost = await world.notifier.lost_members(asked, surely=False)
+    lost = await world.notifier.lost_members(asked, only_certain=False)
     if act.sender.id in lost:
-        unsure = not await world.notifier.lost_members({str(act.sender.id)}, surely=True)
+        unsure = not await world.notifier.lost_members({str(act.sender.id)}, only_certain=True)
     return replace(act, lost=lost, unsure=unsure)
 
 
@@ -78,7 +78,7 @@ async def with_who_left(world: World, act: Act) -> Act:
     people = people_behind(act)
     if not people:
         return act
-    return replace(act, lost=await world.notifier.lost_members(people, surely=True))
+    return replace(act, lost=await world.notifier.lost_members(people, only_certain=True))
 
 
 def people_behind(act: Act) -> frozenset[str]:
@@ -117,7 +117,7 @@ async def of_approvers(world: World, proposal_id: str) -> Membership:
     people = await world.store.read(partial(_approvers, proposal_id))
     if not people:
         return Membership()
-    return Membership(people, await world.notifier.lost_members(people, surely=True))
+    return Membership(people, await world.notifier.lost_members(people, only_certain=True))
 
 
 def _approvers(proposal_id: str, tx: Transaction) -> frozenset[str]:

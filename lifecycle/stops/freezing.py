@@ -54,7 +54,7 @@ def stands_still(
     begun = proposal.execution is not None and not early
     if moment.heard.hold(tx, moment.now_ms, proposal.proposal_id, begun=begun):
         return HEARD
-    if moment.stopping:
+    if moment.ending:
         return "the next start of Signoff"
     return None if frozen(tx) is None else FROZEN
 

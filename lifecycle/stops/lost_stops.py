@@ -14,7 +14,7 @@ _SHOWN_ID: Final = 64
 def tell_of_lost_stops(world: World) -> None:
     """Log which stops are lost with this process, because they are in its memory alone.
 
-    Call it after the last `Workflow.stop`, when nothing is left that could carry them out.
+    Call it after the last `Workflow.shut_down`, when nothing is left that could carry them out.
     """
     spool_again(world)
     for stop in world.unspooled:

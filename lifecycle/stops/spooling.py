@@ -13,7 +13,7 @@ from lifecycle.answers import Reply, Sender
 from lifecycle.errors import GovernanceError
 from lifecycle.moment import Moment
 from lifecycle.people import stopping
-from lifecycle.people.acts import Act, Reviewed, first_heard, note_ignored
+from lifecycle.people.acts import Act, Reviewed, note_ignored, refuse_repeated
 from lifecycle.people.membership import heir_of
 from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.proposal import ActorKind, Identity
@@ -166,7 +166,7 @@ def carry_out(moment: Moment, kept: Mapping[str, Any], tx: Transaction) -> Revie
     and `freeze` raise."""
     act = _act_of(kept)
     if is_freeze(kept):
-        first_heard(tx, moment, act.sender)
+        refuse_repeated(tx, moment, act.sender)
         freeze(tx, moment, freezer(moment, act.sender), act.reason, given_at_ms=act.given_at_ms)
         return None
     reviewed = stopping.stop(tx, moment, act)

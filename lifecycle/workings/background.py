@@ -41,7 +41,7 @@ class Background:
         task.add_done_callback(partial(self._finished, told))
         return task
 
-    async def surely(self, work: Coroutine[Any, Any, T]) -> T:
+    async def shielded(self, work: Coroutine[Any, Any, T]) -> T:
         """Do work to its end even if the caller is cancelled; return its value if not."""
         return await asyncio.shield(self.spawn(work))
 

@@ -67,4 +67,4 @@ class Troubles:
     def _tell(self, words: str | None) -> None:
         """Alert people; while the bot ends, when no surface takes anything, log it instead."""
         if words:
-            (log.error if self._around.stopping else self._around.notifier.alert)(words)
+            (log.error if self._around.ending else self._around.notifier.alert)(words)

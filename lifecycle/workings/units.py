@@ -6,7 +6,7 @@ There are three ways to write. What a failure costs decides which one is right:
   unit once. If the store fails, people are alerted, once until it is well again, and the caller is
   given StoreUnavailable. Afterwards the surfaces are nudged (`news=False`: they are not), and the
   all-clear is given.
-- `World.write_surely` is for what has happened already and nobody will say again: a tool's answer,
+- `World.write_until_taken` is for what has happened already and nobody will say again: a tool's answer,
   the end of an event of an inbox, a ✅ that could not be judged. It tries with back-off until the
   store takes it, and alerts and nudges as well.
 - `store.write` skips alert, check of the row and nudge. The bot uses it for its own books that no
@@ -63,7 +63,7 @@ class Units:
         await self._written(news=news)
         return value
 
-    async def write_surely(
+    async def write_until_taken(
         self, unit: Callable[[Transaction], T], *, failed: StoreUnavailable | None = None
     ) -> T:
         """Run a unit that must not be lost, again and again with back-off until the store takes it.
@@ -93,7 +93,7 @@ class Units:
         await self._written()
         return value
 
-    async def read_surely(self, step: str, view: Callable[[Transaction], T]) -> T:
+    async def read_until_answered(self, step: str, view: Callable[[Transaction], T]) -> T:
         """Run a view that decides what a call does, again with back-off until it can be read.
 
         `step` says what waits for it, for people who are told if it waits long. Raises
@@ -150,11 +150,11 @@ class Units:
         Near the end the wait is short: what the store takes until then is not lost.
         """
         around = self._around
-        pause_s = _MOMENT_S if around.stopping else pause_s
+        pause_s = _MOMENT_S if around.ending else pause_s
         tell = log.info if told else log.error  # many may wait for the same and would all log it
         tell("the store cannot be %s; trying again in %.1f s", what, pause_s)
         until_ms = around.clock.now_ms() + round(pause_s * 1000)
         await around.clock.sleep(_MOMENT_S)
-        while not around.stopping and (left_ms := until_ms - around.clock.now_ms()) > 0:
+        while not around.ending and (left_ms := until_ms - around.clock.now_ms()) > 0:
             await around.clock.sleep(min(_MOMENT_S, left_ms / 1000))
         return min(_LONGEST_PAUSE_S, pause_s * 2)

@@ -31,7 +31,9 @@ ANA = Sender("terminal", ActorKind.PERSON, "ana", account="ana")
 class Unanswered(PlainNotifier):
     """A chat that does not say who is a member: whatever asks it waits."""
 
-    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+    async def lost_members(
+        self, people: Iterable[str], *, only_certain: bool = False
+    ) -> frozenset[str]:
         await asyncio.Event().wait()
         return frozenset(people)
 
@@ -47,7 +49,7 @@ async def bot(write_config: Callable[..., Path]) -> AsyncIterator[App]:
         )
         yield app
         loop.remove_signal_handler(signal.SIGHUP)
-        await app.workflow.stop(1)
+        await app.workflow.shut_down(1)
 
 
 async def said(bot: App, *words: str) -> Any:

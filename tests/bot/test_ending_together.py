@@ -167,7 +167,7 @@ async def test_a_stop_that_the_disk_takes_before_the_end_is_never_said_to_be_los
     async with opened(load_config(write_config()), {}, PlainNotifier()) as app:
         disk = app.workflow.world.spool
         reply = await frozen_in_vain(app)
-        await app.workflow.stop(GRACE_S)
+        await app.workflow.shut_down(GRACE_S)
         app.workflow.world.spool = disk
 
     assert "in its memory alone" in reply.words
@@ -180,6 +180,6 @@ async def test_a_stop_that_no_disk_takes_until_the_end_is_said_to_be_lost_once(
 ) -> None:
     async with opened(load_config(write_config()), {}, PlainNotifier()) as app:
         await frozen_in_vain(app)
-        await app.workflow.stop(GRACE_S)
+        await app.workflow.shut_down(GRACE_S)
 
     assert caplog.text.count("the freeze by person ana could be written nowhere and is lost") == 1

@@ -23,7 +23,7 @@ async def bot(write_config: Callable[..., Path]) -> AsyncIterator[App]:
     async with opened(config, {"DISCORD_TOKEN": "d"}, PlainNotifier()) as app:
         await app.workflow.start()
         yield app
-        await app.workflow.stop(1)
+        await app.workflow.shut_down(1)
 
 
 def told_beside(bot: App) -> str:

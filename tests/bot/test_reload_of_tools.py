@@ -47,7 +47,7 @@ async def bot(write_config: Callable[..., Path]) -> AsyncIterator[App]:
     async with opened(load_config(write_config()), {}, PlainNotifier()) as app:
         await app.workflow.start()
         yield app
-        await app.workflow.stop(1)
+        await app.workflow.shut_down(1)
 
 
 def with_a_tool(bot: App, source: str) -> str:
@@ -191,7 +191,7 @@ async def test_a_tool_that_could_be_made_at_the_start_alone_stands_in_the_way_of
 
         path.write_text(path.read_text().replace(':Tool"', ':Tool", options: {region: us}', 1))
         assert "needs_a_loop:Tool cannot be made" in await bot.reload()
-        await bot.workflow.stop(1)
+        await bot.workflow.shut_down(1)
 
 
 async def test_a_tool_that_is_never_made_holds_up_no_later_reload(

@@ -67,7 +67,7 @@ async def test_a_start_that_was_told_to_end_as_its_last_part_is_put_together_beg
         return boot_id()
 
     async def caught_up(workflow: Workflow) -> None:
-        seen.append(workflow.world.stopping)
+        seen.append(workflow.world.ending)
 
     monkeypatch.setattr("bot.cut_short._told", [])
     monkeypatch.setattr(bootstrap, "boot_id", told)

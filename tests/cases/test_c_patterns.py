@@ -162,7 +162,7 @@ async def app(tmp_path: Path) -> AsyncIterator[App]:
         app.workflow.world.clock = FakeClock()
         await app.workflow.start()
         yield app
-        await app.workflow.stop(1)
+        await app.workflow.shut_down(1)
 
 
 async def mailed(app: App, proposal_id: str, body: str) -> Answer:

@@ -53,7 +53,7 @@ async def test_I03_what_the_end_of_the_process_cut_short_is_reported_not_complet
     world: World,
 ) -> None:
     await running(world)
-    await world.workflow.stop(0)
+    await world.workflow.shut_down(0)
     await world.restarts()
 
     assert (await world.proposal("p1")).attention is Attention.OUTCOME_UNKNOWN

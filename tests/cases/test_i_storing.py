@@ -94,7 +94,7 @@ async def test_I05_near_the_end_an_answer_is_tried_to_be_stored_every_moment(
         world.clock.advance(60)
         await asleep(world)
 
-    ending = asyncio.create_task(world.workflow.stop(2))
+    ending = asyncio.create_task(world.workflow.shut_down(2))
     await asyncio.sleep(0)
     world.clock.advance(0.5)
     await ending

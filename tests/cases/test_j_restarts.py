@@ -40,7 +40,7 @@ async def test_J12_a_window_keeps_its_minutes_over_a_restart_by_a_clock_set_forw
     await opens(world)
     await machine.passes(1)
     if down:
-        await world.workflow.stop(1)
+        await world.workflow.shut_down(1)
     machine.is_set(55)
     await machine.passes(0) if not down else None
     await machine.starts()

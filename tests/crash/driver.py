@@ -56,7 +56,7 @@ async def alive(config: Config, fuse: Fuse, clock: FakeClock, act: Callable[...,
         world.toolbox = FusedToolbox(world.toolbox, fuse)  # type: ignore[assignment]
         await app.workflow.start()
         value = await act(Life(app, notifier, clock))
-        await app.workflow.stop(5)
+        await app.workflow.shut_down(5)
         return value
 
 

@@ -108,7 +108,7 @@ class DiscordStage:
 
     async def ends(self) -> None:
         """End the bot as SIGTERM does."""
-        await self.workflow.stop(1)
+        await self.workflow.shut_down(1)
         self.serving.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self.serving

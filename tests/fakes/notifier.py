@@ -39,8 +39,10 @@ class PlainNotifier:
         self.read.append(proposal_id)
         return self.readable
 
-    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
-        lost = self.lost if surely else self.lost | self.unread
+    async def lost_members(
+        self, people: Iterable[str], *, only_certain: bool = False
+    ) -> frozenset[str]:
+        lost = self.lost if only_certain else self.lost | self.unread
         return lost & frozenset(people)
 
     async def catch_up(self) -> int:

@@ -126,7 +126,7 @@ class House:
 
     async def restarts(self) -> None:
         """Let this process end and another one open the same file."""
-        await self.world.workflow.stop(1)
+        await self.world.workflow.shut_down(1)
         await self.world.store.close()
         store = self.world.store = await open_store(DATABASE, self.folder)
         old = self.world.workflow.world
@@ -146,7 +146,7 @@ async def judged(folder: Path, kind: Kind) -> AsyncIterator[House]:
     try:
         yield house
     finally:
-        await house.world.workflow.stop(1)
+        await house.world.workflow.shut_down(1)
         await house.world.store.close()
 
 

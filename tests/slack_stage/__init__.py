@@ -75,4 +75,4 @@ async def on_slack(
             yield story
         finally:
             await story.closes()
-            await world.workflow.stop(1.0)
+            await world.workflow.shut_down(1.0)

@@ -78,7 +78,7 @@ class OnSlack(Seen):
         world = self.world.workflow.world
         world.notifier = self.broadcast
         self.broadcast.attach(world)
-        world.stopping = False
+        world.ending = False
         await self.opens()
 
     @property

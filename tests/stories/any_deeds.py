@@ -229,7 +229,7 @@ class Deeds:
         await self.begins_anew()
 
     async def ends(self) -> None:
-        self.law.stopping = True
+        self.law.ending = True
         doomed = [*self.under_way, *self.law.background.tasks]
         for task in doomed:
             task.cancel()
@@ -240,7 +240,7 @@ class Deeds:
         await self.world.store.write(lambda _: None)
 
     async def begins_anew(self) -> None:
-        fresh = replace(self.law, held=set(), heard=HeardStops(), stopping=False)
+        fresh = replace(self.law, held=set(), heard=HeardStops(), ending=False)
         self.world.workflow = Workflow(fresh)
         await self.world.workflow.start()
 

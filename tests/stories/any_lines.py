@@ -141,7 +141,7 @@ class Lines(Disorder):
             await each.begins(commands, law.notifier.delivery(each.name))
 
     async def ends(self) -> None:
-        self.law.stopping = True
+        self.law.ending = True
         for room in self.rooms.values():
             room.line, room.well_turn, room.missed = "down", FAR, []
         doomed = asyncio.all_tasks() - self.others - {asyncio.current_task()}
@@ -155,7 +155,7 @@ class Lines(Disorder):
 
     async def begins_anew(self) -> None:
         self.book.died()
-        fresh = replace(self.law, stopping=False, held=set(), heard=HeardStops(), unspooled=[])
+        fresh = replace(self.law, ending=False, held=set(), heard=HeardStops(), unspooled=[])
         await self._serves(fresh)
         for name in self.rooms:
             if self.chance.random() < 0.7:

@@ -25,7 +25,7 @@ async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     stage = a_world(store)
     await stage.workflow.start()
     yield stage
-    await stage.workflow.stop(1)
+    await stage.workflow.shut_down(1)
     await store.close()
 
 

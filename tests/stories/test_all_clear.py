@@ -118,7 +118,7 @@ async def test_a_row_that_cannot_be_read_holds_up_no_all_clear(
     def gutted(_: object) -> None:
         raise RowUnreadable("p1 cannot be read.")
 
-    waits = asyncio.create_task(world.write_surely(gutted))
+    waits = asyncio.create_task(world.write_until_taken(gutted))
     await something_owed(stage)
     break_audit(tmp_path)
     await stage.submits(PROD)

@@ -136,7 +136,7 @@ async def gone_on(folder: Path, since_ms: int) -> tuple[list[Done], set[str]]:
     with closing(sqlite3.connect(folder / "signoff.db")) as plain:
         moves = "SELECT proposal_id FROM audit WHERE seq > ? AND target IS NOT NULL"
         moved = {str(row[0]) for row in plain.execute(moves, (head,))}
-    await bot.world.workflow.stop(1)
+    await bot.world.workflow.shut_down(1)
     await store.close()
     return bot.done, moved
 

@@ -39,7 +39,7 @@ async def is_on_its_way(
     store = world.workflow.world.store
     read = store.read
 
-    async def lost_members(people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+    async def lost_members(people: Iterable[str], *, only_certain: bool = False) -> frozenset[str]:
         asked.set()
         await known.wait()
         return frozenset()

@@ -36,7 +36,7 @@ async def test_the_law_holds_whatever_is_done_at_once(
                 assert not life.wrong, seed
             await life.ends_well()
             assert not life.wrong, seed
-            await world.workflow.stop(0)
+            await world.workflow.shut_down(0)
             await life.turns_of_the_loop(60)
         # A tool that breaks may say so in the log, and nobody else has anything to say there.
         assert {record.name for record in caplog.records} <= {"signoff.tools"}, seed

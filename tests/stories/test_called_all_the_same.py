@@ -62,7 +62,7 @@ async def test_a_write_that_is_given_up_gives_no_all_clear(world: World) -> None
     def unit(tx: Transaction) -> None:
         raise errors[-1]
 
-    writing = asyncio.create_task(world.workflow.world.write_surely(unit))
+    writing = asyncio.create_task(world.workflow.world.write_until_taken(unit))
     async with asyncio.timeout(20):
         while not world.notifier.alerts:
             world.clock.advance(0.5)

@@ -145,10 +145,10 @@ async def test_a_stop_for_which_a_slow_platform_is_asked_counts_from_when_it_was
     asked, answer = asyncio.Event(), asyncio.Event()
     ask = late.notifier.lost_members
 
-    async def slowly(people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+    async def slowly(people: Iterable[str], *, only_certain: bool = False) -> frozenset[str]:
         asked.set()
         await answer.wait()
-        return await ask(people, surely=surely)
+        return await ask(people, only_certain=only_certain)
 
     monkeypatch.setattr(late.notifier, "lost_members", slowly)
     stopping = asyncio.create_task(late.workflow.reject("p1", late.sender("ben"), "too risky"))

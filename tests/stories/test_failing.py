@@ -94,7 +94,9 @@ async def test_what_is_given_up_has_no_all_clear(
         raise why[-1]
 
     monkeypatch.setattr(world.store, "read", fails)
-    reading = asyncio.create_task(world.workflow.world.read_surely("taking p1 back", lambda _: 0))
+    reading = asyncio.create_task(
+        world.workflow.world.read_until_answered("taking p1 back", lambda _: 0)
+    )
     await world.clock.run_for(60)
     why.append(RowUnreadable("the row of p1 cannot be read"))
     await world.clock.run_for(60)

@@ -170,7 +170,7 @@ async def test_an_end_waits_for_what_the_last_act_set_in_motion(world: World) ->
     )
     await asyncio.sleep(0)
 
-    ending = asyncio.create_task(world.workflow.stop(5))
+    ending = asyncio.create_task(world.workflow.shut_down(5))
     await crossing
     await asyncio.sleep(0.01)
     gate.set()
@@ -186,11 +186,11 @@ async def test_an_end_that_is_asked_for_again_gives_no_more_time_than_at_first(
     await auto_approving(world)
     proposal_id = (await world.submits(MAIL)).proposal_id or ""
     world.tool(SEND).on["roll_back"] = waiting_for(asyncio.Event())
-    await world.workflow.stop(0.1)
+    await world.workflow.shut_down(0.1)
 
     await world.workflow.reject(proposal_id, world.sender("ben"), "wrong amount")
     async with asyncio.timeout(5):
-        await world.workflow.stop(60)
+        await world.workflow.shut_down(60)
 
     assert not world.workflow.world.background.tasks
     assert (await world.proposal(proposal_id)).state is State.EXECUTING

@@ -141,8 +141,8 @@ async def test_a_cross_does_not_wait_until_other_people_have_been_asked_for(
     await world.approves("ana", proposal_id)
     asked: list[set[str]] = []
 
-    async def lost(people: Iterable[str], *, surely: bool) -> frozenset[str]:
-        assert surely
+    async def lost(people: Iterable[str], *, only_certain: bool) -> frozenset[str]:
+        assert only_certain
         asked.append(set(people))
         return frozenset()
 

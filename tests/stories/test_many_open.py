@@ -48,7 +48,7 @@ class EndsAfter:
     async def write(self, unit: Callable[[Transaction], T]) -> T:
         value = await self._inner.write(unit)
         if await self._world.audit(self._kind):
-            self._world.workflow.world.stopping = True
+            self._world.workflow.world.ending = True
         return value
 
     async def read(self, view: Callable[[Transaction], T]) -> T:

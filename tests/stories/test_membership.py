@@ -22,8 +22,8 @@ async def test_everybody_who_may_count_is_asked_for_before_anything_is_written(
     proposal_id = (await world.submits(MAIL, approval_class="dual")).proposal_id or ""
     asked: list[frozenset[str]] = []
 
-    async def lost_members(people: Iterable[str], *, surely: bool) -> frozenset[str]:
-        assert not surely
+    async def lost_members(people: Iterable[str], *, only_certain: bool) -> frozenset[str]:
+        assert not only_certain
         asked.append(frozenset(people))
         return frozenset()
 
@@ -166,7 +166,7 @@ async def test_nobody_is_asked_for_where_a_window_is_checked_under_a_new_policy(
     await world.approves("ben", proposal_id)
     asked: list[frozenset[str]] = []
 
-    async def lost_members(people: Iterable[str], *, surely: bool) -> frozenset[str]:
+    async def lost_members(people: Iterable[str], *, only_certain: bool) -> frozenset[str]:
         asked.append(frozenset(people))
         return frozenset()
 

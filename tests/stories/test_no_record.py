@@ -186,7 +186,7 @@ async def test_a_store_that_closes_with_the_bot_is_told_to_nobody(
     stage: World, tmp_path: Path
 ) -> None:
     proposal_id = (await stage.submits(PROD)).proposal_id or ""
-    stage.workflow.world.stopping = True
+    stage.workflow.world.ending = True
     break_audit(tmp_path)
 
     reply = await stage.approves("ana", proposal_id)

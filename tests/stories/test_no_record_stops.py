@@ -114,6 +114,6 @@ async def test_a_bot_that_ends_spools_what_it_had_in_memory_alone(
     mend_audit(tmp_path)
     spool.full = False
 
-    await stage.workflow.stop(1)
+    await stage.workflow.shut_down(1)
 
     assert [stop["proposal_id"] for stop in spool.stops] == [proposal_id]

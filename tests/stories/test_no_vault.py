@@ -26,7 +26,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[World]:
     world = a_world(store)
     await world.workflow.start()
     yield world
-    await world.workflow.stop(1)
+    await world.workflow.shut_down(1)
     await store.close()
 
 

@@ -111,7 +111,7 @@ async def test_a_policy_that_changes_nothing_about_it_makes_no_card_too_old(worl
 
 async def test_a_restart_forgets_nothing_of_what_a_card_did_not_show(world: World) -> None:
     await deployed_elsewhere(world)
-    await world.workflow.stop(1)
+    await world.workflow.shut_down(1)
     world.notifier.names, names = (), world.notifier.names  # no edit arrives after it either
     await world.restarts()
     world.notifier.names = names

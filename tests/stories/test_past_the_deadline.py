@@ -53,9 +53,9 @@ async def test_nor_one_that_is_judged_over_the_moment_of_the_deadline(
     world.clock.set((await world.proposal("p1")).deadline_ms - 1)
     ask = world.notifier.lost_members
 
-    async def slowly(people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+    async def slowly(people: Iterable[str], *, only_certain: bool = False) -> frozenset[str]:
         world.clock.advance(1)
-        return await ask(people, surely=surely)
+        return await ask(people, only_certain=only_certain)
 
     monkeypatch.setattr(world.notifier, "lost_members", slowly)
 

@@ -259,7 +259,7 @@ async def record(world: World, sensor: Any, *, allowed: bool) -> None:
 
 async def test_nothing_begins_while_the_process_is_stopping(world: World) -> None:
     proposal_id = (await world.submits(PROD)).proposal_id or ""
-    world.workflow.world.stopping = True
+    world.workflow.world.ending = True
 
     reply = await world.approves("ana", proposal_id)
 

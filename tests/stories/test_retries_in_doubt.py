@@ -170,11 +170,11 @@ def meanwhile(world: World, act: Callable[[], Awaitable[object]]) -> None:
     """Let something happen while it is read whether the person still is a member."""
     real, happened = world.notifier.lost_members, list[bool]()
 
-    async def lost_members(people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+    async def lost_members(people: Iterable[str], *, only_certain: bool = False) -> frozenset[str]:
         if not happened:
             happened.append(True)
             await act()
-        return await real(people, surely=surely)
+        return await real(people, only_certain=only_certain)
 
     world.notifier.lost_members = lost_members  # type: ignore[method-assign]
 

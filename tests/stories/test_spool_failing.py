@@ -99,7 +99,7 @@ async def test_a_stop_in_memory_with_which_the_bot_ends_is_said_to_be_lost_once(
     world.spool = world.workflow.world.spool = Unreadable()
     await stopped_in_vain(world, "ben", proposal_id)
 
-    await world.workflow.stop(0)
+    await world.workflow.shut_down(0)
     for _ in range(2):
         tell_of_lost_stops(world.workflow.world)
 
@@ -118,7 +118,7 @@ async def test_a_stop_that_the_spool_takes_at_the_end_is_not_said_to_be_lost(
     await stopped_in_vain(world, "ben", proposal_id)
     world.workflow.world.spool = kept
 
-    await world.workflow.stop(0)
+    await world.workflow.shut_down(0)
     tell_of_lost_stops(world.workflow.world)
 
     assert [stop["proposal_id"] for stop in kept.stops] == [proposal_id]

@@ -25,11 +25,13 @@ class Slow(PlainNotifier):
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     answers: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
-        if set(people) == {"ben"} if self.about_ben else surely:
+    async def lost_members(
+        self, people: Iterable[str], *, only_certain: bool = False
+    ) -> frozenset[str]:
+        if set(people) == {"ben"} if self.about_ben else only_certain:
             self.asked.set()
             await self.answers.wait()
-        return await super().lost_members(people, surely=surely)
+        return await super().lost_members(people, only_certain=only_certain)
 
 
 async def on_its_way(

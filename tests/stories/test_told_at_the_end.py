@@ -24,7 +24,7 @@ MANY = 20
 async def ending(tmp_path: Path) -> AsyncIterator[World]:
     """A bot that was told to stop."""
     async with staged("memory:", tmp_path) as stage:
-        stage.workflow.world.stopping = True
+        stage.workflow.world.ending = True
         yield stage
 
 
@@ -50,7 +50,7 @@ async def test_that_the_store_takes_nothing_is_told_once_with_its_reason_however
     ending: World, disk: Unwritable, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = ending.workflow.world
-    writes = [world.background.spawn(world.write_surely(lambda tx: None)) for _ in range(MANY)]
+    writes = [world.background.spawn(world.write_until_taken(lambda tx: None)) for _ in range(MANY)]
 
     await ending.clock.run_for(8)
     (told,) = errors(caplog)

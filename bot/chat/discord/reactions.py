@@ -131,7 +131,7 @@ class Reactions:
         other_line = payload.get(LINE_MS) != self._hearing.line_ms
         taken_off, variant = self._taken_off_by, payload["variant"]
         unkept = taken_off.unkept(message_id, account, variant)
-        standing = await self._stop_first(card, surely=other_line or unkept)
+        standing = await self._stop_first(card, always=other_line or unkept)
         if standing is not None and account not in standing:
             told_ms = payload.get(TOLD_MS, payload.get(HEARD_MS, began_ms))
             if not taken_off.waits(message_id, account, told_ms, variant):
@@ -169,10 +169,10 @@ class Reactions:
             return failure.lasting
         return True
 
-    async def _stop_first(self, card: Card, *, surely: bool = False) -> Collection[str] | None:
-        """Hear what stands under ❌, `surely` or where some may have been missed; return whose ✅
+    async def _stop_first(self, card: Card, *, always: bool = False) -> Collection[str] | None:
+        """Hear what stands under ❌, `always` or where some may have been missed; return whose ✅
         stands, None where that was not read."""
-        missed = surely or await self._reading().may_be_unread(card)
+        missed = always or await self._reading().may_be_unread(card)
         if not missed or not await self._incoming.open(card):
             return None
         asked_ms = self._workflow.world.clock.now_ms()

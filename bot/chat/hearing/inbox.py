@@ -141,7 +141,7 @@ class Inbox:
                     if taken is not None:  # whoever works it lets go of it, now or after a start
                         new = new and not taken.kept
                         return
-                    if self._world.stopping or being_cancelled():
+                    if self._world.ending or being_cancelled():
                         raise
                 pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
         finally:
@@ -175,7 +175,7 @@ class Inbox:
             with suppress(asyncio.CancelledError):
                 pausing_s = 0 if being_cancelled() else min(_STORED_AGAIN_S, pause_s)
                 await self._world.clock.sleep(pausing_s)
-            ends = self._world.stopping or being_cancelled()
+            ends = self._world.ending or being_cancelled()
             holds = self._holds.get(event_id) is not None
             with suppress(StoreUnavailable, TimeoutError, asyncio.CancelledError):
                 async with asyncio.timeout(_LAST_TRY_S if ends else None):
@@ -250,7 +250,7 @@ class Inbox:
     async def _in_turn(self, event_id: str, turn: asyncio.Lock, payload: Payload) -> None:
         async with turn:
             if await self._done(event_id, payload):
-                await self._world.write_surely(lambda tx: self._forget(tx, event_id))
+                await self._world.write_until_taken(lambda tx: self._forget(tx, event_id))
                 self._holds.end(event_id)
 
     def _ended(self, task: asyncio.Task[None], event_id: str, lane: str) -> None:
@@ -260,7 +260,7 @@ class Inbox:
     async def _done(self, event_id: str, payload: Payload) -> bool:
         """Work until it is done; False where the process stops first and another must go on."""
         pause_s, failures = 0.5, 0
-        while not self._world.stopping:
+        while not self._world.ending:
             await self._in_its_turn_of_the_loop()
             try:
                 with as_it_showed(payload):

@@ -202,10 +202,10 @@ def posted_at(card: Card, version: int) -> Card:
     return replace(card, extra={**extra, _POSTED_AT: version})
 
 
-def not_posted(card: Card, *, surely: bool, not_before_ms: int) -> Card:
-    """Note that its post failed, `surely` or not; `not_before_ms` is the platform's own word on
-    when to come back, 0 for none. What may stand once may stand until it is found."""
-    if card.delivered or (surely and _IN_DOUBT not in card.extra):
+def not_posted(card: Card, *, for_certain: bool, not_before_ms: int) -> Card:
+    """Note that its post failed, `for_certain` or not. What may stand once may stand until it is
+    found. `not_before_ms` is the platform's own word on when to come back, 0 for none."""
+    if card.delivered or (for_certain and _IN_DOUBT not in card.extra):
         return card
     return replace(card, extra={**card.extra, _IN_DOUBT: not_before_ms})
 

@@ -37,7 +37,7 @@ async def keep_unjudged(world: World, card: Card, sender: Sender) -> None:
     except RowAtFault:
         return  # the card of this row is not read either
     except StoreUnavailable as error:
-        world.background.spawn(world.units.write_surely(unit, failed=error))
+        world.background.spawn(world.units.write_until_taken(unit, failed=error))
 
 
 async def keep_judged(world: World, card: Card, sender: Sender) -> None:

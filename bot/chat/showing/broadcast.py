@@ -223,11 +223,13 @@ class Broadcast:
                 log.warning("%s could not catch up: %s", name, located(task.exception()))
         return [each.result() for each in ended.values() if went_well(each)]
 
-    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+    async def lost_members(
+        self, people: Iterable[str], *, only_certain: bool = False
+    ) -> frozenset[str]:
         """Return who has an account on some surface and is a member on none of them.
 
         Whoever has no account on any configured surface is not lost: the config knows them.
-        `surely`: nor is whoever may be a member on a surface that cannot be read now.
+        `only_certain`: nor is whoever may be a member on a surface that cannot be read now.
         """
         wanted = frozenset(people)
         seen: dict[str, list[bool | None]] = {}
@@ -235,7 +237,7 @@ class Broadcast:
         for membership in await asyncio.gather(*asked):
             for person, member in membership.items():
                 seen.setdefault(person, []).append(member)
-        spared = (True, None) if surely else (True,)
+        spared = (True, None) if only_certain else (True,)
         return frozenset(who for who, found in seen.items() if not any(m in spared for m in found))
 
     def alert(self, words: str) -> None:

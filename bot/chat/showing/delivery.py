@@ -223,7 +223,7 @@ class Delivery:
         attempts = card.attempts + 1
         retry_at_ms = self.world.clock.now_ms() + _pause_ms(attempts, failure)
         enough = failure.lasting or attempts >= ATTENTION_AFTER
-        surely, asked_ms = not failure.may_be_done, retry_at_ms if failure.retry_after_s else 0
+        for_certain, asked_ms = not failure.may_be_done, retry_at_ms if failure.retry_after_s else 0
         # What stood under its claim is gone: under the same one some platforms post nothing more.
         used_up = isinstance(failure, CardGone)
         self._failing.failed(card.surface, card.proposal_id, str(failure))
@@ -233,7 +233,7 @@ class Delivery:
             fresh = replace(fresh, claim="") if used_up else fresh
             tx.cards.put(
                 replace(
-                    not_posted(fresh, surely=surely, not_before_ms=asked_ms),
+                    not_posted(fresh, for_certain=for_certain, not_before_ms=asked_ms),
                     attempts=attempts,
                     retry_at_ms=retry_at_ms,
                     why=str(failure),

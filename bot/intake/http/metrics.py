@@ -110,7 +110,7 @@ class Metrics:
     async def _read_past(self) -> None:
         """Read the rest in a task, which nobody waits for."""
         with suppress(StoreUnavailable):  # the next request reads on
-            while not self._workflow.world.stopping and await self._read_page():
+            while not self._workflow.world.ending and await self._read_page():
                 pass
 
     async def _read_page(self) -> bool:

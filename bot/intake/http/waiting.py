@@ -131,9 +131,11 @@ class Heard:
         """Apply decisions found on the cards."""
         return await self._inner.read_cards(proposal_id)
 
-    async def lost_members(self, people: Iterable[str], *, surely: bool = False) -> frozenset[str]:
+    async def lost_members(
+        self, people: Iterable[str], *, only_certain: bool = False
+    ) -> frozenset[str]:
         """Return those of `people` who have left, are banned or cannot be read."""
-        return await self._inner.lost_members(people, surely=surely)
+        return await self._inner.lost_members(people, only_certain=only_certain)
 
     async def catch_up(self) -> int:
         """Read what the surfaces kept."""

@@ -203,7 +203,7 @@ async def test_who_cannot_be_read_is_lost_but_not_surely() -> None:
     slack.members = {"ana": False, "ben": True}
 
     assert await stage.broadcast.lost_members(["ana", "ben", "dee"]) == {"ana", "dee"}
-    assert await stage.broadcast.lost_members(["ana", "ben", "dee"], surely=True) == {"dee"}
+    assert await stage.broadcast.lost_members(["ana", "ben", "dee"], only_certain=True) == {"dee"}
 
 
 async def test_what_was_missed_is_read_on_every_surface() -> None:

@@ -114,7 +114,7 @@ async def test_a_process_that_ends_stores_it_where_it_can_and_hardly_waits_for_i
     assert not doing.done()
     if stored:
         working.takes_again()
-    working.ours.stopping = True
+    working.ours.ending = True
     await clock.run_for(3)
 
     assert doing.done()
@@ -148,7 +148,7 @@ async def test_a_process_that_ends_while_the_platform_is_asked_stores_it() -> No
     working.ours.background.spawn(working.inbox.work_unstored(*SAID))
     await until(lambda: working.asked, "asked")
     working.takes_again()
-    await working.world.workflow.stop(grace_s=0.01)
+    await working.world.workflow.shut_down(grace_s=0.01)
 
     assert await working.inbox.kept() == ("e1",)
     assert [each.proposal_id for each in await working.kept()] == ["p1"]

@@ -45,7 +45,7 @@ async def world() -> AsyncIterator[World]:
     await stage.workflow.start()
     await stage.submits(PROD, proposal_id="p1")
     yield stage
-    await stage.workflow.stop(1)
+    await stage.workflow.shut_down(1)
 
 
 @pytest.mark.parametrize(

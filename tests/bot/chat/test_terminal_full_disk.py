@@ -159,7 +159,7 @@ async def test_a_row_that_cannot_be_written_holds_up_no_line(terminal: Terminal)
     def gutted(_: object) -> None:
         raise RowUnreadable("p1 cannot be read.")
 
-    waits = world.background.spawn(world.write_surely(gutted))
+    waits = world.background.spawn(world.write_until_taken(gutted))
     async with asyncio.timeout(20):
         assert await terminal.types("pending") == ["0 pending"]
         assert (await terminal.proposes(PROD, proposal_id="d1"))["state"] == "sentinel_approved"

@@ -52,7 +52,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     stage = a_world(store, policy)
     await stage.workflow.start()
     yield stage
-    await stage.workflow.stop(1)
+    await stage.workflow.shut_down(1)
     await store.close()
 
 

@@ -248,7 +248,7 @@ async def test_a_credential_that_a_later_policy_finds_is_masked_in_the_call_too(
             headers = {"idempotency-key": "k1"}
             again = await leila.post("/aap/v1/requests", json=same, headers=headers)
             assert (again.status_code, again.json()["id"]) == (200, call["id"])
-    await world.workflow.stop(1)
+    await world.workflow.shut_down(1)
     await store.close()
 
 

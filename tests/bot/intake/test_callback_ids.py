@@ -27,7 +27,7 @@ async def ended(receiver: Receiver, folder: Path, why: str, count: int) -> str:
         await world.submits(PROD)
         await world.rejects("ben", "p1", why)
         told = await asyncio.wait_for(receiver.told(count), 20)
-    await world.workflow.stop(1)
+    await world.workflow.shut_down(1)
     await store.close()
     assert told[-1]["data"]["explanation"] == why
     return receiver.came[-1][0]["webhook-id"]

@@ -32,7 +32,7 @@ async def outside(tmp_path: Path) -> AsyncIterator[Outside]:
     await stage.workflow.start()
     async with served_doors(stage.workflow, dict(TOKENS), "127.0.0.1", 0) as url:
         yield Outside(url, stage)
-    await stage.workflow.stop(1)
+    await stage.workflow.shut_down(1)
     await store.close()
 
 

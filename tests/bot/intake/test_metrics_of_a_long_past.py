@@ -56,7 +56,7 @@ async def test_what_calls_for_a_person_waits_for_no_trail_and_what_the_trail_tel
 async def test_a_bot_that_stops_reads_no_further_into_the_past() -> None:
     world = await long_trail()
     metrics = Metrics(world.workflow, pages_at_once=1)
-    world.workflow.world.stopping = True
+    world.workflow.world.ending = True
 
     for _ in range(2):
         assert "signoff_proposals{" not in (await metrics.text()).decode()

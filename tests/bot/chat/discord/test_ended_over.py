@@ -33,9 +33,9 @@ async def ends(stage: DiscordStage, store: SqliteStore) -> None:
     stage.serving.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await stage.serving
-    stage.workflow.world.stopping = True
+    stage.workflow.world.ending = True
     store.hurry()
-    await stage.workflow.stop()
+    await stage.workflow.shut_down()
 
 
 @pytest.mark.parametrize("how", ["reject", "freeze", "a ❌"])

@@ -21,7 +21,7 @@ NOT_OURS = "is not what the bot kept"
 
 async def kept_by_the_last_process(stage: DiscordStage, text: str, account: int = ANA) -> None:
     """Let somebody type, and the process end before that is worked."""
-    stage.workflow.world.stopping = True
+    stage.workflow.world.ending = True
     stage.server.says(account, text)
     await until(lambda: stage.store.read(lambda tx: tx.flags.get(FLAG)), "kept")
     await stage.ends()

@@ -228,7 +228,7 @@ async def test_a_typed_decision_that_was_kept_and_not_worked_counts_after_the_st
     stage: DiscordStage, word: str, state: str
 ) -> None:
     proposal_id, _ = await seeded(stage, PROD)
-    stage.workflow.world.stopping = True  # SIGTERM has come
+    stage.workflow.world.ending = True  # SIGTERM has come
     stage.server.says(ANA, f"!{word} {proposal_id} because")
     await until(lambda: stage.store.read(lambda tx: tx.flags.get("inbox:discord")), "kept")
     await stage.ends()

@@ -138,7 +138,7 @@ async def test_an_approval_that_was_kept_and_taken_off_while_the_bot_was_down_op
     stage: DiscordStage,
 ) -> None:
     proposal_id, card = await seeded(stage, PROD)
-    stage.workflow.world.stopping = True
+    stage.workflow.world.ending = True
     stage.server.reacts(ANA, card, TICK)
     await until(lambda: stage.store.read(lambda tx: tx.flags.get("inbox:discord")), "kept")
     await stage.ends()
@@ -160,7 +160,7 @@ async def test_an_approval_that_was_kept_and_stands_counts_after_the_start(
     stage: DiscordStage,
 ) -> None:
     proposal_id, card = await seeded(stage, PROD)
-    stage.workflow.world.stopping = True
+    stage.workflow.world.ending = True
     stage.server.reacts(ANA, card, TICK)
     await until(lambda: stage.store.read(lambda tx: tx.flags.get("inbox:discord")), "kept")
     await stage.ends()

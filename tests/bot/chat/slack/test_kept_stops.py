@@ -104,7 +104,7 @@ async def test_a_stop_that_was_acknowledged_outlives_the_process_once_the_store_
         slack.store_fails(False)
         kept = slack.world.workflow.world.store.read
         await eventually_async(lambda: _is_in_the_inbox(kept), "the stop on disk")
-        await slack.world.workflow.stop(1.0)
+        await slack.world.workflow.shut_down(1.0)
         unread.times = 0
         await slack.restarts()
 

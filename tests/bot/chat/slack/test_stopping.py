@@ -16,9 +16,9 @@ GRACE_S = 8.0
 async def stops(slack: OnSlack) -> float:
     """Stop as the process does; return how long it took."""
     began_s = time.monotonic()
-    slack.world.workflow.world.stopping = True
+    slack.world.workflow.world.ending = True
     await slack.closes()
-    await slack.world.workflow.stop(GRACE_S)
+    await slack.world.workflow.shut_down(GRACE_S)
     return time.monotonic() - began_s
 
 
